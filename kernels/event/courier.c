@@ -1,0 +1,74 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+/* Moves the payload of a transfer that ended. Copies made at the send are freed here, or with the errand that carries them. */
+
+char *parcel_copy(sim *s, const char *data, int64_t bytes)
+{
+    char *copy = malloc((size_t)bytes);
+    if (!copy) return NULL;
+    memcpy(copy, data, (size_t)bytes);
+    s->stats.parcels_bytes += bytes;
+    return copy;
+}
+
+static int add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes)
+{
+    if (s->n_errands == s->errand_room) {
+        int room = s->errand_room ? 2 * s->errand_room : 64;
+        errand *grown = realloc(s->errand, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        s->errand = grown;
+        s->errand_room = room;
+    }
+    s->errand[s->n_errands++] = (errand){id, p->token, p->object, data, bytes};
+    return 0;
+}
+
+static int free_with_errands(sim *s, char *copy)
+{
+    if (s->n_loose == s->loose_room) {
+        int room = s->loose_room ? 2 * s->loose_room : 64;
+        char **grown = realloc(s->loose, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        s->loose = grown;
+        s->loose_room = room;
+    }
+    s->loose[s->n_loose++] = copy;
+    return 0;
+}
+
+int courier_move(sim *s, slot *send, slot *recv)
+{
+    const parcel *from = &send->is.load, *to = &recv->is.load;
+    int64_t bytes = send->is.bytes < recv->is.bytes ? send->is.bytes : recv->is.bytes;
+    int send_id = (int)(send - s->requests.at), recv_id = (int)(recv - s->requests.at), is_kept = 0;
+    if (from->kind != PARCEL_NONE && to->kind == PARCEL_BORROWED) memcpy(to->data, from->data, (size_t)bytes);
+    if (to->kind == PARCEL_PYTHON || to->token || to->object) {
+        char *data = to->kind == PARCEL_PYTHON ? from->data : NULL;
+        is_kept = data && from->kind == PARCEL_OWNED;
+        if (add_errand(s, recv_id, to, data, bytes) < 0) return SIM_OUT_OF_MEMORY;
+    }
+    if (from->token || from->object)
+        if (add_errand(s, send_id, from, NULL, 0) < 0) return SIM_OUT_OF_MEMORY;
+    if (from->kind == PARCEL_OWNED) {
+        s->stats.parcels_bytes -= from->bytes;
+        if (is_kept) return free_with_errands(s, from->data);
+        free(from->data);
+    }
+    return 0;
+}
+
+int sim_errands(const sim *s, const errand **list)
+{
+    *list = s->errand;
+    return s->n_errands;
+}
+
+void sim_errands_done(sim *s)
+{
+    for (int i = 0; i < s->n_loose; i++) free(s->loose[i]);
+    s->n_errands = s->n_loose = 0;
+}

@@ -1,0 +1,54 @@
+#include "world.h"
+
+/* Cores of a host shared by the ranks that compute on it (SMPI's Cas01): one execution uses at most one core; when there are
+ * more executions than cores each gets cores / executions of one. All executions of a host therefore progress at one rate, and
+ * the host only counts what one of them has been served: an execution ends when that reaches its own mark. */
+
+static double rate_flop_per_s(const processor *h)
+{
+    return h->n_running > h->cores ? h->speed_flop_per_s * h->cores / h->n_running : h->speed_flop_per_s;
+}
+
+static void serve(processor *h, double now_s)
+{
+    if (h->n_running) h->served_flop += rate_flop_per_s(h) * (now_s - h->since_s);
+    h->since_s = now_s;
+}
+
+static void reschedule(sim *s, int host)
+{
+    processor *h = &s->host[host];
+    heap_remove(&s->works, host);
+    if (!h->n_running) return;
+    double left = h->running.item[0].date_s - h->served_flop;
+    double date_s = s->now_s + (left > 0 ? left / rate_flop_per_s(h) : 0);
+    heap_push(&s->works, date_s, h->running.item[0].order, host);
+}
+
+void cpu_start(sim *s, int host, int line, double flop)
+{
+    processor *h = &s->host[host];
+    serve(h, s->now_s);
+    if (!h->n_running) h->served_flop = 0;
+    h->n_running++;
+    heap_push(&h->running, h->served_flop + flop, s->order++, line);
+    reschedule(s, host);
+}
+
+int cpu_ended(sim *s, int host)
+{
+    processor *h = &s->host[host];
+    if (!h->n_running) return -1;
+    serve(h, s->now_s);
+    heap_item first = h->running.item[0];
+    /* What is left is less than the date can express. */
+    double left_s = (first.date_s - h->served_flop) / rate_flop_per_s(h);
+    if (left_s > 1e-12 + 4e-16 * s->now_s) {
+        reschedule(s, host);
+        return -1;
+    }
+    heap_pop(&h->running);
+    h->n_running--;
+    reschedule(s, host);
+    return first.id;
+}

@@ -1,0 +1,188 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+/* One message on its way: first a latency phase that loads nothing, then a max-min fair share of the links of its route, and a
+ * small one of those its acknowledgements take back. Sizes, factors, weights and bounds: SMPI's flow model. */
+
+double piecewise(const double *table, int n, int64_t bytes)
+{
+    const double *row = table;
+    if (!n) return 0;
+    for (int i = 0; i < n && table[3 * i] < (double)bytes; i++) row = table + 3 * i;
+    return row[1] + row[2] * (double)bytes;
+}
+
+static int flow_new(sim *s)
+{
+    int id = s->free_flow;
+    if (id >= 0) {
+        s->free_flow = s->flow[id].next;
+        return id;
+    }
+    if (s->n_flows == s->flow_room) {
+        int room = s->flow_room ? 2 * s->flow_room : 64;
+        flow *grown = realloc(s->flow, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        memset(grown + s->flow_room, 0, (size_t)(room - s->flow_room) * sizeof *grown);
+        s->flow = grown;
+        s->flow_room = room;
+    }
+    return s->n_flows++;
+}
+
+static int make_room(flow *f, int n)
+{
+    if (n <= f->room) return 0;
+    int *link = realloc(f->link, (size_t)n * sizeof *link);
+    if (link) f->link = link;
+    double *coefficient = realloc(f->coefficient, (size_t)n * sizeof *coefficient);
+    if (coefficient) f->coefficient = coefficient;
+    if (!link || !coefficient) return SIM_OUT_OF_MEMORY;
+    f->room = n;
+    return 0;
+}
+
+/* Repeated links: loads add up; on a FATPIPE the largest counts. */
+static void load_link(flow *f, int link, double coefficient, int is_fatpipe)
+{
+    for (int i = 0; i < f->n; i++) {
+        if (f->link[i] != link) continue;
+        if (!is_fatpipe)
+            f->coefficient[i] += coefficient;
+        else if (f->coefficient[i] < coefficient)
+            f->coefficient[i] = coefficient;
+        return;
+    }
+    f->link[f->n] = link;
+    f->coefficient[f->n++] = coefficient;
+}
+
+static int factor_row(const model *m, double size)
+{
+    int row = -1;
+    while (row + 1 < m->n_factors && m->factor_above_bytes[row + 1] < size) row++;
+    return row;
+}
+
+static int plan(sim *s, flow *f, int source_host, int target_host, double *latency_s)
+{
+    const double *bandwidth = platform_bandwidth_bytes_per_s(s->machine);
+    const uint8_t *policy = platform_policy(s->machine);
+    const model *m = &s->model;
+    platform_path *path = &s->path, *back = &s->way_back;
+    back->n = 0;
+    if (platform_route(s->machine, source_host, target_host, path) < 0) return SIM_NO_ROUTE;
+    if (m->crosstraffic > 0 && platform_route(s->machine, target_host, source_host, back) < 0) return SIM_NO_ROUTE;
+    if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
+    f->n = 0;
+    f->penalty = path->latency_s;
+    f->bound_bytes_per_s = path->n ? INFINITY : -1;
+    for (int i = 0; i < path->n; i++) {
+        int l = path->link[i];
+        load_link(f, l, 1.0, policy[l] == LINK_FATPIPE);
+        if (m->weight_bytes > 0) f->penalty += m->weight_bytes / bandwidth[l];
+        if (bandwidth[l] < f->bound_bytes_per_s) f->bound_bytes_per_s = bandwidth[l];
+    }
+    for (int i = 0; i < back->n; i++)
+        load_link(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
+    if (path->n && path->latency_s > 0 && m->tcp_gamma_bytes > 0)
+        f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * path->latency_s));
+    *latency_s = path->latency_s;
+    return 0;
+}
+
+int flow_start(sim *s, int send, int recv)
+{
+    slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    int id = flow_new(s);
+    if (id < 0) return id;
+    flow *f = &s->flow[id];
+    double latency_s, size = (double)from->is.bytes + s->model.envelope_bytes;
+    int error = plan(s, f, s->line[from->is.rank].host, s->line[to->is.rank].host, &latency_s);
+    if (error < 0) return error;
+    int row = factor_row(&s->model, size);
+    if (row >= 0) latency_s *= s->model.latency_factor[row];
+    f->bandwidth_factor = row >= 0 ? s->model.bandwidth_factor[row] : 1.0;
+    f->send = send;
+    f->recv = recv;
+    f->share = -1;
+    f->remaining_bytes = size;
+    f->rate_bytes_per_s = 0;
+    f->order = s->order++;
+    s->n_live_flows++;
+    s->stats.messages++;
+    s->stats.bytes += from->is.bytes;
+    if (latency_s > 0) return heap_push(&s->clocks, s->now_s + latency_s, f->order, s->n_ranks + id);
+    f->penalty = 1.0; /* as the peer has it for flows without a latency phase */
+    flow_latency_ended(s, id);
+    return 0;
+}
+
+static int n_hosts(const sim *s)
+{
+    return platform_n_hosts(s->machine);
+}
+
+void flow_latency_ended(sim *s, int id)
+{
+    flow *f = &s->flow[id];
+    f->since_s = s->now_s;
+    if (!f->n) { /* no link on the way: nothing left to wait for */
+        heap_push(&s->works, s->now_s, f->order, n_hosts(s) + id);
+        return;
+    }
+    f->share = fair_add(s->shares, f->penalty, f->bound_bytes_per_s, f->n, f->link, f->coefficient, id);
+    s->shares_are_old = 1;
+}
+
+void flow_ended(sim *s, int id)
+{
+    flow *f = &s->flow[id];
+    int send = f->send, recv = f->recv;
+    if (f->share >= 0) {
+        fair_remove(s->shares, f->share);
+        s->shares_are_old = 1;
+    }
+    f->next = s->free_flow;
+    s->free_flow = id;
+    s->n_live_flows--;
+    courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
+    /* The side that began to wait first is told first. */
+    if (s->requests.at[send].posted < s->requests.at[recv].posted) {
+        request_done(s, send);
+        request_done(s, recv);
+    } else {
+        request_done(s, recv);
+        request_done(s, send);
+    }
+}
+
+int flow_update(sim *s)
+{
+    int n = fair_solve(s->shares), base = n_hosts(s);
+    if (n < 0) return n;
+    const int *changed = fair_changed(s->shares);
+    for (int i = 0; i < n; i++) {
+        int id = fair_owner(s->shares, changed[i]);
+        flow *f = &s->flow[id];
+        f->remaining_bytes -= f->rate_bytes_per_s * (s->now_s - f->since_s);
+        if (f->remaining_bytes < 1e-14) f->remaining_bytes = 0;
+        f->since_s = s->now_s;
+        f->rate_bytes_per_s = fair_share_bytes_per_s(s->shares, changed[i]) * f->bandwidth_factor;
+        if (f->rate_bytes_per_s <= 0) {
+            heap_remove(&s->works, base + id);
+            continue;
+        }
+        double date_s = s->now_s + f->remaining_bytes / f->rate_bytes_per_s;
+        if (heap_has(&s->works, base + id))
+            heap_move(&s->works, base + id, date_s);
+        else
+            heap_push(&s->works, date_s, f->order, base + id);
+    }
+    s->shares_are_old = 0;
+    s->stats.solves++;
+    return 0;
+}

@@ -1,0 +1,364 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+/* One call of one timeline at the present date.
+ *
+ * An action that takes several calls or waits for time keeps its place at the head of the queue and counts its stages; a
+ * blocked timeline is woken by request_done or by time, in the order the events fire. Costs of polling and overheads are
+ * the peer's (SMPI): a failed poll makes the next one longer, for all ranks. */
+
+enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a collective's own requests */
+
+static action *first(timeline *t)
+{
+    return &t->queue[t->first];
+}
+
+static void runs_next(sim *s, int line)
+{
+    s->line[line].state = AWAKE;
+    s->next_turn[s->n_next_turn++] = line;
+}
+
+/* ---- time ---- */
+
+static int sleep_until(sim *s, int line, double date_s)
+{
+    timeline *t = &s->line[line];
+    t->state = ASLEEP;
+    s->n_timed++;
+    s->n_probing += t->n && first(t)->what == DO_PROBE;
+    return heap_push(&s->clocks, date_s, s->order++, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+}
+
+static int compute(sim *s, int line, double flop)
+{
+    timeline *t = &s->line[line];
+    const processor *h = &s->host[t->host];
+    if (h->n_ranks <= h->cores) return sleep_until(s, line, s->now_s + flop / h->speed_flop_per_s);
+    t->state = COMPUTING;
+    s->n_timed++;
+    s->n_probing += t->n && first(t)->what == DO_PROBE;
+    cpu_start(s, t->host, line, flop);
+    return BLOCKED;
+}
+
+void timeline_woken(sim *s, int line)
+{
+    timeline *t = &s->line[line];
+    s->n_timed--;
+    s->n_probing -= t->n && first(t)->what == DO_PROBE;
+    if (!isnan(t->computing_since_s)) {
+        s->compute_s[line] += s->now_s - t->computing_since_s;
+        t->computing_since_s = NAN;
+    }
+    runs_next(s, line);
+}
+
+/* ---- requests ---- */
+
+static int post(sim *s, int id)
+{
+    slot *x = &s->requests.at[id];
+    int is_send = x->is.is_send;
+    if (is_send && x->is.is_detached && !(x->context & 1)) s->line[x->is.rank].ahead_bytes -= x->is.bytes;
+    int other = is_send ? match_send(&s->match, &s->requests, id) : match_recv(&s->match, &s->requests, id);
+    if (other <= 0) return other;
+    int send = is_send ? id : other, recv = is_send ? other : id;
+    slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    to->is.matched_source = from->source;
+    to->is.matched_tag = from->is.tag;
+    to->is.matched_bytes = from->is.bytes;
+    to->has_overhead = from->is.is_detached && s->model.n_recv_overhead;
+    return flow_start(s, send, recv);
+}
+
+/* A receive of a detached message costs the receiver its overhead once it learns of it, one message after the other. */
+static void pay_overhead(const sim *s, timeline *t, const slot *x)
+{
+    if (!x->has_overhead) return;
+    double from_s = t->busy_until_s > s->now_s ? t->busy_until_s : s->now_s;
+    int64_t bytes = x->is.matched_bytes < x->is.bytes ? x->is.matched_bytes : x->is.bytes;
+    t->busy_until_s = from_s + piecewise(s->model.recv_overhead, s->model.n_recv_overhead, bytes);
+}
+
+static int after_overheads(sim *s, int line)
+{
+    timeline *t = &s->line[line];
+    if (t->busy_until_s <= s->now_s) return MADE_A_CALL;
+    double until_s = t->busy_until_s;
+    t->busy_until_s = 0;
+    return sleep_until(s, line, until_s);
+}
+
+static void finish_wait(sim *s, timeline *t)
+{
+    action *a = first(t);
+    if (a->what == DO_WAIT_ANY)
+        for (int i = 0; i < a->id; i++)
+            if (a->with.list[i] > 0) s->requests.at[a->with.list[i]].waiter = -1;
+    if (a->what != DO_WAIT) free(a->with.list);
+    timeline_drop_first(t);
+}
+
+static void wake(sim *s, int line)
+{
+    if (after_overheads(s, line) == MADE_A_CALL) runs_next(s, line);
+}
+
+static void tell(sim *s, slot *x)
+{
+    int line = x->waiter;
+    timeline *t = &s->line[line];
+    x->waiter = -1;
+    pay_overhead(s, t, x);
+    if (x->waiter_index < 0) {
+        performance *p = first(t)->with.show;
+        if (x->waiter_index == AWAITED)
+            p->n_awaited--;
+        else
+            p->n_background--;
+        int is_over = p->n_awaited == 0 && (p->call.code != CALL_WAIT_ALL || p->n_background == 0);
+        if (t->state != WAITING || !is_over) return;
+        t->stage = 0;
+    } else {
+        t->answer = x->waiter_index;
+        if (--t->n_pending > 0 && first(t)->what != DO_WAIT_ANY) return;
+        finish_wait(s, t);
+    }
+    wake(s, line);
+}
+
+void request_done(sim *s, int id)
+{
+    slot *x = &s->requests.at[id];
+    x->is.is_done = 1;
+    if (x->waiter >= 0) tell(s, x);
+    if (x->is_released) slot_free(&s->requests, id);
+}
+
+static int wait_for(sim *s, int line, const int *list, int n, int is_any)
+{
+    timeline *t = &s->line[line];
+    t->n_pending = 0;
+    t->busy_until_s = 0;
+    if (is_any) {
+        t->answer = -1;
+        for (int i = 0; i < n; i++) {
+            if (list[i] != 0 && !(list[i] > 0 && s->requests.at[list[i]].is.is_done)) continue;
+            if (list[i]) pay_overhead(s, t, &s->requests.at[list[i]]);
+            t->answer = i;
+            free(first(t)->with.list);
+            timeline_drop_first(t);
+            return after_overheads(s, line);
+        }
+    }
+    int n_live = 0;
+    for (int i = 0; i < n; i++) {
+        if (list[i] <= 0) continue;
+        slot *x = &s->requests.at[list[i]];
+        n_live++;
+        if (x->is.is_done) {
+            pay_overhead(s, t, x);
+        } else {
+            x->waiter = line;
+            x->waiter_index = i;
+            t->n_pending++;
+        }
+    }
+    if (t->n_pending) {
+        t->state = WAITING;
+        return BLOCKED;
+    }
+    finish_wait(s, t);
+    return n_live ? after_overheads(s, line) : FREE_OF_CHARGE;
+}
+
+/* ---- polling ---- */
+
+static int test_one(sim *s, int line, int id)
+{
+    timeline *t = &s->line[line];
+    if (t->stage++ == 0 && s->model.test_s > 0)
+        return sleep_until(s, line, s->now_s + s->tests_in_a_row * s->model.test_s);
+    t->answer = id <= 0 || s->requests.at[id].is.is_done;
+    s->tests_in_a_row = t->answer ? 1 : s->tests_in_a_row + 1;
+    if (t->answer && id > 0) pay_overhead(s, t, &s->requests.at[id]);
+    timeline_drop_first(t);
+    return after_overheads(s, line);
+}
+
+static int test_any(sim *s, int line, const action *a)
+{
+    timeline *t = &s->line[line];
+    if (t->stage++ == 0 && s->model.test_s > 0)
+        return sleep_until(s, line, s->now_s + s->test_anys_in_a_row * s->model.test_s);
+    t->answer = -1;
+    for (int i = 0; i < a->id && t->answer < 0; i++)
+        if (a->with.list[i] == 0 || (a->with.list[i] > 0 && s->requests.at[a->with.list[i]].is.is_done)) t->answer = i;
+    s->test_anys_in_a_row = t->answer >= 0 ? 1 : s->test_anys_in_a_row + 1;
+    if (t->answer >= 0 && a->with.list[t->answer]) pay_overhead(s, t, &s->requests.at[a->with.list[t->answer]]);
+    free(a->with.list);
+    timeline_drop_first(t);
+    return after_overheads(s, line);
+}
+
+static int look(sim *s, int line, int until_found)
+{
+    timeline *t = &s->line[line];
+    const request *wanted = &t->probed;
+    if (t->stage++ == 0 && s->model.iprobe_s > 0)
+        return compute(s, line, s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s);
+    int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
+    s->iprobes_in_a_row = found ? 1 : s->iprobes_in_a_row + 1;
+    t->answer = found > 0;
+    if (!found && until_found) {
+        t->stage = 0;
+        return MADE_A_CALL;
+    }
+    if (found) {
+        const slot *x = &s->requests.at[found];
+        t->probed.peer = x->source;
+        t->probed.tag = x->is.tag;
+        t->probed.bytes = x->is.bytes;
+    }
+    timeline_drop_first(t);
+    return MADE_A_CALL;
+}
+
+/* ---- collectives: the calls of a schedule, as if the rank made them ---- */
+
+static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes, int is_send, int index)
+{
+    int id = slot_new(&s->requests);
+    if (id < 0) return id;
+    slot *x = &s->requests.at[id];
+    int is_detached = is_send && bytes < s->model.detached_below_bytes;
+    x->is = (request){.rank = line, .comm = p->comm, .peer = peer, .bytes = bytes, .is_send = is_send,
+                      .is_detached = is_detached};
+    x->context = 2 * p->comm + 1;
+    x->target = is_send ? sim_comm_world_rank(s, p->comm, peer) : line;
+    x->source = (int)p->frame.rank;
+    x->is_released = 1;
+    if (!is_detached) {
+        x->waiter = line;
+        x->waiter_index = index;
+        if (index == AWAITED)
+            p->n_awaited++;
+        else
+            p->n_background++;
+    }
+    return post(s, id);
+}
+
+enum { FETCH, SEND, RECEIVE, AWAIT };
+
+static double inner_overhead_s(const sim *s, const schedule_call *c)
+{
+    const model *m = &s->model;
+    if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE) return piecewise(m->isend_overhead, m->n_isend_overhead, c->bytes_out);
+    if (c->code == CALL_SEND && c->bytes_out < m->detached_below_bytes)
+        return piecewise(m->send_overhead, m->n_send_overhead, c->bytes_out);
+    return 0;
+}
+
+static int show_ends(sim *s, timeline *t)
+{
+    performance *p = first(t)->with.show;
+    p->next = s->free_show;
+    s->free_show = p;
+    timeline_drop_first(t);
+    return FREE_OF_CHARGE;
+}
+
+static int await(timeline *t, performance *p)
+{
+    if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
+        t->state = WAITING;
+        return BLOCKED;
+    }
+    t->stage = FETCH;
+    return MADE_A_CALL;
+}
+
+static int show(sim *s, int line)
+{
+    timeline *t = &s->line[line];
+    performance *p = first(t)->with.show;
+    schedule_call *c = &p->call;
+    int error = 0;
+    if (t->stage == FETCH) {
+        t->busy_until_s = 0;
+        *c = schedule_step(&p->frame);
+        if (c->code == CALL_HALT) return show_ends(s, t);
+        int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
+        t->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
+        double overhead_s = inner_overhead_s(s, c);
+        if (overhead_s > 0) return sleep_until(s, line, s->now_s + overhead_s);
+    }
+    if (t->stage == SEND) {
+        error = post_inner(s, line, p, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
+        t->stage = c->code == CALL_EXCHANGE ? RECEIVE : c->code == CALL_SEND && p->n_awaited ? AWAIT : FETCH;
+    } else if (t->stage == RECEIVE) {
+        error = post_inner(s, line, p, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
+        t->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
+    } else {
+        return await(t, p);
+    }
+    return error < 0 ? error : MADE_A_CALL;
+}
+
+/* ---- marks ---- */
+
+static int leave_note(sim *s, int64_t id)
+{
+    if (s->n_notes == s->note_room) {
+        int room = s->note_room ? 2 * s->note_room : 64;
+        int64_t *note = realloc(s->note, (size_t)room * sizeof *note);
+        if (!note) return SIM_OUT_OF_MEMORY;
+        s->note = note;
+        s->note_room = room;
+    }
+    s->note[s->n_notes++] = id;
+    return FREE_OF_CHARGE;
+}
+
+int perform(sim *s, int line)
+{
+    timeline *t = &s->line[line];
+    action a = *first(t);
+    switch (a.what) {
+    case DO_COMPUTE:
+        timeline_drop_first(t);
+        t->computing_since_s = s->now_s;
+        return compute(s, line, a.with.amount);
+    case DO_SLEEP: timeline_drop_first(t); return sleep_until(s, line, s->now_s + a.with.amount);
+    case DO_POST: {
+        timeline_drop_first(t);
+        int error = post(s, a.id);
+        return error < 0 ? error : MADE_A_CALL;
+    }
+    case DO_WAIT: return wait_for(s, line, &a.id, 1, 0);
+    case DO_WAIT_ALL: return wait_for(s, line, a.with.list, a.id, 0);
+    case DO_WAIT_ANY: return wait_for(s, line, a.with.list, a.id, 1);
+    case DO_TEST: return test_one(s, line, a.id);
+    case DO_TEST_ANY: return test_any(s, line, &a);
+    case DO_IPROBE: return look(s, line, 0);
+    case DO_PROBE: return look(s, line, 1);
+    case DO_COLLECTIVE: return show(s, line);
+    case DO_NOTE: timeline_drop_first(t); return leave_note(s, a.with.note);
+    case DO_STOP:
+        timeline_drop_first(t);
+        s->is_stopped = 1;
+        s->stop_id = a.with.note;
+        return BLOCKED;
+    default: /* DO_END */
+        timeline_drop_first(t);
+        t->state = ENDED;
+        s->finish_s[line] = s->now_s;
+        s->n_ended++;
+        return BLOCKED;
+    }
+}

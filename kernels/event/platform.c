@@ -1,0 +1,386 @@
+#include "platform.h"
+
+#include "zone.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    int zone;  /* the zone it lies in, by zone number; -1 for the root */
+    int index; /* among the members of that zone */
+    int self;  /* of a host its host number, of a zone its zone number */
+    int kind;  /* POINT_* */
+} point;
+
+struct platform {
+    int n_links, link_room;
+    double *bandwidth_bytes_per_s, *latency_s;
+    uint8_t *policy;
+    int n_hosts, host_room;
+    double *speed_flop_per_s;
+    int *cores, *host_point;
+    int n_points, point_room;
+    point *points;
+    int n_zones, zone_room;
+    zone *zones;
+};
+
+platform *platform_new(void)
+{
+    return calloc(1, sizeof(platform));
+}
+
+void platform_free(platform *p)
+{
+    if (!p) return;
+    for (int i = 0; i < p->n_zones; i++) p->zones[i].kind->free(p->zones[i].state);
+    free(p->bandwidth_bytes_per_s);
+    free(p->latency_s);
+    free(p->policy);
+    free(p->speed_flop_per_s);
+    free(p->cores);
+    free(p->host_point);
+    free(p->points);
+    free(p->zones);
+    free(p);
+}
+
+/* ---- growing: on failure nothing is lost, and nothing counts as added ---- */
+
+/* The room to have for `more` items above `n`, or a negative error. */
+static int enough_room(int n, int more, int room)
+{
+    if (more > INT_MAX - n) return PLATFORM_TOO_LARGE;
+    if (n + more <= room) return room;
+    int doubled = room > INT_MAX / 2 ? INT_MAX : 2 * room;
+    return n + more > doubled ? n + more : doubled;
+}
+
+/* `array` is the address of a pointer to items of any type. */
+static int resize(void *array, int room, size_t size)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *grown = realloc(old, (size_t)room * size);
+    if (!grown) return PLATFORM_NO_MEMORY;
+    memcpy(array, &grown, sizeof grown);
+    return 0;
+}
+
+static int reserve_links(platform *p, int more)
+{
+    int room = enough_room(p->n_links, more, p->link_room);
+    if (room < 0 || room == p->link_room) return room < 0 ? room : 0;
+    if (resize(&p->bandwidth_bytes_per_s, room, sizeof *p->bandwidth_bytes_per_s) < 0
+        || resize(&p->latency_s, room, sizeof *p->latency_s) < 0 || resize(&p->policy, room, sizeof *p->policy) < 0)
+        return PLATFORM_NO_MEMORY;
+    p->link_room = room;
+    return 0;
+}
+
+static int reserve_hosts(platform *p, int more)
+{
+    int room = enough_room(p->n_hosts, more, p->host_room);
+    if (room < 0 || room == p->host_room) return room < 0 ? room : 0;
+    if (resize(&p->speed_flop_per_s, room, sizeof *p->speed_flop_per_s) < 0
+        || resize(&p->cores, room, sizeof *p->cores) < 0 || resize(&p->host_point, room, sizeof *p->host_point) < 0)
+        return PLATFORM_NO_MEMORY;
+    p->host_room = room;
+    return 0;
+}
+
+static int reserve_points(platform *p, int more)
+{
+    int room = enough_room(p->n_points, more, p->point_room);
+    if (room < 0 || room == p->point_room) return room < 0 ? room : 0;
+    if (resize(&p->points, room, sizeof *p->points) < 0) return PLATFORM_NO_MEMORY;
+    p->point_room = room;
+    return 0;
+}
+
+static int reserve_zone(platform *p)
+{
+    int room = enough_room(p->n_zones, 1, p->zone_room);
+    if (room < 0 || room == p->zone_room) return room < 0 ? room : 0;
+    if (resize(&p->zones, room, sizeof *p->zones) < 0) return PLATFORM_NO_MEMORY;
+    p->zone_room = room;
+    return 0;
+}
+
+/* ---- links ---- */
+
+int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy)
+{
+    if (n < 0 || !(bandwidth_bytes_per_s > 0) || !isfinite(bandwidth_bytes_per_s) || !(latency_s >= 0)
+        || !isfinite(latency_s) || (policy != LINK_SHARED && policy != LINK_FATPIPE))
+        return PLATFORM_BAD_ARGUMENT;
+    int error = reserve_links(p, n);
+    if (error < 0) return error;
+    int first = p->n_links;
+    for (int i = first; i < first + n; i++) {
+        p->bandwidth_bytes_per_s[i] = bandwidth_bytes_per_s;
+        p->latency_s[i] = latency_s;
+        p->policy[i] = (uint8_t)policy;
+    }
+    p->n_links += n;
+    return first;
+}
+
+int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy)
+{
+    return platform_add_links(p, 1, bandwidth_bytes_per_s, latency_s, policy);
+}
+
+int platform_n_links(const platform *p) { return p->n_links; }
+const double *platform_bandwidth_bytes_per_s(const platform *p) { return p->bandwidth_bytes_per_s; }
+const double *platform_latency_s(const platform *p) { return p->latency_s; }
+const uint8_t *platform_policy(const platform *p) { return p->policy; }
+double platform_link_bandwidth_bytes_per_s(const platform *p, int link) { return p->bandwidth_bytes_per_s[link]; }
+double platform_link_latency_s(const platform *p, int link) { return p->latency_s[link]; }
+int platform_link_policy(const platform *p, int link) { return p->policy[link]; }
+
+/* ---- points ---- */
+
+static int is_point(const platform *p, int number, int kind)
+{
+    return number >= 0 && number < p->n_points && p->points[number].kind == kind;
+}
+
+static zone *zone_at(const platform *p, int number)
+{
+    return &p->zones[p->points[number].self];
+}
+
+int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
+{
+    int error = 0;
+    if (parent_zone < 0 ? p->n_zones > 0 : !is_point(p, parent_zone, POINT_ZONE) || !zone_at(p, parent_zone)->kind->gateways)
+        error = PLATFORM_BAD_ARGUMENT;
+    if (!error) error = reserve_points(p, 1);
+    if (!error) error = reserve_zone(p);
+    if (error < 0) {
+        kind->free(state);
+        return error;
+    }
+    zone *parent = parent_zone < 0 ? NULL : zone_at(p, parent_zone);
+    p->points[p->n_points] = (point){.zone = parent ? p->points[parent_zone].self : -1,
+                                     .index = parent ? parent->n_members++ : 0, .self = p->n_zones, .kind = POINT_ZONE};
+    p->zones[p->n_zones++]
+        = (zone){.kind = kind, .state = state, .point = p->n_points, .depth = parent ? parent->depth + 1 : 0};
+    return p->n_points++;
+}
+
+int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores)
+{
+    if (n < 1 || !(speed_flop_per_s > 0) || !isfinite(speed_flop_per_s) || cores < 1) return PLATFORM_BAD_ARGUMENT;
+    int error = reserve_hosts(p, n);
+    if (!error) error = reserve_points(p, n);
+    if (error < 0) return error;
+    zone *z = zone_at(p, zone_point);
+    int first = p->n_points;
+    for (int i = 0; i < n; i++) {
+        p->speed_flop_per_s[p->n_hosts] = speed_flop_per_s;
+        p->cores[p->n_hosts] = cores;
+        p->host_point[p->n_hosts] = p->n_points;
+        p->points[p->n_points++] = (point){
+            .zone = p->points[zone_point].self, .index = z->n_members++, .self = p->n_hosts++, .kind = POINT_HOST};
+    }
+    return first;
+}
+
+int zone_add_router(platform *p, int zone_point)
+{
+    int error = reserve_points(p, 1);
+    if (error < 0) return error;
+    p->points[p->n_points] = (point){.zone = p->points[zone_point].self,
+                                     .index = zone_at(p, zone_point)->n_members++, .self = -1, .kind = POINT_ROUTER};
+    return p->n_points++;
+}
+
+/* Regular topologies are complete when they are made. */
+static int takes_members(const platform *p, int zone_point)
+{
+    return is_point(p, zone_point, POINT_ZONE) && zone_at(p, zone_point)->kind->add_route;
+}
+
+int platform_add_host(platform *p, int zone_point, double speed_flop_per_s, int cores)
+{
+    if (!takes_members(p, zone_point)) return PLATFORM_BAD_ARGUMENT;
+    return zone_add_hosts(p, zone_point, 1, speed_flop_per_s, cores);
+}
+
+int platform_add_router(platform *p, int zone_point)
+{
+    return takes_members(p, zone_point) ? zone_add_router(p, zone_point) : PLATFORM_BAD_ARGUMENT;
+}
+
+int platform_n_hosts(const platform *p) { return p->n_hosts; }
+double platform_speed_flop_per_s(const platform *p, int host) { return p->speed_flop_per_s[host]; }
+int platform_cores(const platform *p, int host) { return p->cores[host]; }
+
+int platform_point_kind(const platform *p, int number)
+{
+    return number >= 0 && number < p->n_points ? p->points[number].kind : PLATFORM_BAD_ARGUMENT;
+}
+
+int platform_point_zone(const platform *p, int number)
+{
+    if (number < 0 || number >= p->n_points) return PLATFORM_BAD_ARGUMENT;
+    return p->points[number].zone < 0 ? -1 : p->zones[p->points[number].zone].point;
+}
+
+/* ---- declared routes ---- */
+
+static int is_inside(const platform *p, int number, int zone_point)
+{
+    while (number != zone_point && p->points[number].zone >= 0) number = p->zones[p->points[number].zone].point;
+    return number == zone_point;
+}
+
+/* Is the gateway right for a route that starts or ends at `member` of `z`? 0, or a negative error. */
+static int check_end(const platform *p, int z, int member, int gateway)
+{
+    if (member < 0 || member >= p->n_points || p->points[member].zone != z) return PLATFORM_BAD_ARGUMENT;
+    if (p->points[member].kind != POINT_ZONE) return gateway == -1 ? 0 : PLATFORM_BAD_GATEWAY;
+    if (gateway < 0 || gateway >= p->n_points || p->points[gateway].kind == POINT_ZONE) return PLATFORM_BAD_GATEWAY;
+    return is_inside(p, gateway, member) ? 0 : PLATFORM_BAD_GATEWAY;
+}
+
+int platform_add_route(platform *p, int zone_point, int source, int target, int source_gateway, int target_gateway,
+                       int n, const int *link)
+{
+    if (!takes_members(p, zone_point) || n < 1) return PLATFORM_BAD_ARGUMENT;
+    int z = p->points[zone_point].self;
+    int error = check_end(p, z, source, source_gateway);
+    if (!error) error = check_end(p, z, target, target_gateway);
+    if (error < 0) return error;
+    for (int i = 0; i < n; i++)
+        if (link[i] < 0 || link[i] >= p->n_links) return PLATFORM_BAD_ARGUMENT;
+    return p->zones[z].kind->add_route(p->zones[z].state,
+                                       &(declared_route){.source = p->points[source].index,
+                                                         .target = p->points[target].index,
+                                                         .gateway = {source_gateway, target_gateway},
+                                                         .n = n, .link = link});
+}
+
+/* ---- routing ---- */
+
+int path_append(const platform *p, platform_path *path, int link)
+{
+    if (path->n == path->room) {
+        int room = path->room ? 2 * path->room : 16;
+        if (resize(&path->link, room, sizeof *path->link) < 0) return PLATFORM_NO_MEMORY;
+        path->room = room;
+    }
+    path->link[path->n++] = link;
+    path->latency_s += p->latency_s[link];
+    return 0;
+}
+
+static int append_route(const platform *p, int source, int target, platform_path *path);
+
+/* Through the deepest zone that holds both: up to its gateway, across, and down from the other gateway. */
+static int append_composed(const platform *p, int source, int target, platform_path *path)
+{
+    int from = source, to = target; /* climb to members of one zone */
+    while (p->points[from].zone != p->points[to].zone) {
+        int from_zone = p->points[from].zone, to_zone = p->points[to].zone;
+        if (from_zone < 0 || to_zone < 0) return PLATFORM_NO_ROUTE;
+        int from_depth = p->zones[from_zone].depth, to_depth = p->zones[to_zone].depth;
+        if (from_depth >= to_depth) from = p->zones[from_zone].point;
+        if (to_depth >= from_depth) to = p->zones[to_zone].point;
+    }
+    const zone *common = &p->zones[p->points[from].zone];
+    int source_index = p->points[from].index, target_index = p->points[to].index;
+    int gateway[2];
+    int error = common->kind->gateways(common->state, source_index, target_index, gateway);
+    if (!error && from != source && gateway[0] != source) error = append_route(p, source, gateway[0], path);
+    if (!error) error = common->kind->route(p, common->state, source_index, target_index, path);
+    if (!error && to != target && gateway[1] != target) error = append_route(p, gateway[1], target, path);
+    return error;
+}
+
+static int append_route(const platform *p, int source, int target, platform_path *path)
+{
+    const point *s = &p->points[source], *t = &p->points[target];
+    if (s->zone != t->zone) return append_composed(p, source, target, path);
+    const zone *z = &p->zones[s->zone];
+    return z->kind->route(p, z->state, s->index, t->index, path);
+}
+
+int platform_route(const platform *p, int source_host, int target_host, platform_path *path)
+{
+    path->n = 0;
+    path->latency_s = 0;
+    int error = append_route(p, p->host_point[source_host], p->host_point[target_host], path);
+    if (error < 0) return error;
+    return path->n > 0 ? 0 : PLATFORM_NO_ROUTE;
+}
+
+int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s)
+{
+    if (source_host < 0 || source_host >= p->n_hosts || target_host < 0 || target_host >= p->n_hosts)
+        return PLATFORM_BAD_ARGUMENT;
+    platform_path path = {0};
+    int answer = platform_route(p, source_host, target_host, &path);
+    if (!answer) {
+        answer = path.n;
+        *latency_s = path.latency_s;
+        for (int i = 0; i < path.n && i < room; i++) link[i] = path.link[i];
+    }
+    free(path.link);
+    return answer;
+}
+
+/* ---- clusters ---- */
+
+static int is_wire(double bandwidth_bytes_per_s, double latency_s)
+{
+    return bandwidth_bytes_per_s >= 0 && latency_s >= 0 && (bandwidth_bytes_per_s > 0 || latency_s == 0);
+}
+
+int cluster_is_valid(const cluster *c)
+{
+    return c->n_hosts > 0 && c->cores > 0 && c->speed_flop_per_s > 0 && c->bandwidth_bytes_per_s > 0
+        && is_wire(c->bandwidth_bytes_per_s, c->latency_s)
+        && is_wire(c->loopback_bandwidth_bytes_per_s, c->loopback_latency_s)
+        && is_wire(c->backbone_bandwidth_bytes_per_s, c->backbone_latency_s) && c->limiter_bandwidth_bytes_per_s >= 0;
+}
+
+int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out)
+{
+    *out = (cluster_links){.wire_stride = c->is_split ? 2 : 1, .loopbacks = -1, .limiters = -1, .backbone = -1};
+    if (n_wires > INT_MAX / out->wire_stride || n_switches > INT_MAX - c->n_hosts) return PLATFORM_TOO_LARGE;
+    out->wires = platform_add_links(p, n_wires * out->wire_stride, c->bandwidth_bytes_per_s, c->latency_s, LINK_SHARED);
+    int error = out->wires;
+    if (error >= 0 && c->loopback_bandwidth_bytes_per_s > 0)
+        error = out->loopbacks = platform_add_links(p, c->n_hosts, c->loopback_bandwidth_bytes_per_s,
+                                                    c->loopback_latency_s, LINK_FATPIPE);
+    if (error >= 0 && c->limiter_bandwidth_bytes_per_s > 0)
+        error = out->limiters
+            = platform_add_links(p, c->n_hosts + n_switches, c->limiter_bandwidth_bytes_per_s, 0, LINK_SHARED);
+    if (error >= 0 && c->backbone_bandwidth_bytes_per_s > 0)
+        error = out->backbone = platform_add_links(p, 1, c->backbone_bandwidth_bytes_per_s, c->backbone_latency_s,
+                                                   c->backbone_policy);
+    return error < 0 ? error : 0;
+}
+
+/* ---- the invariants ---- */
+
+int platform_check(const platform *p)
+{
+    for (int i = 0; i < p->n_hosts; i++) {
+        const point *h = &p->points[p->host_point[i]];
+        if (h->kind != POINT_HOST || h->self != i || h->zone < 0) return 0;
+    }
+    for (int i = 0; i < p->n_zones; i++) {
+        const point *z = &p->points[p->zones[i].point];
+        if (z->kind != POINT_ZONE || z->self != i) return 0;
+        if (z->zone < 0 ? i != 0 : p->zones[i].depth != p->zones[z->zone].depth + 1) return 0;
+    }
+    for (int i = 0; i < p->n_points; i++)
+        if (p->points[i].zone >= 0 && p->points[i].index >= p->zones[p->points[i].zone].n_members) return 0;
+    return 1;
+}

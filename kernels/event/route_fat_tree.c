@@ -1,0 +1,139 @@
+/* Fat trees: up to the lowest common ancestor by destination-mod-k (Zahavi 2010, D-Mod-K), then the only way down.
+ *
+ * Level 0 holds the hosts. The nodes of level l are numbered in a mixed radix, digit 0 fastest: parents[j] values of
+ * digit j < l, children[j] of digit j >= l. Two nodes of levels l and l + 1 are joined, by cables[l] parallel cables,
+ * when their digits agree but for digit l. So a switch is an ancestor of a host when their digits from its level on agree,
+ * and a node is (low, high): low < above[l] made of the digits below l, high the position of all hosts under it over
+ * below[l]. Wires are numbered by child, then digit l of the parent, then cable. */
+#include "zone.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEVELS_MAX = 16 };
+
+typedef struct {
+    cluster_links links;
+    int n_levels, n_hosts;
+    int first_position;
+    int children[LEVELS_MAX], parents[LEVELS_MAX], cables[LEVELS_MAX]; /* [l]: between levels l and l + 1 */
+    int below[LEVELS_MAX + 1];     /* product of children[0..l) */
+    int above[LEVELS_MAX + 1];     /* product of parents[0..l) */
+    int first_wire[LEVELS_MAX];    /* of those between levels l and l + 1 */
+    int first_node[LEVELS_MAX + 1];/* of level l, hosts and switches numbered together */
+} fat_tree;
+
+/* Node of level l above (or equal to) `host`, whose digits below l make up `low`. */
+static int node_at(const fat_tree *z, int level, int low, int host)
+{
+    return low + z->above[level] * (host / z->below[level]);
+}
+
+static int wire_at(const fat_tree *z, int level, int child, int parent_digit, int cable)
+{
+    return z->first_wire[level] + (child * z->parents[level] + parent_digit) * z->cables[level] + cable;
+}
+
+static int append_limiter(const platform *p, const fat_tree *z, int level, int node, platform_path *path)
+{
+    if (z->links.limiters < 0) return 0;
+    return path_append(p, path, z->links.limiters + z->first_node[level] + node);
+}
+
+static int route(const platform *p, const void *state, int source, int target, platform_path *path)
+{
+    const fat_tree *z = state;
+    if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
+
+    int parent_digit[LEVELS_MAX], level = 0, low = 0, error = 0;
+    do { /* even a host that sends to itself goes up once */
+        int port = (z->first_position + target) / z->above[level] % (z->parents[level] * z->cables[level]);
+        int child = node_at(z, level, low, source);
+        parent_digit[level] = port % z->parents[level];
+        error = append_limiter(p, z, level, child, path);
+        if (!error)
+            error = path_append(
+                p, path, wire_up(&z->links, wire_at(z, level, child, parent_digit[level], port / z->parents[level])));
+        low += z->above[level] * parent_digit[level];
+        level++;
+    } while (!error && source / z->below[level] != target / z->below[level]);
+
+    /* Ports of a switch are numbered by cable, then child digit. The search for a port that leads down to the target starts
+     * at the source's own cable, and goes on where it stopped on the level above while it can: only the choice among
+     * parallel cables depends on that. */
+    for (int next = -1; level > 0 && !error; level--) {
+        int below = level - 1, n_children = z->children[below], digit = target / z->below[below] % n_children;
+        int ports = n_children * z->cables[below], port = next < 0 ? ports : next;
+        port += ((digit - port) % n_children + n_children) % n_children;
+        if (port >= ports) port = (z->first_position + source) % z->cables[below] * n_children + digit;
+        int node = node_at(z, level, low, target);
+        low -= z->above[below] * parent_digit[below];
+        int child = node_at(z, below, low, target);
+        error = path_append(p, path,
+                            wire_down(&z->links, wire_at(z, below, child, parent_digit[below], port / n_children)));
+        if (!error) error = append_limiter(p, z, level, node, path);
+        next = port + 1;
+    }
+    return error ? error : append_limiter(p, z, 0, target, path);
+}
+
+static const zone_kind fat_tree_kind = {.route = route, .free = free};
+
+/* Fills in everything that follows from the shape. 0, or a negative error. */
+static int lay_out(fat_tree *z, int *n_wires, int *n_switches)
+{
+    int64_t wires = 0, nodes = 0, below = 1, above = 1, over = 1; /* over: product of the children above the level */
+    for (int l = 0; l < z->n_levels; l++) {
+        if (z->children[l] < 1 || z->parents[l] < 1 || z->cables[l] < 1) return PLATFORM_BAD_ARGUMENT;
+        over *= z->children[l];
+        if (over > z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    }
+    if (over != z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    for (int l = 0; l <= z->n_levels; l++) {
+        z->below[l] = (int)below;
+        z->above[l] = (int)above;
+        z->first_node[l] = (int)nodes;
+        int64_t here = above * over;
+        nodes += here;
+        if (nodes > INT_MAX || above > INT_MAX) return PLATFORM_TOO_LARGE;
+        if (l == z->n_levels) break;
+        z->first_wire[l] = (int)wires;
+        int64_t each = (int64_t)z->parents[l] * z->cables[l];
+        if (each > INT_MAX / here) return PLATFORM_TOO_LARGE;
+        wires += here * each;
+        if (wires > INT_MAX) return PLATFORM_TOO_LARGE;
+        below *= z->children[l];
+        over /= z->children[l];
+        above *= z->parents[l];
+    }
+    *n_wires = (int)wires;
+    *n_switches = (int)(nodes - z->n_hosts);
+    return 0;
+}
+
+int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_levels, const int *children,
+                          const int *parents, const int *cables, int first_position)
+{
+    if (!cluster_is_valid(c) || c->backbone_bandwidth_bytes_per_s > 0 || n_levels < 1 || n_levels > LEVELS_MAX)
+        return PLATFORM_BAD_ARGUMENT;
+    if (first_position < 0 || first_position > INT_MAX - c->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    fat_tree *z = calloc(1, sizeof *z);
+    if (!z) return PLATFORM_NO_MEMORY;
+    z->n_hosts = c->n_hosts;
+    z->n_levels = n_levels;
+    memcpy(z->children, children, (size_t)n_levels * sizeof *children);
+    memcpy(z->parents, parents, (size_t)n_levels * sizeof *parents);
+    memcpy(z->cables, cables, (size_t)n_levels * sizeof *cables);
+    z->first_position = first_position;
+    int n_wires = 0, n_switches = 0, error = lay_out(z, &n_wires, &n_switches);
+    if (error < 0) {
+        free(z);
+        return error;
+    }
+    int zone_point = zone_add(p, parent_zone, &fat_tree_kind, z); /* owns z from here on */
+    if (zone_point < 0) return zone_point;
+    error = cluster_add_links(p, c, n_wires, n_switches, &z->links);
+    if (error >= 0) error = zone_add_hosts(p, zone_point, c->n_hosts, c->speed_flop_per_s, c->cores);
+    return error < 0 ? error : zone_point;
+}

@@ -1,0 +1,187 @@
+#include "schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Floor division and modulo, as Python computes them: partner formulas use (rank - 1) % size. */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    if (b == 0) return 0;
+    int64_t q = a / b;
+    return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static inline int64_t apply(int64_t term, int64_t a, int64_t b)
+{
+    switch (term) {
+    case TERM_ADD: return a + b;
+    case TERM_SUB: return a - b;
+    case TERM_MUL: return a * b;
+    case TERM_DIV: return floor_div(a, b);
+    case TERM_MOD: return a - floor_div(a, b) * b;
+    case TERM_AND: return a & b;
+    case TERM_OR: return a | b;
+    case TERM_XOR: return a ^ b;
+    case TERM_SHL: return a * ((int64_t)1 << (b & 63));
+    case TERM_SHR: return a >> (b & 63);
+    case TERM_LT: return a < b;
+    case TERM_LE: return a <= b;
+    case TERM_EQ: return a == b;
+    case TERM_NE: return a != b;
+    case TERM_MIN: return a < b ? a : b;
+    default: return a > b ? a : b; /* TERM_MAX: schedule_new lets nothing else through */
+    }
+}
+
+static int64_t evaluate(schedule_frame *f)
+{
+    int64_t stack[SCHEDULE_STACK];
+    int top = 0;
+    const int64_t *word = f->program->word + f->at;
+    for (;;) {
+        int64_t term = *word++;
+        switch (term) {
+        case TERM_END: f->at = (int)(word - f->program->word); return stack[0];
+        case TERM_CONSTANT: stack[top++] = *word++; break;
+        case TERM_RANK: stack[top++] = f->rank; break;
+        case TERM_SIZE: stack[top++] = f->size; break;
+        case TERM_ROOT: stack[top++] = f->root; break;
+        case TERM_BYTES: stack[top++] = f->bytes; break;
+        case TERM_LOOP: stack[top++] = f->loop[*word++]; break;
+        default: top--; stack[top - 1] = apply(term, stack[top - 1], stack[top]);
+        }
+    }
+}
+
+schedule_call schedule_step(schedule_frame *f)
+{
+    schedule_call call = {0};
+    for (;;) {
+        call.code = (int)f->program->word[f->at++];
+        switch (call.code) {
+        case CALL_SEND:
+        case CALL_ISEND:
+            call.to = (int)evaluate(f);
+            call.bytes_out = evaluate(f);
+            return call;
+        case CALL_RECV:
+        case CALL_IRECV:
+            call.from = (int)evaluate(f);
+            call.bytes_in = evaluate(f);
+            return call;
+        case CALL_EXCHANGE:
+            call.to = (int)evaluate(f);
+            call.bytes_out = evaluate(f);
+            call.from = (int)evaluate(f);
+            call.bytes_in = evaluate(f);
+            return call;
+        case CALL_UNLESS: {
+            int64_t condition = evaluate(f);
+            int length = (int)f->program->word[f->at++];
+            if (!condition) f->at += length;
+            break;
+        }
+        case CALL_LOOP: {
+            int64_t first = evaluate(f), bound = evaluate(f);
+            int length = (int)f->program->word[f->at++];
+            if (first < bound) {
+                f->loop[f->n_loops] = first;
+                f->bound[f->n_loops++] = bound;
+            } else {
+                f->at += length;
+            }
+            break;
+        }
+        case CALL_AGAIN: {
+            int length = (int)f->program->word[f->at++];
+            if (++f->loop[f->n_loops - 1] < f->bound[f->n_loops - 1])
+                f->at -= length;
+            else
+                f->n_loops--;
+            break;
+        }
+        case CALL_WAIT_ALL: return call;
+        default: f->at--; return call; /* CALL_HALT, for ever */
+        }
+    }
+}
+
+void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes)
+{
+    *f = (schedule_frame){.program = s, .rank = rank, .size = size, .root = root, .bytes = bytes};
+}
+
+/* The word behind one expression, or -1 when it is malformed. */
+static int expression_end(int n, const int64_t *word, int at, int n_loops)
+{
+    int top = 0;
+    while (at < n) {
+        int64_t term = word[at++];
+        if (term == TERM_END) return top == 1 ? at : -1;
+        if (term == TERM_CONSTANT || term == TERM_LOOP) {
+            if (at >= n) return -1;
+            if (term == TERM_LOOP && (word[at] < 0 || word[at] >= n_loops)) return -1;
+            at++;
+            top++;
+        } else if (term >= TERM_RANK && term <= TERM_BYTES) {
+            top++;
+        } else if (term >= TERM_ADD && term <= TERM_MAX) {
+            if (--top < 1) return -1;
+        } else {
+            return -1;
+        }
+        if (top > SCHEDULE_STACK) return -1;
+    }
+    return -1;
+}
+
+/* Checks the instructions from `at` up to `end` (a block's body); the last word's index + 1 on success. */
+static int block_is_sound(int end, const int64_t *word, int at, int n_loops)
+{
+    while (at < end) {
+        int code = (int)word[at++], n_expressions;
+        switch (code) {
+        case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: n_expressions = 2; break;
+        case CALL_EXCHANGE: n_expressions = 4; break;
+        case CALL_UNLESS: n_expressions = 1; break;
+        case CALL_WAIT_ALL: n_expressions = 0; break;
+        default: return 0;
+        }
+        for (int i = 0; i < n_expressions; i++)
+            if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
+        if (code != CALL_UNLESS && code != CALL_LOOP) continue;
+        if (at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
+        int length = (int)word[at++];
+        if (code == CALL_UNLESS) {
+            if (!block_is_sound(at + length, word, at, n_loops)) return 0;
+        } else {
+            if (n_loops == SCHEDULE_LOOPS || length < 2 || word[at + length - 2] != CALL_AGAIN ||
+                word[at + length - 1] != length || !block_is_sound(at + length - 2, word, at, n_loops + 1))
+                return 0;
+        }
+        at += length;
+    }
+    return at == end;
+}
+
+schedule *schedule_new(int n, const int64_t *words)
+{
+    if (n < 1 || words[n - 1] != CALL_HALT || !block_is_sound(n - 1, words, 0, 0)) return NULL;
+    schedule *s = malloc(sizeof *s);
+    int64_t *copy = malloc((size_t)n * sizeof *copy);
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, words, (size_t)n * sizeof *copy);
+    *s = (schedule){n, copy};
+    return s;
+}
+
+void schedule_free(schedule *s)
+{
+    if (!s) return;
+    free(s->word);
+    free(s);
+}

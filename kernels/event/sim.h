@@ -1,0 +1,184 @@
+/* sim.h -- one simulated world: ranks as timelines over a modelled machine.
+ *
+ * A rank is a timeline: a queue of actions that the kernel executes in simulated time. The program's side appends
+ * (sim_append_*), then asks "who runs next?" (sim_next). The kernel never calls the program and holds no global state.
+ *
+ * Laws:
+ *   (1) at one date every runnable rank performs one call in turn, ranks in the order their events fired, then the next turn;
+ *   (2) sim_next names a rank only when its timeline is empty and the rank has been executed up to its tail;
+ *   (3) sim_next returns after at most about 50 ms of its own work;
+ *   (4) payload of a transfer is moved (courier.h) when the transfer ends, before either side's next action. */
+#ifndef SMPY_SIM_H
+#define SMPY_SIM_H
+#include <stdint.h>
+#include "platform.h"
+
+/* cdef */
+typedef struct sim sim;
+
+enum { SIM_ANY = -1 };                /* any source, any tag */
+enum {                                /* what sim_next says besides a rank */
+    SIM_AIR = -1,                     /* nothing yet: let signals and the progress line live, then call again */
+    SIM_STUCK = -2,                   /* no rank can run and none will wake */
+    SIM_DONE = -3,                    /* every rank has ended */
+    SIM_STOPPED = -4,                 /* a stop action was executed: see sim_stop_id */
+    SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
+};
+enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13 };
+enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2 };
+enum {                                /* what a rank waits for (sim_waiting) */
+    WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
+};
+enum { PARCEL_NONE = 0, PARCEL_BORROWED = 1, PARCEL_OWNED = 2, PARCEL_PYTHON = 3 };
+
+/* The payload end of a request; the timing plane never reads it.
+ * NONE carries no bytes (folded memory, zero bytes). BORROWED: the memory is kept alive by whoever posted, until the request
+ * is complete. OWNED (sends): a copy made by parcel_copy, freed on delivery. PYTHON (receives): the bytes are handed over as
+ * an errand. `token` != 0, or `object` != NULL: an errand tells when the transfer has ended. */
+typedef struct {
+    char *data;
+    int64_t bytes;
+    int64_t token;                    /* the Python face's own key */
+    void *object;                     /* the compiled surface's reference */
+    int kind;
+} parcel;
+
+typedef struct {
+    int rank;                         /* world rank of the poster */
+    int comm;
+    int peer;                         /* as posted: rank in comm, or SIM_ANY */
+    int tag;                          /* as posted, or SIM_ANY */
+    int64_t bytes;                    /* sent, or capacity of the receive */
+    int matched_source;               /* receives, once matched: rank in comm */
+    int matched_tag;
+    int64_t matched_bytes;            /* of the message; more than `bytes` means truncation */
+    int is_send;
+    int is_detached;                  /* a send that completes at once; the kernel frees it */
+    int is_done;
+    parcel load;
+} request;
+
+/* What the payload plane must do after a transfer: read it, then sim_errands_done. */
+typedef struct {
+    int request;                      /* of the side that asked */
+    int64_t token;
+    void *object;
+    char *data;                       /* PARCEL_PYTHON: the bytes (valid until sim_errands_done), else NULL */
+    int64_t bytes;
+} errand;
+
+typedef struct {
+    int n_factors;                    /* piecewise constant in the size on the wire: value of the largest threshold < size */
+    double factor_above_bytes[32];
+    double latency_factor[32];
+    double bandwidth_factor[32];
+    double weight_bytes;              /* S: penalty = latency + sum S / bandwidth */
+    double tcp_gamma_bytes;           /* bound gamma / (2 latency); 0: none */
+    double crosstraffic;              /* share of a flow that its acknowledgements load on the way back */
+    double envelope_bytes;
+    int64_t detached_below_bytes;     /* smaller sends complete at once */
+    int n_send_overhead, n_isend_overhead, n_recv_overhead; /* threshold, constant, per byte */
+    double send_overhead[3 * 16];
+    double isend_overhead[3 * 16];
+    double recv_overhead[3 * 16];
+    double test_s, iprobe_s, wtime_s; /* first poll; the k-th failed one in a row costs k times that */
+} model;
+
+typedef struct {
+    int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
+    int64_t events, solves, parcels_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
+} statistics;
+
+typedef struct {
+    int kind;                         /* WAIT_* */
+    int comm, peer, tag;              /* of the request, when there is one */
+    int64_t bytes;
+    int n_requests;
+} waiting;
+
+sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank);
+void sim_free(sim *s);
+
+/* ---- communicators: rank tables; 0 is the world, 1 + r is rank r alone ---- */
+int sim_comm_new(sim *s, int n, const int *world_rank);
+void sim_comm_free(sim *s, int comm);
+int sim_comm_size(const sim *s, int comm);
+int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a member */
+int sim_comm_world_rank(const sim *s, int comm, int rank);
+
+/* ---- the running rank's timeline; requests are numbered from 1 ---- */
+int sim_append_compute(sim *s, int rank, double flop);
+int sim_append_sleep(sim *s, int rank, double seconds);
+int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
+int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
+int sim_append_wait(sim *s, int rank, int request);
+int sim_append_wait_all(sim *s, int rank, int n, const int *request);  /* zeros are skipped */
+int sim_append_wait_any(sim *s, int rank, int n, const int *request);  /* answer: index; 0: complete, < 0: skipped */
+int sim_append_test(sim *s, int rank, int request);                    /* answer: 0 or 1 */
+int sim_append_test_any(sim *s, int rank, int n, const int *request);  /* answer: index, or -1 */
+int sim_append_iprobe(sim *s, int rank, int comm, int source, int tag);/* answer: 0 or 1, then sim_probed */
+int sim_append_probe(sim *s, int rank, int comm, int source, int tag); /* then sim_probed */
+int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes);
+int sim_append_note(sim *s, int rank, int64_t id);                     /* executed notes: sim_notes */
+int sim_append_stop(sim *s, int rank, int64_t id);                     /* ends the run at that date */
+int sim_append_end(sim *s, int rank);
+
+/* Must the rank let the kernel catch up before it appends more? (a few hundred actions, a few MiB of payload) */
+int sim_is_far_ahead(const sim *s, int rank);
+/* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
+double sim_clock_s(const sim *s, int rank);
+
+/* ---- the loop ---- */
+int sim_next(sim *s);                 /* a rank to run, or SIM_* */
+void sim_interrupt(sim *s);           /* the next sim_next says SIM_AIR at once; async-signal safe */
+int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 */
+double sim_now_s(const sim *s);
+int64_t sim_answer(const sim *s, int rank);
+request *sim_request(sim *s, int id);
+void sim_release(sim *s, int id);     /* the poster is through with it; an active one is freed when it ends */
+const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
+
+char *parcel_copy(sim *s, const char *data, int64_t bytes);            /* for PARCEL_OWNED */
+int sim_errands(const sim *s, const errand **list);
+void sim_errands_done(sim *s);
+int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
+void sim_notes_done(sim *s);
+int64_t sim_stop_id(const sim *s);
+int sim_error(const sim *s);           /* why it is SIM_BROKEN */
+
+/* ---- schedules (schedule.h): what a collective does, for every rank ---- */
+int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */
+
+/* ---- what happened ---- */
+void sim_statistics(const sim *s, statistics *out);
+void sim_waiting(const sim *s, int rank, waiting *out);
+const double *sim_finish_s(const sim *s);    /* [n_ranks] date of the end action, NaN before */
+const double *sim_compute_s(const sim *s);   /* [n_ranks] simulated time spent computing */
+/* end cdef */
+
+/* The calls the compiled surface needs, so that it shares the one kernel of the process. */
+typedef struct {
+    int (*append_send)(sim *, int, int, int, int, int64_t, int, int);
+    int (*append_recv)(sim *, int, int, int, int, int64_t);
+    int (*append_wait)(sim *, int, int);
+    int (*append_wait_all)(sim *, int, int, const int *);
+    int (*append_test)(sim *, int, int);
+    int (*append_compute)(sim *, int, double);
+    int (*is_far_ahead)(const sim *, int);
+    double (*clock_s)(const sim *, int);
+    int (*next)(sim *);
+    double (*now_s)(const sim *);
+    int64_t (*answer)(const sim *, int);
+    request *(*request_of)(sim *, int);
+    void (*release)(sim *, int);
+    char *(*copy)(sim *, const char *, int64_t);
+    int (*errands)(const sim *, const errand **);
+    void (*errands_done)(sim *);
+    int (*notes)(const sim *, const int64_t **);
+    int (*comm_size)(const sim *, int);
+    int (*comm_rank)(const sim *, int, int);
+} kernel_calls;
+/* cdef */
+const void *sim_kernel_calls(void);   /* a kernel_calls */
+/* end cdef */
+#endif

@@ -1,0 +1,216 @@
+/* world.h -- the parts of one world, for the kernel's own files only.
+ *
+ * Numbers, not pointers, name requests, timelines and flows: the pools behind them grow.
+ * A request lives from its append until it is done and nobody will ask again; a flow from the match until the last byte. */
+#ifndef SMPY_WORLD_H
+#define SMPY_WORLD_H
+#include "fair.h"
+#include "heap.h"
+#include "schedule.h"
+#include "sim.h"
+
+/* ---- requests ---- */
+typedef struct {
+    request is;                  /* what the outside sees */
+    int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
+    int target;                  /* world rank of the receiver */
+    int source;                  /* sends: the sender's rank in the communicator */
+    int mode;
+    int partner;                 /* once matched */
+    int next;                    /* in its exact queue, or in the free list */
+    int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
+    int64_t posted;              /* when it was posted, as a count */
+    int waiter;                  /* timeline to tell, or -1 */
+    int waiter_index;            /* of the request in the waiter's call */
+    int is_released;
+    int has_overhead;            /* a receive whose sender was detached: it pays the receive overhead */
+} slot;
+
+typedef struct {
+    slot *at;                    /* numbered from 1; 0 is nobody */
+    int n, room, free;
+} slot_pool;
+
+/* ---- matching (match.c) ---- */
+typedef struct {
+    int context, target, source, tag;
+    int head, tail;              /* slots in posting order: all sends or all receives */
+    int next;                    /* in its bucket, or in the free list */
+} match_queue;
+
+typedef struct {
+    int first_send, last_send;   /* unexpected sends in order of arrival */
+    int first_wild, last_wild;   /* posted receives with a wildcard */
+} match_seen;
+
+typedef struct {
+    match_queue *queue;          /* numbered from 1 */
+    int n, room, free, used;
+    int *bucket;
+    int n_buckets;               /* a power of two */
+    match_seen *seen;            /* [n_ranks] */
+    int64_t posted;
+} matching;
+
+int match_init(matching *m, int n_ranks);
+void match_free(matching *m);
+/* Posts slot `id`: the partner it matches, or 0 after queueing it; negative without memory. */
+int match_send(matching *m, slot_pool *pool, int id);
+int match_recv(matching *m, slot_pool *pool, int id);
+int match_probe(const matching *m, const slot_pool *pool, int context, int target, int source, int tag); /* send, or 0 */
+
+/* ---- communicators (comm.c) ---- */
+typedef struct {
+    int n;                       /* -1: free */
+    int first;                   /* rank r is world rank first + r when world is NULL */
+    int *world;
+    int *sorted;                 /* ranks in order of their world rank, for the way back */
+} comm_table;
+
+/* ---- flows (flow.c) ---- */
+typedef struct {
+    int send, recv;
+    int share;                   /* number in the fair-share solver, -1 in the latency phase */
+    double rate_bytes_per_s, remaining_bytes, since_s;
+    double bandwidth_factor, penalty, bound_bytes_per_s;
+    int n, room;                 /* links with their coefficients */
+    int *link;
+    double *coefficient;
+    int64_t order;               /* of creation */
+    int next;
+} flow;
+
+/* ---- processors (cpu.c) ---- */
+typedef struct {
+    double speed_flop_per_s;
+    int cores, n_ranks;
+    int n_running;
+    double served_flop;          /* that one execution has received since the host was idle */
+    double since_s;
+    heap running;                /* by served_flop at completion; ids are timelines */
+} processor;
+
+/* ---- timelines ---- */
+enum {
+    DO_COMPUTE, DO_SLEEP, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_TEST, DO_TEST_ANY, DO_IPROBE, DO_PROBE, DO_COLLECTIVE,
+    DO_NOTE, DO_STOP, DO_END
+};
+
+typedef struct {
+    int what;
+    int id;                      /* request, or number of requests in the list */
+    union {
+        double amount;           /* flop or seconds */
+        int64_t note;
+        int *list;               /* owned */
+        struct performance *show;
+    } with;
+} action;
+
+typedef struct performance {
+    schedule_frame frame;
+    schedule_call call;
+    int comm, tag;
+    int n_awaited, n_background; /* requests of the call under way; outstanding ones */
+    struct performance *next;    /* in the free list */
+} performance;
+
+enum { AWAKE, ASLEEP, COMPUTING, WAITING, ENDED };
+
+typedef struct {
+    action *queue;               /* a ring */
+    int first, n, room;
+    int state;
+    int rank, host;
+    int stage;                   /* progress within the first action */
+    int n_pending;               /* requests the first action still waits for */
+    int64_t answer;
+    double busy_until_s;         /* receive overheads of the wait under way */
+    double tail_s;               /* the date at the tail, NaN when unknown */
+    double computing_since_s;
+    int64_t ahead_bytes;         /* payload of sends not yet executed */
+    request probed;
+} timeline;
+
+struct sim {
+    const platform *machine;
+    model model;
+    double now_s;
+    int n_ranks;
+    timeline *line;              /* [n_ranks] */
+    int *turn, *next_turn;       /* timelines to perform one call each */
+    int n_turn, n_next_turn, at_turn;
+    int running;
+    int n_ended;
+
+    heap clocks;                 /* ends of sleeps (ids: timelines) and of latency phases (ids: n_ranks + flows) */
+    heap works;                  /* ends of executions (ids: hosts) and of transfers (ids: n_hosts + flows) */
+    int64_t order;               /* of creation of whatever fires */
+    heap_item *due;              /* what fires at this date */
+    int n_due, due_room;
+
+    slot_pool requests;
+    matching match;
+    comm_table *comm;
+    int n_comms, comm_room;
+    flow *flow;
+    int n_flows, flow_room, free_flow, n_live_flows;
+    fair *shares;
+    int shares_are_old;
+    platform_path path, way_back;
+    processor *host;
+    schedule **schedule;
+    int n_schedules, schedule_room;
+    performance *free_show;
+
+    errand *errand;
+    int n_errands, errand_room;
+    char **loose;                /* payload copies to free with the errands */
+    int n_loose, loose_room;
+    int64_t *note;
+    int n_notes, note_room;
+    int64_t stop_id;
+    int is_stopped, error;
+    unsigned effort;             /* calls and events, to look at the clock now and then */
+    double aired_s;
+    volatile int is_interrupted;
+
+    int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* shared by all ranks, as the peer has it */
+    int n_timed, n_probing;      /* timelines that time alone will wake; of those, the polls of blocking probes */
+    statistics stats;
+    double *finish_s, *compute_s;
+};
+
+/* request.c */
+int slot_new(slot_pool *pool);
+void slot_free(slot_pool *pool, int id);
+
+/* courier.c */
+int courier_move(sim *s, slot *send, slot *recv); /* 0, or -1 without memory */
+
+/* flow.c */
+int flow_start(sim *s, int send, int recv);       /* 0, or an error < 0 */
+void flow_latency_ended(sim *s, int id);
+void flow_ended(sim *s, int id);
+int flow_update(sim *s);                          /* shares and end dates after the changes of one date */
+double piecewise(const double *table, int n, int64_t bytes);
+
+/* cpu.c */
+void cpu_start(sim *s, int host, int line, double flop);
+int cpu_ended(sim *s, int host);                  /* the timeline whose execution ended, or -1 */
+
+/* comm.c */
+int comm_tables_init(sim *s);
+void comm_tables_free(sim *s);
+
+/* timeline.c */
+void timeline_drop_first(timeline *t);
+
+/* perform.c */
+enum { MADE_A_CALL, BLOCKED, FREE_OF_CHARGE };
+int perform(sim *s, int line);                    /* the first action's next call, or an error < 0 */
+void request_done(sim *s, int id);
+void computing_ended(sim *s, int line);           /* sleep or execution */
+void timeline_woken(sim *s, int line);            /* by time */
+
+#endif

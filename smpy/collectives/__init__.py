@@ -1,0 +1,1 @@
+"""Collective algorithms as schedules, and the tables that choose among them."""

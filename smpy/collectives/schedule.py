@@ -1,0 +1,199 @@
+"""A collective's schedule: the calls a rank makes, written once for every rank.
+
+An algorithm is a function of (rank, n_ranks, root, nbytes) that fills a `Schedule`. Called with symbols (`RANK`, `ROOT`,
+`NBYTES`) it gives the words of a program that the kernel performs for any rank; called with numbers it gives the plain list of
+one rank's calls, which is what tests and figures read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Union
+
+from smpy.engine.kernel import lib
+
+
+class Formula:
+    """An integer expression in the symbols of a schedule, kept as the kernel's postfix terms."""
+
+    __slots__ = ("terms",)
+    __hash__ = None  # type: ignore[assignment]  # == builds a formula
+
+    def __init__(self, *terms: int) -> None:
+        self.terms = terms
+
+    def _with(self, other: Value, term: int) -> Formula:
+        return Formula(*self.terms, *_terms(other), term)
+
+    def _after(self, other: Value, term: int) -> Formula:
+        return Formula(*_terms(other), *self.terms, term)
+
+    def __add__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_ADD)
+
+    def __radd__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_ADD)
+
+    def __sub__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_SUB)
+
+    def __rsub__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_SUB)
+
+    def __mul__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_MUL)
+
+    def __rmul__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_MUL)
+
+    def __floordiv__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_DIV)
+
+    def __mod__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_MOD)
+
+    def __and__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_AND)
+
+    def __or__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_OR)
+
+    def __xor__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_XOR)
+
+    def __lshift__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_SHL)
+
+    def __rshift__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_SHR)
+
+    def __lt__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_LT)
+
+    def __le__(self, other: Value) -> Formula:
+        return self._with(other, lib.TERM_LE)
+
+    def __gt__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_LT)
+
+    def __ge__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_LE)
+
+    def __eq__(self, other: Value) -> Formula:  # type: ignore[override]
+        return self._with(other, lib.TERM_EQ)
+
+    def __ne__(self, other: Value) -> Formula:  # type: ignore[override]
+        return self._with(other, lib.TERM_NE)
+
+
+Value = Union[int, Formula]
+
+
+def _terms(value: Value) -> tuple[int, ...]:
+    return value.terms if isinstance(value, Formula) else (lib.TERM_CONSTANT, int(value))
+
+
+RANK = Formula(lib.TERM_RANK)
+ROOT = Formula(lib.TERM_ROOT)
+NBYTES = Formula(lib.TERM_BYTES)
+
+
+class Call(NamedTuple):
+    """One call of one rank; peers and sizes that a call does not have are -1 and 0."""
+
+    name: str
+    to: int = -1
+    bytes_out: int = 0
+    source: int = -1
+    bytes_in: int = 0
+
+
+class Schedule:
+    """The calls of a collective, in order.
+
+    Parameters
+    ----------
+    rank : int or Formula
+        The rank whose calls these are, or the symbol that stands for every rank.
+
+    Attributes
+    ----------
+    calls : list of Call
+        What a rank does, when the algorithm was called with numbers.
+    """
+
+    def __init__(self, rank: Value) -> None:
+        self.calls: list[Call] = []
+        self._is_for_numbers = not isinstance(rank, Formula)
+        self._words: list[int] = []
+        self._n_loops = 0
+        self._is_skipped = False
+
+    def words(self) -> list[int]:
+        """The program for the kernel, when the algorithm was called with symbols."""
+        return [*self._words, lib.CALL_HALT]
+
+    def send(self, to: Value, nbytes: Value) -> None:
+        """Send, and go on when the buffer may be reused."""
+        self._add("send", lib.CALL_SEND, to, nbytes)
+
+    def recv(self, source: Value, nbytes: Value) -> None:
+        """Receive, and go on when the message is there."""
+        self._add("recv", lib.CALL_RECV, source, nbytes)
+
+    def isend(self, to: Value, nbytes: Value) -> None:
+        """Start a send; `wait_all` completes it."""
+        self._add("isend", lib.CALL_ISEND, to, nbytes)
+
+    def irecv(self, source: Value, nbytes: Value) -> None:
+        """Start a receive; `wait_all` completes it."""
+        self._add("irecv", lib.CALL_IRECV, source, nbytes)
+
+    def exchange(self, to: Value, nbytes: Value, source: Value, nbytes_in: Value) -> None:
+        """Send and receive at once, and wait for both."""
+        self._add("exchange", lib.CALL_EXCHANGE, to, nbytes, source, nbytes_in)
+
+    def wait_all(self) -> None:
+        """Wait for everything started."""
+        self._add("wait_all", lib.CALL_WAIT_ALL)
+
+    @contextmanager
+    def when(self, condition: Value | bool) -> Iterator[None]:
+        """The calls inside are made only by the ranks for which the condition holds."""
+        if not isinstance(condition, Formula):
+            outer, self._is_skipped = self._is_skipped, self._is_skipped or not condition
+            yield
+            self._is_skipped = outer
+            return
+        self._words += [lib.CALL_UNLESS, *condition.terms, lib.TERM_END, 0]
+        start = len(self._words)
+        yield
+        self._words[start - 1] = len(self._words) - start
+
+    def loop(self, first: Value, bound: Value) -> Iterator[Value]:
+        """The calls inside are made for every value from `first` while below `bound`."""
+        if self._is_for_numbers:
+            assert isinstance(first, int) and isinstance(bound, int)
+            yield from range(first, bound)
+            return
+        self._words += [lib.CALL_LOOP, *_terms(first), lib.TERM_END, *_terms(bound), lib.TERM_END, 0]
+        start = len(self._words)
+        self._n_loops += 1
+        yield Formula(lib.TERM_LOOP, self._n_loops - 1)
+        self._n_loops -= 1
+        length = len(self._words) - start + 2
+        self._words += [lib.CALL_AGAIN, length]
+        self._words[start - 1] = length
+
+    def _add(self, name: str, code: int, *values: Value) -> None:
+        if not self._is_for_numbers:
+            self._words.append(code)
+            for value in values:
+                self._words += [*_terms(value), lib.TERM_END]
+        elif not self._is_skipped:
+            numbers = [int(value) for value in values]  # type: ignore[arg-type]
+            if name in ("recv", "irecv"):
+                self.calls.append(Call(name, source=numbers[0], bytes_in=numbers[1]))
+            else:
+                self.calls.append(Call(name, *numbers))

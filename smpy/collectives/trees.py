@@ -1,0 +1,31 @@
+"""Tree algorithms."""
+
+from __future__ import annotations
+
+from smpy.collectives.linear import linear_reduce
+from smpy.collectives.schedule import Schedule, Value
+
+
+def binomial_tree_bcast(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
+    """Receive from the rank that differs in the lowest set bit, then serve those below it, the farthest first."""
+    steps = Schedule(rank)
+    _binomial_tree(steps, rank, n_ranks, root, nbytes)
+    return steps
+
+
+def _binomial_tree(steps: Schedule, rank: Value, n_ranks: int, root: Value, nbytes: Value) -> None:
+    relative = (rank - root) % n_ranks
+    masks = [1 << k for k in range((n_ranks - 1).bit_length())]
+    for mask in masks:
+        with steps.when(relative & (2 * mask - 1) == mask):
+            steps.recv((rank - mask) % n_ranks, nbytes)
+    for mask in reversed(masks):
+        with steps.when((relative & (2 * mask - 1) == 0) & (relative + mask < n_ranks)):
+            steps.send((rank + mask) % n_ranks, nbytes)
+
+
+def reduce_bcast_allreduce(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
+    """All send to rank 0 at once, which reduces, then a binomial tree (SMPI's default)."""
+    steps = linear_reduce(rank, n_ranks, 0, nbytes)
+    _binomial_tree(steps, rank, n_ranks, 0, nbytes)
+    return steps

@@ -1,0 +1,1 @@
+"""The Python face of the event kernel: the running rank, and the one switch between ranks."""

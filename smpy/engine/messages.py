@@ -1,0 +1,61 @@
+"""What crosses between the MPI surface and the engine: the payload end of a message, and what a receive learns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ANY = -1
+"""Any source, any tag."""
+
+STANDARD, SYNCHRONOUS, BUFFERED = 0, 1, 2
+"""Send modes, as the kernel numbers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The payload end of one message.
+
+    Parameters
+    ----------
+    nbytes : int
+        Size of the message, or of the room for it, in bytes.
+    address : int
+        Where the contiguous bytes are; 0 for folded memory, which carries nothing.
+    keep : object
+        Kept alive until the transfer has ended.
+    take : callable
+        For a receive that wants the bytes handed over when the transfer ends; called with a view valid during the call.
+    """
+
+    nbytes: int
+    address: int = 0
+    keep: object = None
+    take: Callable[[memoryview], None] | None = None
+
+
+class Message(NamedTuple):
+    """A message as its receiver sees it; `nbytes` above `capacity` means that it was truncated."""
+
+    source: int
+    tag: int
+    nbytes: int
+    capacity: int
+
+
+NO_MESSAGE = Message(ANY, ANY, 0, 0)
+"""What a completed send says of itself."""
+
+
+class WaitingRank(NamedTuple):
+    """Why one rank does not go on; `kind` is one of the kernel's WAIT_* numbers."""
+
+    rank: int
+    kind: int
+    comm: int
+    peer: int
+    tag: int
+    nbytes: int
+    n_requests: int
+    call: str

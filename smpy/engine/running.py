@@ -1,0 +1,57 @@
+"""The one running world: how code shared by all ranks finds out for whom it runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_engine: Engine | None = None
+
+
+def current() -> Engine:
+    """The engine of the world that runs.
+
+    Raises
+    ------
+    UsageError
+        Outside `smpy run`: there are no ranks.
+    """
+    if _engine is None:
+        raise UsageError("no simulated world is running: start the program with `smpy run -np N PROGRAM`")
+    return _engine
+
+
+def is_running() -> bool:
+    """Whether a simulated world is running in this process."""
+    return _engine is not None
+
+
+def enter(engine: Engine | None) -> None:
+    """Make `engine` the running world; None when it is over."""
+    global _engine
+    _engine = engine
+
+
+def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a public MPI call: what happens inside is not the rank's own computing."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        clock = _engine.clock if _engine is not None else None
+        if clock is None or not clock.stop():
+            return method(*args, **kwargs)
+        try:
+            return method(*args, **kwargs)
+        finally:
+            clock.start()
+
+    return call
