@@ -25,3 +25,7 @@ class RankFailure(SmpyError):
 
 class Interrupted(SmpyError):
     """The user stopped the run."""
+
+
+class PlatformWarning(UserWarning):
+    """Something in a platform file that is not taken as its author may expect."""

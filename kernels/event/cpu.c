@@ -18,11 +18,11 @@ static void serve(processor *h, double now_s)
 static void reschedule(sim *s, int host)
 {
     processor *h = &s->host[host];
-    heap_remove(&s->works, host);
+    heap_remove(&s->cores, host);
     if (!h->n_running) return;
     double left = h->running.item[0].date_s - h->served_flop;
     double date_s = s->now_s + (left > 0 ? left / rate_flop_per_s(h) : 0);
-    heap_push(&s->works, date_s, h->running.item[0].order, host);
+    heap_push(&s->cores, date_s, s->order++, host);
 }
 
 void cpu_start(sim *s, int host, int line, double flop)
@@ -31,7 +31,7 @@ void cpu_start(sim *s, int host, int line, double flop)
     serve(h, s->now_s);
     if (!h->n_running) h->served_flop = 0;
     h->n_running++;
-    heap_push(&h->running, h->served_flop + flop, s->order++, line);
+    heap_push(&h->running, h->served_flop + flop, -s->order++, line);
     reschedule(s, host);
 }
 
@@ -41,9 +41,7 @@ int cpu_ended(sim *s, int host)
     if (!h->n_running) return -1;
     serve(h, s->now_s);
     heap_item first = h->running.item[0];
-    /* What is left is less than the date can express. */
-    double left_s = (first.date_s - h->served_flop) / rate_flop_per_s(h);
-    if (left_s > 1e-12 + 4e-16 * s->now_s) {
+    if ((first.date_s - h->served_flop) / rate_flop_per_s(h) >= SAME_DATE_S) {
         reschedule(s, host);
         return -1;
     }

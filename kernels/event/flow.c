@@ -115,15 +115,10 @@ int flow_start(sim *s, int send, int recv)
     s->n_live_flows++;
     s->stats.messages++;
     s->stats.bytes += from->is.bytes;
-    if (latency_s > 0) return heap_push(&s->clocks, s->now_s + latency_s, f->order, s->n_ranks + id);
+    if (latency_s > 0) return heap_push(&s->latencies, s->now_s + latency_s, f->order, id);
     f->penalty = 1.0; /* as the peer has it for flows without a latency phase */
     flow_latency_ended(s, id);
     return 0;
-}
-
-static int n_hosts(const sim *s)
-{
-    return platform_n_hosts(s->machine);
 }
 
 void flow_latency_ended(sim *s, int id)
@@ -131,7 +126,7 @@ void flow_latency_ended(sim *s, int id)
     flow *f = &s->flow[id];
     f->since_s = s->now_s;
     if (!f->n) { /* no link on the way: nothing left to wait for */
-        heap_push(&s->works, s->now_s, f->order, n_hosts(s) + id);
+        heap_push(&s->transfers, s->now_s, f->order, id);
         return;
     }
     f->share = fair_add(s->shares, f->penalty, f->bound_bytes_per_s, f->n, f->link, f->coefficient, id);
@@ -151,7 +146,7 @@ void flow_ended(sim *s, int id)
     s->n_live_flows--;
     courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
     /* The side that began to wait first is told first. */
-    if (s->requests.at[send].posted < s->requests.at[recv].posted) {
+    if (s->requests.at[send].waits_since < s->requests.at[recv].waits_since) {
         request_done(s, send);
         request_done(s, recv);
     } else {
@@ -162,7 +157,7 @@ void flow_ended(sim *s, int id)
 
 int flow_update(sim *s)
 {
-    int n = fair_solve(s->shares), base = n_hosts(s);
+    int n = fair_solve(s->shares);
     if (n < 0) return n;
     const int *changed = fair_changed(s->shares);
     for (int i = 0; i < n; i++) {
@@ -173,14 +168,14 @@ int flow_update(sim *s)
         f->since_s = s->now_s;
         f->rate_bytes_per_s = fair_share_bytes_per_s(s->shares, changed[i]) * f->bandwidth_factor;
         if (f->rate_bytes_per_s <= 0) {
-            heap_remove(&s->works, base + id);
+            heap_remove(&s->transfers, id);
             continue;
         }
         double date_s = s->now_s + f->remaining_bytes / f->rate_bytes_per_s;
-        if (heap_has(&s->works, base + id))
-            heap_move(&s->works, base + id, date_s);
+        if (heap_has(&s->transfers, id))
+            heap_move(&s->transfers, id, date_s);
         else
-            heap_push(&s->works, date_s, f->order, base + id);
+            heap_push(&s->transfers, date_s, f->order, id);
     }
     s->shares_are_old = 0;
     s->stats.solves++;

@@ -7,7 +7,8 @@
  *
  * An action that takes several calls or waits for time keeps its place at the head of the queue and counts its stages; a
  * blocked timeline is woken by request_done or by time, in the order the events fire. Costs of polling and overheads are
- * the peer's (SMPI): a failed poll makes the next one longer, for all ranks. */
+ * the peer's (SMPI): a failed poll makes the next one longer, for all ranks. So is the number of calls each MPI call takes,
+ * which decides who comes first at one date: an execution takes three (made, bound, started), a wait for several one each. */
 
 enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a collective's own requests */
 
@@ -24,20 +25,35 @@ static void runs_next(sim *s, int line)
 
 /* ---- time ---- */
 
-static int sleep_until(sim *s, int line, double date_s)
+static int until(sim *s, int line, double date_s, int64_t order)
 {
     timeline *t = &s->line[line];
     t->state = ASLEEP;
     s->n_timed++;
     s->n_probing += t->n && first(t)->what == DO_PROBE;
-    return heap_push(&s->clocks, date_s, s->order++, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+    return heap_push(&s->sleeps, date_s, order, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+}
+
+/* Among what ends at one date, what began at an earlier date comes first; of what began at one date, sleeps before
+ * executions, the newest sleep and the oldest execution first. */
+static int64_t order_of_end(sim *s, int is_sleep)
+{
+    const int64_t most = 1 << 20;
+    int64_t age = s->order++ - s->date_order;
+    if (age >= most) age = most - 1;
+    return (s->date_order << 21) + (is_sleep ? most - 1 - age : most + age);
+}
+
+static int sleep_until(sim *s, int line, double date_s)
+{
+    return until(s, line, date_s, order_of_end(s, 1));
 }
 
 static int compute(sim *s, int line, double flop)
 {
     timeline *t = &s->line[line];
     const processor *h = &s->host[t->host];
-    if (h->n_ranks <= h->cores) return sleep_until(s, line, s->now_s + flop / h->speed_flop_per_s);
+    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s, order_of_end(s, 0));
     t->state = COMPUTING;
     s->n_timed++;
     s->n_probing += t->n && first(t)->what == DO_PROBE;
@@ -93,14 +109,26 @@ static int after_overheads(sim *s, int line)
     return sleep_until(s, line, until_s);
 }
 
+/* The rank learns of each request in a call of its own. */
+static void count_end(const sim *s, timeline *t)
+{
+    if (t->last_end_s != s->now_s) t->n_at_once = 0;
+    t->last_end_s = s->now_s;
+    t->n_at_once++;
+}
+
 static void finish_wait(sim *s, timeline *t)
 {
     action *a = first(t);
+    int n_turns = a->what == DO_WAIT_ALL ? t->n_at_once - 1 : 0;
     if (a->what == DO_WAIT_ANY)
         for (int i = 0; i < a->id; i++)
             if (a->with.list[i] > 0) s->requests.at[a->with.list[i]].waiter = -1;
     if (a->what != DO_WAIT) free(a->with.list);
-    timeline_drop_first(t);
+    if (n_turns > 0)
+        *a = (action){.what = DO_TURNS, .id = n_turns};
+    else
+        timeline_drop_first(t);
 }
 
 static void wake(sim *s, int line)
@@ -125,6 +153,7 @@ static void tell(sim *s, slot *x)
         t->stage = 0;
     } else {
         t->answer = x->waiter_index;
+        count_end(s, t);
         if (--t->n_pending > 0 && first(t)->what != DO_WAIT_ANY) return;
         finish_wait(s, t);
     }
@@ -142,7 +171,7 @@ void request_done(sim *s, int id)
 static int wait_for(sim *s, int line, const int *list, int n, int is_any)
 {
     timeline *t = &s->line[line];
-    t->n_pending = 0;
+    t->n_pending = t->n_at_once = 0;
     t->busy_until_s = 0;
     if (is_any) {
         t->answer = -1;
@@ -162,8 +191,10 @@ static int wait_for(sim *s, int line, const int *list, int n, int is_any)
         n_live++;
         if (x->is.is_done) {
             pay_overhead(s, t, x);
+            count_end(s, t);
         } else {
             x->waiter = line;
+            x->waits_since = s->order++;
             x->waiter_index = i;
             t->n_pending++;
         }
@@ -176,56 +207,85 @@ static int wait_for(sim *s, int line, const int *list, int n, int is_any)
     return n_live ? after_overheads(s, line) : FREE_OF_CHARGE;
 }
 
-/* ---- polling ---- */
+/* ---- polling: a poll takes time, then a call, and the rank learns the answer in its next turn ---- */
+
+enum { ASK = 0, LOOK = 1, LEARN = 2 };
+
+static int test_starts(sim *s, int line, int in_a_row)
+{
+    s->line[line].stage = LOOK;
+    return sleep_until(s, line, s->now_s + in_a_row * s->model.test_s);
+}
+
+static int test_ends(sim *s, int line, int id, int *in_a_row)
+{
+    timeline *t = &s->line[line];
+    int is_success = id >= 0;
+    *in_a_row = is_success ? 1 : *in_a_row + 1;
+    t->busy_until_s = 0;
+    if (id > 0) pay_overhead(s, t, &s->requests.at[id]);
+    timeline_drop_first(t);
+    int result = after_overheads(s, line);
+    return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
+}
 
 static int test_one(sim *s, int line, int id)
 {
     timeline *t = &s->line[line];
-    if (t->stage++ == 0 && s->model.test_s > 0)
-        return sleep_until(s, line, s->now_s + s->tests_in_a_row * s->model.test_s);
+    if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->tests_in_a_row);
+    if (t->stage == LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row);
     t->answer = id <= 0 || s->requests.at[id].is.is_done;
-    s->tests_in_a_row = t->answer ? 1 : s->tests_in_a_row + 1;
-    if (t->answer && id > 0) pay_overhead(s, t, &s->requests.at[id]);
-    timeline_drop_first(t);
-    return after_overheads(s, line);
+    t->stage = LEARN;
+    return id > 0 ? MADE_A_CALL : FREE_OF_CHARGE;
 }
 
 static int test_any(sim *s, int line, const action *a)
 {
     timeline *t = &s->line[line];
-    if (t->stage++ == 0 && s->model.test_s > 0)
-        return sleep_until(s, line, s->now_s + s->test_anys_in_a_row * s->model.test_s);
+    const int *list = a->with.list;
+    if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->test_anys_in_a_row);
+    if (t->stage == LEARN) {
+        int id = t->answer < 0 ? -1 : list[t->answer];
+        free(a->with.list);
+        return test_ends(s, line, id, &s->test_anys_in_a_row);
+    }
     t->answer = -1;
     for (int i = 0; i < a->id && t->answer < 0; i++)
-        if (a->with.list[i] == 0 || (a->with.list[i] > 0 && s->requests.at[a->with.list[i]].is.is_done)) t->answer = i;
-    s->test_anys_in_a_row = t->answer >= 0 ? 1 : s->test_anys_in_a_row + 1;
-    if (t->answer >= 0 && a->with.list[t->answer]) pay_overhead(s, t, &s->requests.at[a->with.list[t->answer]]);
-    free(a->with.list);
-    timeline_drop_first(t);
-    return after_overheads(s, line);
+        if (list[i] == 0 || (list[i] > 0 && s->requests.at[list[i]].is.is_done)) t->answer = i;
+    t->stage = LEARN;
+    return MADE_A_CALL;
 }
+
+enum { MADE = 0, BOUND = 1, STARTED = 2, LOOKED = 3, LEARNT = 4 }; /* the stages of a probe */
 
 static int look(sim *s, int line, int until_found)
 {
     timeline *t = &s->line[line];
-    const request *wanted = &t->probed;
-    if (t->stage++ == 0 && s->model.iprobe_s > 0)
-        return compute(s, line, s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s);
-    int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
-    s->iprobes_in_a_row = found ? 1 : s->iprobes_in_a_row + 1;
-    t->answer = found > 0;
-    if (!found && until_found) {
-        t->stage = 0;
+    action *a = first(t);
+    switch (t->stage++) {
+    case MADE: a->with.amount = s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s; return MADE_A_CALL;
+    case BOUND: return MADE_A_CALL;
+    case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount) : MADE_A_CALL;
+    case LOOKED: {
+        const request *wanted = &t->probed;
+        int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
+        t->answer = found > 0;
+        if (found) {
+            const slot *x = &s->requests.at[found];
+            t->probed.peer = x->source;
+            t->probed.tag = x->is.tag;
+            t->probed.bytes = x->is.bytes;
+        }
         return MADE_A_CALL;
     }
-    if (found) {
-        const slot *x = &s->requests.at[found];
-        t->probed.peer = x->source;
-        t->probed.tag = x->is.tag;
-        t->probed.bytes = x->is.bytes;
+    default: /* LEARNT */
+        s->iprobes_in_a_row = t->answer ? 1 : s->iprobes_in_a_row + 1;
+        if (t->answer || !until_found)
+            timeline_drop_first(t);
+        else
+            t->stage = MADE;
+        return FREE_OF_CHARGE;
     }
-    timeline_drop_first(t);
-    return MADE_A_CALL;
 }
 
 /* ---- collectives: the calls of a schedule, as if the rank made them ---- */
@@ -244,6 +304,7 @@ static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes,
     x->is_released = 1;
     if (!is_detached) {
         x->waiter = line;
+        x->waits_since = s->order++;
         x->waiter_index = index;
         if (index == AWAITED)
             p->n_awaited++;
@@ -331,10 +392,14 @@ int perform(sim *s, int line)
     action a = *first(t);
     switch (a.what) {
     case DO_COMPUTE:
+        if (t->stage++ < STARTED) return MADE_A_CALL;
         timeline_drop_first(t);
         t->computing_since_s = s->now_s;
         return compute(s, line, a.with.amount);
     case DO_SLEEP: timeline_drop_first(t); return sleep_until(s, line, s->now_s + a.with.amount);
+    case DO_TURNS:
+        if (++t->stage == a.id) timeline_drop_first(t);
+        return MADE_A_CALL;
     case DO_POST: {
         timeline_drop_first(t);
         int error = post(s, a.id);

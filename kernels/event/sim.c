@@ -10,9 +10,9 @@
 
 /* The loop: turns at one date, then the next date. */
 
-static const double SAME_DATE_S = 1e-9; /* sleeps and latencies that end this close end together */
+const double SAME_DATE_S = 1e-9; /* sleeps, executions and latencies that end this close to an event end with it */
 
-/* Transfers and executions end together only when rounding alone keeps them apart. */
+/* Transfers end together only when rounding alone keeps them apart. */
 static double rounding_s(double now_s)
 {
     return 1e-12 + 4e-16 * now_s;
@@ -30,8 +30,10 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->running = -1;
     s->free_flow = -1;
     s->tests_in_a_row = s->test_anys_in_a_row = s->iprobes_in_a_row = 1;
-    heap_init(&s->clocks, 0);
-    heap_init(&s->works, 1);
+    heap_init(&s->sleeps, 0);
+    heap_init(&s->latencies, 0);
+    heap_init(&s->cores, 1);
+    heap_init(&s->transfers, 1);
     s->line = calloc(n, sizeof *s->line);
     s->turn = malloc(n * sizeof *s->turn);
     s->next_turn = malloc(n * sizeof *s->next_turn);
@@ -39,7 +41,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->compute_s = calloc(n, sizeof *s->compute_s);
     s->host = calloc((size_t)n_hosts, sizeof *s->host);
     s->shares = fair_new(platform_n_links(p), platform_bandwidth_bytes_per_s(p), platform_policy(p));
-    if (!s->works.place || !s->line || !s->turn || !s->next_turn || !s->finish_s || !s->compute_s || !s->host || !s->shares ||
+    if (!s->cores.place || !s->transfers.place || !s->line || !s->turn || !s->next_turn || !s->finish_s || !s->compute_s || !s->host || !s->shares ||
         match_init(&s->match, n_ranks) < 0 || comm_tables_init(s) < 0) {
         sim_free(s);
         return NULL;
@@ -95,8 +97,10 @@ void sim_free(sim *s)
     if (s->comm) comm_tables_free(s);
     match_free(&s->match);
     fair_free(s->shares);
-    heap_free(&s->clocks);
-    heap_free(&s->works);
+    heap_free(&s->sleeps);
+    heap_free(&s->cores);
+    heap_free(&s->latencies);
+    heap_free(&s->transfers);
     free(s->path.link);
     free(s->way_back.link);
     free(s->line);
@@ -116,28 +120,29 @@ void sim_free(sim *s)
 
 /* ---- dates ---- */
 
-static int add_due(sim *s, heap *from)
+/* Takes what ends before `limit_s` from a heap. */
+static int add_due(sim *s, heap *from, double limit_s, int what)
 {
-    if (s->n_due == s->due_room) {
-        int room = s->due_room ? 2 * s->due_room : 64;
-        heap_item *due = realloc(s->due, (size_t)room * sizeof *due);
-        if (!due) return SIM_OUT_OF_MEMORY;
-        s->due = due;
-        s->due_room = room;
+    while (from->n && from->item[0].date_s < limit_s) {
+        if (s->n_due == s->due_room) {
+            int room = s->due_room ? 2 * s->due_room : 64;
+            due *grown = realloc(s->due, (size_t)room * sizeof *grown);
+            if (!grown) return SIM_OUT_OF_MEMORY;
+            s->due = grown;
+            s->due_room = room;
+        }
+        heap_item it = from->item[0];
+        int is_network = what == DUE_LATENCY || what == DUE_TRANSFER;
+        s->due[s->n_due++] = (due){is_network, what, it.id, is_network ? 0 : it.date_s, it.order};
+        heap_pop(from);
     }
-    heap_item it = from->item[0];
-    heap_pop(from);
-    /* Among what fires at one date: hosts (sleeps, executions), then the network, each in order of creation. */
-    int is_clock = from == &s->clocks, first_flow = is_clock ? s->n_ranks : platform_n_hosts(s->machine);
-    it.date_s = it.id >= first_flow;
-    it.id = is_clock ? it.id : -1 - it.id;
-    s->due[s->n_due++] = it;
     return 0;
 }
 
-static int by_creation(const void *a, const void *b)
+static int in_order(const void *a, const void *b)
 {
-    const heap_item *x = a, *y = b;
+    const due *x = a, *y = b;
+    if (x->is_network != y->is_network) return x->is_network ? 1 : -1;
     if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
@@ -145,25 +150,34 @@ static int by_creation(const void *a, const void *b)
 static void sort_due(sim *s)
 {
     for (int i = 1; i < s->n_due; i++) {
-        if (by_creation(&s->due[i - 1], &s->due[i]) > 0) {
-            qsort(s->due, (size_t)s->n_due, sizeof *s->due, by_creation);
+        if (in_order(&s->due[i - 1], &s->due[i]) > 0) {
+            qsort(s->due, (size_t)s->n_due, sizeof *s->due, in_order);
             return;
         }
     }
 }
 
-static void fire(sim *s, int id)
+static void fire(sim *s, const due *d)
 {
-    int n_hosts = platform_n_hosts(s->machine), line;
+    int line;
     s->stats.events++;
-    if (id >= s->n_ranks)
-        flow_latency_ended(s, id - s->n_ranks);
-    else if (id >= 0)
-        timeline_woken(s, id);
-    else if (-1 - id >= n_hosts)
-        flow_ended(s, -1 - id - n_hosts);
-    else
-        while ((line = cpu_ended(s, -1 - id)) >= 0) timeline_woken(s, line);
+    switch (d->what) {
+    case DUE_TIMELINE: timeline_woken(s, d->id); break;
+    case DUE_HOST:
+        while ((line = cpu_ended(s, d->id)) >= 0) timeline_woken(s, line);
+        break;
+    case DUE_LATENCY: flow_latency_ended(s, d->id); break;
+    case DUE_TRANSFER: flow_ended(s, d->id); break;
+    }
+}
+
+static double first_date_s(const sim *s)
+{
+    const heap *all[] = {&s->sleeps, &s->cores, &s->latencies, &s->transfers};
+    double date_s = INFINITY;
+    for (int i = 0; i < 4; i++)
+        if (all[i]->n && all[i]->item[0].date_s < date_s) date_s = all[i]->item[0].date_s;
+    return date_s;
 }
 
 /* Goes to the next date and fires what is due: 1, 0 when nothing will ever happen, or an error. */
@@ -174,17 +188,17 @@ static int advance(sim *s)
         if (error < 0) return error;
     }
     if (s->n_live_flows == 0 && s->n_timed == s->n_probing) return 0;
-    if (!s->clocks.n && !s->works.n) return 0;
-    double date_s = s->clocks.n ? s->clocks.item[0].date_s : INFINITY;
-    if (s->works.n && s->works.item[0].date_s < date_s) date_s = s->works.item[0].date_s;
+    double date_s = first_date_s(s);
+    if (isinf(date_s)) return 0;
     if (date_s > s->now_s) s->now_s = date_s;
     s->n_due = 0;
-    while (s->clocks.n && s->clocks.item[0].date_s < s->now_s + SAME_DATE_S)
-        if (add_due(s, &s->clocks) < 0) return SIM_OUT_OF_MEMORY;
-    while (s->works.n && s->works.item[0].date_s <= s->now_s + rounding_s(s->now_s))
-        if (add_due(s, &s->works) < 0) return SIM_OUT_OF_MEMORY;
+    s->date_order = s->order;
+    double same_s = s->now_s + SAME_DATE_S, exact_s = nextafter(s->now_s + rounding_s(s->now_s), INFINITY);
+    if (add_due(s, &s->sleeps, same_s, DUE_TIMELINE) < 0 || add_due(s, &s->cores, same_s, DUE_HOST) < 0 ||
+        add_due(s, &s->latencies, same_s, DUE_LATENCY) < 0 || add_due(s, &s->transfers, exact_s, DUE_TRANSFER) < 0)
+        return SIM_OUT_OF_MEMORY;
     sort_due(s);
-    for (int i = 0; i < s->n_due; i++) fire(s, s->due[i].id);
+    for (int i = 0; i < s->n_due; i++) fire(s, &s->due[i]);
     s->effort += (unsigned)s->n_due;
     return 1;
 }

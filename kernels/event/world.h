@@ -21,6 +21,7 @@ typedef struct {
     int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
     int64_t posted;              /* when it was posted, as a count */
     int waiter;                  /* timeline to tell, or -1 */
+    int64_t waits_since;         /* when the waiter came, as a count */
     int waiter_index;            /* of the request in the waiter's call */
     int is_released;
     int has_overhead;            /* a receive whose sender was detached: it pays the receive overhead */
@@ -87,18 +88,18 @@ typedef struct {
     int n_running;
     double served_flop;          /* that one execution has received since the host was idle */
     double since_s;
-    heap running;                /* by served_flop at completion; ids are timelines */
+    heap running;                /* by served_flop at completion, of equal ones the newest first; ids are timelines */
 } processor;
 
 /* ---- timelines ---- */
 enum {
-    DO_COMPUTE, DO_SLEEP, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_TEST, DO_TEST_ANY, DO_IPROBE, DO_PROBE, DO_COLLECTIVE,
+    DO_COMPUTE, DO_SLEEP, DO_TURNS, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_TEST, DO_TEST_ANY, DO_IPROBE, DO_PROBE, DO_COLLECTIVE,
     DO_NOTE, DO_STOP, DO_END
 };
 
 typedef struct {
     int what;
-    int id;                      /* request, or number of requests in the list */
+    int id;                      /* request, number of requests in the list, or of turns to let pass */
     union {
         double amount;           /* flop or seconds */
         int64_t note;
@@ -115,6 +116,15 @@ typedef struct performance {
     struct performance *next;    /* in the free list */
 } performance;
 
+/* What fires at one date: hosts' clocks and executions by date, then the network in order of creation. */
+typedef struct {
+    int is_network;
+    enum { DUE_TIMELINE, DUE_HOST, DUE_LATENCY, DUE_TRANSFER } what;
+    int id;
+    double date_s;
+    int64_t order;
+} due;
+
 enum { AWAKE, ASLEEP, COMPUTING, WAITING, ENDED };
 
 typedef struct {
@@ -124,6 +134,8 @@ typedef struct {
     int rank, host;
     int stage;                   /* progress within the first action */
     int n_pending;               /* requests the first action still waits for */
+    int n_at_once;               /* of those it waited for: ended at last_end_s, the last date one ended */
+    double last_end_s;
     int64_t answer;
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
@@ -143,10 +155,12 @@ struct sim {
     int running;
     int n_ended;
 
-    heap clocks;                 /* ends of sleeps (ids: timelines) and of latency phases (ids: n_ranks + flows) */
-    heap works;                  /* ends of executions (ids: hosts) and of transfers (ids: n_hosts + flows) */
+    heap sleeps;                 /* ends of sleeps and of executions on a core of their own; ids are timelines */
+    heap cores;                  /* the next end of an execution on a shared host; ids are hosts */
+    heap latencies, transfers;   /* ends of the two phases of a flow; ids are flows */
     int64_t order;               /* of creation of whatever fires */
-    heap_item *due;              /* what fires at this date */
+    int64_t date_order;          /* `order` when this date began */
+    due *due;
     int n_due, due_room;
 
     slot_pool requests;
@@ -197,7 +211,7 @@ double piecewise(const double *table, int n, int64_t bytes);
 
 /* cpu.c */
 void cpu_start(sim *s, int host, int line, double flop);
-int cpu_ended(sim *s, int host);                  /* the timeline whose execution ended, or -1 */
+int cpu_ended(sim *s, int host);                  /* a timeline whose execution ends at this date, or -1 */
 
 /* comm.c */
 int comm_tables_init(sim *s);
@@ -206,11 +220,13 @@ void comm_tables_free(sim *s);
 /* timeline.c */
 void timeline_drop_first(timeline *t);
 
+/* sim.c */
+extern const double SAME_DATE_S;
+
 /* perform.c */
 enum { MADE_A_CALL, BLOCKED, FREE_OF_CHARGE };
 int perform(sim *s, int line);                    /* the first action's next call, or an error < 0 */
 void request_done(sim *s, int id);
-void computing_ended(sim *s, int line);           /* sleep or execution */
 void timeline_woken(sim *s, int line);            /* by time */
 
 #endif

@@ -1,0 +1,73 @@
+# Everything here makes its own environment in $(VENV); it needs python3 with venv, make and gcc.
+PYTHON ?= python3
+VENV ?= .venv
+RANKS ?= 4096
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+KERNEL_C := $(wildcard kernels/event/*.c)
+KERNEL_H := $(wildcard kernels/event/*.h)
+BUILD := pyproject.toml $(wildcard kernels/*.py kernels/*/*.[ch])
+
+.PHONY: run test develop lint format test-c check wheel clean
+
+run: $(VENV)/installed  ## a 2-D Jacobi solver on 4,096 ranks of the default cluster
+	$(VENV)/bin/smpy run -np $(RANKS) apps/jacobi.py
+
+test: $(VENV)/developing  ## the default tests
+	$(VENV)/bin/python -m pytest
+
+develop: $(VENV)/developing  ## an environment to work in; afterwards, what changed in C is compiled again
+	$(VENV)/bin/python kernels/build_backend.py
+
+lint: $(VENV)/developing
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/developing
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+check: lint test test-c  ## all that a change must pass
+
+wheel: $(VENV)/made
+	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist smpy.egg-info
+	find smpy -name '*.so' -delete
+
+# ---- the environment ----
+
+$(VENV)/made:
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made $(BUILD)
+	$(VENV)/bin/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/developing: $(VENV)/made $(BUILD)
+	$(VENV)/bin/pip install --quiet --editable '.[dev]'
+	@touch $(VENV)/installed $@
+
+# ---- the kernel's own tests: each tests/c/*.c is a program; the structures check themselves ----
+
+SANITIZE := -std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -DSMPY_CHECK -Ikernels/event \
+            -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+C_OBJECTS := $(KERNEL_C:kernels/event/%.c=build/c/event/%.o)
+C_TESTS := $(patsubst tests/c/%.c,build/c/%,$(wildcard tests/c/*.c))
+
+.SECONDARY: $(C_OBJECTS)
+
+build/c/event/%.o: kernels/event/%.c $(KERNEL_H)
+	@mkdir -p $(@D)
+	@echo compiling $<
+	@$(CC) $(SANITIZE) -c $< -o $@
+
+build/c/%: tests/c/%.c $(C_OBJECTS)
+	@echo compiling $<
+	@$(CC) $(SANITIZE) $< $(C_OBJECTS) -lm -o $@
+
+test-c: $(C_TESTS)
+	@set -e; for test in $(C_TESTS); do echo $$test; $$test; done

@@ -1,0 +1,351 @@
+/* fair_full.c -- max-min fair shares solved in full: what fair.c must agree with, and its way out of states it cannot keep.
+ *
+ * Progressive filling as SimGrid performs it, tolerances included, on share x penalty:
+ *   1. each link's ratio is what remains of its capacity over the use of its unfixed flows (FATPIPE: over the largest use);
+ *   2. the links of least ratio are saturated; their unfixed flows are next;
+ *   3. those with the lowest bound, if one is below the ratio, are fixed at their bounds; else all, at ratio / penalty;
+ *   4. their links are charged; a link with nearly nothing left, or nearly no use, is left out. Back to 2.
+ * A flow whose links were all left out keeps the share 0. */
+#include "fair_internal.h"
+#include <stdlib.h>
+#include <string.h>
+#ifdef SMPY_CHECK
+#include <stdio.h>
+#endif
+
+typedef struct {
+    fair_sum spent, use;
+    double ratio;           /* INFINITY: takes no part */
+    double doubt;           /* of what is spent, in units of 2^-53 bytes/s */
+    int n_unfixed;
+    int first, end;         /* of its elements in `element` */
+    bool is_queued;         /* with this ratio */
+    bool is_left_out;       /* with flows on it */
+} stage_link;
+
+typedef struct {
+    const fair *f;
+    fair_answer *a;
+    stage_link *link;
+    int *element;           /* sorted by link */
+    bool *is_fixed;         /* flows */
+    int *next;              /* flows on saturated links */
+    int *seen;              /* last round a flow was in `next` */
+    int *saturated;
+    fair_queue queue;
+    bool is_complete;       /* no allocation failed */
+} stage;
+
+bool fair_answer_new(fair_answer *a, int n_flows)
+{
+    const size_t n = (size_t)n_flows + 1;
+    a->share = calloc(n, sizeof *a->share);
+    a->level = calloc(n, sizeof *a->level);
+    a->doubt = calloc(n, sizeof *a->doubt);
+    a->by = malloc(n * sizeof *a->by);
+    a->is_rough = false;
+    if (a->share && a->level && a->doubt && a->by)
+        return true;
+    fair_answer_free(a);
+    return false;
+}
+
+void fair_answer_free(fair_answer *a)
+{
+    free(a->share);
+    free(a->level);
+    free(a->doubt);
+    free(a->by);
+}
+
+static bool is_shared(const stage *s, int link)
+{
+    return s->f->link[link].policy == FAIR_SHARED;
+}
+
+static double left(const stage *s, int link)
+{
+    return fair_sum_left(s->f->link[link].capacity, &s->link[link].spent);
+}
+
+static void add_use(const stage *s, int link, double use)
+{
+    stage_link *k = &s->link[link];
+    if (is_shared(s, link))
+        fair_sum_add(&k->use, use);
+    else
+        k->use.hi = fmax(k->use.hi, use);
+}
+
+static void find_largest_use(const stage *s, int link)
+{
+    stage_link *k = &s->link[link];
+    k->use.hi = 0;
+    for (int i = k->first; i < k->end; i++)
+        if (!s->is_fixed[s->f->element[s->element[i]].flow])
+            k->use.hi = fmax(k->use.hi, s->f->element[s->element[i]].use);
+}
+
+static void enter(stage *s, int link)
+{
+    stage_link *k = &s->link[link];
+    const double ratio = left(s, link) / (k->use.hi + k->use.lo);
+    if (k->is_queued && k->ratio == ratio)
+        return;
+    k->ratio = ratio;
+    k->is_queued = true;
+    s->is_complete &= fair_queue_push(&s->queue, k->ratio, link);
+}
+
+/* Step 1, and each link's elements side by side. */
+static void open_stage(stage *s)
+{
+    const fair *f = s->f;
+    int n = 0;
+    for (int flow = 0; flow < f->n_flows; flow++)
+        for (int i = 0; i < f->flow[flow].n; i++)
+            s->link[f->element[f->flow[flow].first + i].link].n_unfixed++;
+    for (int l = 0; l < f->n_links; l++) {
+        s->link[l].first = s->link[l].end = n;
+        n += s->link[l].n_unfixed;
+        s->link[l].ratio = INFINITY;
+    }
+    for (int flow = 0; flow < f->n_flows; flow++)
+        for (int e = f->flow[flow].first; e < f->flow[flow].first + f->flow[flow].n; e++) {
+            const int link = (int)f->element[e].link;
+            s->element[s->link[link].end++] = e;
+            add_use(s, link, f->element[e].use);
+        }
+    for (int l = 0; l < f->n_links; l++)
+        if (s->link[l].n_unfixed > 0)
+            enter(s, l);
+}
+
+/* Step 2: the number of flows in `next`; their links in `saturated`, from `n_saturated` down. */
+static int saturate(stage *s, double ratio, int round, int *n_saturated)
+{
+    int n = 0;
+    *n_saturated = 0;
+    while (s->queue.n && s->queue.entry[0].key == ratio) {
+        const int link = s->queue.entry[0].link;
+        stage_link *k = &s->link[link];
+        fair_queue_pop(&s->queue);
+        if (k->ratio != ratio || !k->is_queued)
+            continue;
+        k->is_queued = false;
+        s->saturated[(*n_saturated)++] = link;
+        for (int i = k->first; i < k->end; i++) {
+            const int flow = s->f->element[s->element[i]].flow;
+            if (s->is_fixed[flow] || s->seen[flow] == round)
+                continue;
+            s->seen[flow] = round;
+            s->a->by[flow] = link;
+            s->next[n++] = flow;
+        }
+    }
+    return n;
+}
+
+/* Step 4 for one flow. */
+static void charge(stage *s, int flow)
+{
+    const fair *f = s->f;
+    s->is_fixed[flow] = true;
+    for (int e = f->flow[flow].first; e < f->flow[flow].first + f->flow[flow].n; e++) {
+        const fair_element *at = &f->element[e];
+        const int link = (int)at->link;
+        stage_link *k = &s->link[link];
+        k->n_unfixed--;
+        if (is_shared(s, link)) {
+            const double spent = at->coefficient * s->a->share[flow];
+            fair_sum_add(&k->spent, spent);
+            fair_sum_add(&k->use, -at->use);
+            k->doubt += spent * (1 + s->a->doubt[flow]);
+        } else if (at->use == k->use.hi && k->ratio < INFINITY)
+            find_largest_use(s, link);
+    }
+}
+
+/* Step 4 for a link, once the flows of the round are fixed. */
+static void renew(stage *s, int link)
+{
+    stage_link *k = &s->link[link];
+    if (k->ratio == INFINITY)
+        return;
+    if (k->use.hi + k->use.lo <= FAIR_PRECISION || left(s, link) <= FAIR_PRECISION * s->f->link[link].capacity) {
+        k->is_left_out = k->n_unfixed > 0;
+        k->ratio = INFINITY;
+    } else if (k->n_unfixed == 0)
+        k->ratio = INFINITY;
+    else
+        enter(s, link);
+}
+
+static void fix(stage *s, int flow, double ratio, bool is_at_bound)
+{
+    const fair_flow *g = &s->f->flow[flow];
+    const int link = s->a->by[flow];
+    if (is_at_bound) {
+        s->a->by[flow] = FAIR_NONE;
+        s->a->share[flow] = g->bound;
+        s->a->level[flow] = g->bound_level;
+    } else {
+        s->a->share[flow] = ratio / g->penalty;
+        s->a->level[flow] = ratio;
+        s->a->doubt[flow] = 2 + (s->f->link[link].capacity + s->link[link].doubt) / left(s, link);
+    }
+}
+
+static void run(stage *s)
+{
+    const fair *f = s->f;
+    for (int round = 1; s->queue.n && s->is_complete; round++) {
+        const double ratio = s->queue.entry[0].key;
+        const stage_link *k = &s->link[s->queue.entry[0].link];
+        if (k->ratio != ratio || !k->is_queued) {
+            fair_queue_pop(&s->queue);
+            continue;
+        }
+        int n_saturated, n_fixed = 0;
+        const int n = saturate(s, ratio, round, &n_saturated);
+        double lowest = ratio;
+        for (int i = 0; i < n; i++)
+            lowest = fmin(lowest, f->flow[s->next[i]].bound_level);
+        for (int i = 0; i < n; i++) {
+            const int flow = s->next[i];
+            const bool is_at_bound = lowest < ratio;
+            if (is_at_bound && !(fabs(f->flow[flow].bound_level - lowest) < FAIR_PRECISION))
+                continue;
+            fix(s, flow, ratio, is_at_bound);
+            s->next[n_fixed++] = flow;
+        }
+        for (int i = 0; i < n_fixed; i++)
+            charge(s, s->next[i]);
+        for (int i = 0; i < n_saturated; i++)
+            renew(s, s->saturated[i]);
+        for (int i = 0; i < n_fixed; i++)
+            for (int j = 0; j < f->flow[s->next[i]].n; j++)
+                renew(s, (int)f->element[f->flow[s->next[i]].first + j].link);
+    }
+}
+
+/* Did it matter that links were left out? If not, the answer has its certificate. */
+static bool is_rough(const stage *s)
+{
+    for (int l = 0; l < s->f->n_links; l++)
+        if (s->link[l].is_left_out
+            && (s->link[l].n_unfixed > 0 || left(s, l) < -FAIR_ROUNDING * s->f->link[l].capacity || !is_shared(s, l)))
+            return true;
+    return false;
+}
+
+/* False: out of memory. */
+bool fair_full(const fair *f, fair_answer *a)
+{
+    const size_t n_flows = (size_t)f->n_flows + 1, n_links = (size_t)f->n_links + 1;
+    stage s = {.f = f, .a = a, .is_complete = true};
+    s.link = calloc(n_links, sizeof *s.link);
+    s.element = malloc(((size_t)f->n_elements + 1) * sizeof *s.element);
+    s.is_fixed = calloc(n_flows, sizeof *s.is_fixed);
+    s.next = malloc(n_flows * sizeof *s.next);
+    s.seen = calloc(n_flows, sizeof *s.seen);
+    s.saturated = malloc(n_links * sizeof *s.saturated);
+    for (int flow = 0; flow < f->n_flows; flow++)
+        a->by[flow] = FAIR_NONE;
+    if (s.link && s.element && s.is_fixed && s.next && s.seen && s.saturated) {
+        open_stage(&s);
+        run(&s);
+        a->is_rough = is_rough(&s);
+    } else
+        s.is_complete = false;
+    free(s.link);
+    free(s.element);
+    free(s.is_fixed);
+    free(s.next);
+    free(s.seen);
+    free(s.saturated);
+    free(s.queue.entry);
+    return s.is_complete;
+}
+
+#ifdef SMPY_CHECK
+static void require(bool is_true, const char *what, int number, double is, double should_be)
+{
+    if (is_true)
+        return;
+    fprintf(stderr, "fair_check: %s %d: %.17g, should be %.17g\n", what, number, is, should_be);
+    abort();
+}
+
+static void check_link(const fair *f, int link)
+{
+    const fair_link *k = &f->link[link];
+    const bool shared = k->policy == FAIR_SHARED;
+    fair_sum load = {0, 0}, use = {0, 0};
+    double highest = 0, largest = 0;
+    int before = FAIR_NONE;
+    for (int e = k->passing; e >= 0; before = e, e = f->element[e].next) {
+        const fair_flow *g = &f->flow[f->element[e].flow];
+        require(f->element[e].prev == before && !f->element[e].is_held, "list of passing flows of link", link, e, before);
+        fair_sum_add(&load, shared ? f->element[e].coefficient * g->share : 0);
+        highest = fmax(highest, g->level);
+    }
+    before = FAIR_NONE;
+    for (int e = k->held; e >= 0; before = e, e = f->element[e].next) {
+        const fair_flow *g = &f->flow[f->element[e].flow];
+        require(f->element[e].prev == before && f->element[e].is_held, "list of held flows of link", link, e, before);
+        require(!g->is_rising, "no level for flow", f->element[e].flow, g->share, 0);
+        fair_sum_add(&use, f->element[e].use);
+        largest = fmax(largest, f->element[e].use);
+        if (!f->is_rough)
+            require(fabs(g->level - k->level) * f->element[e].coefficient / g->penalty <= 2 * FAIR_ROUNDING * k->capacity,
+                    "level of a flow held by link", link, g->level, k->level);
+    }
+    require(k->n_fresh == 0 && !k->is_dirty && k->key == INFINITY, "link still marked", link, k->n_fresh, 0);
+    require(fabs(fair_sum_left(load.hi, &k->load) + load.lo) <= 1e-18 * k->capacity, "load of link", link, k->load.hi, load.hi);
+    require(k->held >= 0 || k->level == INFINITY, "level of unsaturated link", link, k->level, INFINITY);
+    require(!shared || fabs(fair_sum_left(use.hi, &k->use) + use.lo) <= 1e-18 * use.hi, "use of link", link, k->use.hi, use.hi);
+    require(shared || k->held < 0 || k->is_use_stale || k->use.hi == largest, "use of link", link, k->use.hi, largest);
+    require(k->passing_level >= highest, "highest passing level of link", link, k->passing_level, highest);
+    if (f->is_rough)
+        return;
+    if (k->held < 0)
+        require(load.hi <= k->capacity * (1 + FAIR_ROUNDING), "load of link", link, load.hi, k->capacity);
+    else if (shared) {
+        const double all = load.hi + k->level * use.hi;
+        require(fabs(all - k->capacity) <= 2 * FAIR_ROUNDING * k->capacity, "load of saturated link", link, all, k->capacity);
+        require((highest - k->level) * use.hi <= 2 * FAIR_ROUNDING * k->capacity, "passing level above link", link, highest,
+                k->level);
+    }
+}
+
+static void check_flow(const fair *f, int flow)
+{
+    const fair_flow *g = &f->flow[flow];
+    bool is_decided = g->n <= 0 || g->bound_level <= g->level * (1 + 0x1p-50) || f->is_rough;
+    for (int e = g->first; e < g->first + g->n; e++)
+        is_decided |= f->element[e].is_held;
+    require(is_decided, "neither bound nor saturated link for flow", flow, g->share, g->bound);
+    require(g->n <= 0 || !g->is_noted, "mark left on flow", flow, g->share, g->share);
+}
+
+/* Walks the invariants of fair_internal.h, then solves in full and compares: to 1e-12, or to what rounding leaves of a share
+ * when nearly all of its link is taken by others (the error grows by capacity / what they leave, link after link). */
+void fair_check(const fair *f)
+{
+    fair_answer a;
+    for (int l = 0; l < f->n_links; l++)
+        check_link(f, l);
+    for (int flow = 0; flow < f->n_flows; flow++)
+        if (f->flow[flow].n != FAIR_FREE)
+            check_flow(f, flow);
+    require(fair_answer_new(&a, f->n_flows) && fair_full(f, &a), "out of memory for flows", f->n_flows, 0, 0);
+    for (int flow = 0; flow < f->n_flows; flow++) {
+        if (f->flow[flow].n == FAIR_FREE)
+            continue;
+        const double share = f->flow[flow].share, tolerance = fmax(1e-12, 64 * a.doubt[flow] * 0x1p-53);
+        require(fabs(share - a.share[flow]) <= tolerance * a.share[flow], "share of flow", flow, share, a.share[flow]);
+    }
+    fair_answer_free(&a);
+}
+#endif

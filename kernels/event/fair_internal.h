@@ -1,0 +1,129 @@
+/* fair_internal.h -- the state of links and flows, shared by fair.c (up to date as flows come and go) and fair_full.c (in full).
+ *
+ * The level of a flow is its share x penalty. Every flow on a link is on one of the link's two lists:
+ *   held     the link decides these flows: all of them get its level, so that they count with `use`, the sum of
+ *            coefficient / penalty. A rising flow (its level is not known yet) is on the held list of all its links;
+ *   passing  decided elsewhere at a level that is not above the link's: they count with `load`, coefficient x share.
+ * A link whose held list is empty is not saturated; its level is then INFINITY. Outside fair_solve, apart from the links
+ * marked dirty and the flows that are fresh:
+ *   (1) a link with held flows is saturated: load + level x use = capacity, and its held flows are at its level;
+ *   (2) no link is overloaded: load <= capacity where nothing is held;
+ *   (3) no passing flow is above its link's level;
+ *   (4) each flow is at its bound or held by one of its links.
+ * That is the certificate of fair.h, and only one allocation satisfies it. On a FATPIPE link `use.hi` is the largest
+ * coefficient / penalty among the held flows instead of their sum, and load counts nothing. */
+#ifndef SMPY_FAIR_INTERNAL_H
+#define SMPY_FAIR_INTERNAL_H
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "fair.h"
+
+enum { FAIR_SHARED = 0, FAIR_FATPIPE = 1 }; /* the values of LINK_* in platform.h */
+enum { FAIR_NONE = -1, FAIR_FREE = -2 };
+
+/* A link with at most this part of its capacity left takes no further part, nor does one with at most this much use. */
+#define FAIR_PRECISION 1e-5
+/* The sum of all shares on a link is known to this part of its capacity: what is closer is the same. */
+#define FAIR_ROUNDING 0x1p-49
+
+/* A sum that forgets nothing: hi + lo stays exact to about 2^-100, so that removals undo additions. */
+typedef struct {
+    double hi, lo;
+} fair_sum;
+
+/* One flow on one link. */
+typedef struct {
+    double coefficient;
+    double use;                 /* coefficient / penalty */
+    int flow;
+    int next, prev;             /* elements on the same list of the link */
+    uint32_t link : 31;
+    uint32_t is_held : 1;
+} fair_element;
+
+typedef struct {
+    double penalty;
+    double bound;               /* <= 0: none */
+    double bound_level;         /* INFINITY: none */
+    double level, share;
+    int first, n;               /* its elements; n is FAIR_FREE for a number not in use, then `first` is the next one */
+    int owner;
+    int fresh;                  /* its place in fair.fresh until the next solve, then FAIR_NONE */
+    bool is_rising;
+    bool is_noted;              /* in fair.changed */
+} fair_flow;
+
+typedef struct {
+    double capacity;
+    fair_sum load, use;
+    double level;
+    double passing_level;       /* no passing flow is above it */
+    double key;                 /* its place in time in the queue; INFINITY: not queued */
+    int held, passing;          /* first elements */
+    int n_fresh;                /* fresh flows that will use it */
+    uint8_t policy;
+    bool is_dirty;
+    bool is_use_stale;          /* FATPIPE: the largest held use may be less than `use` */
+} fair_link;
+
+/* A 4-ary heap; an entry whose key is no longer its link's is skipped. */
+typedef struct {
+    double key;
+    int link;
+} fair_entry;
+
+typedef struct {
+    fair_entry *entry;
+    int n, room;
+} fair_queue;
+
+struct fair {
+    int n_links;
+    fair_link *link;
+    int n_flows, flow_room, free_flow; /* numbers given out; first free one */
+    fair_flow *flow;
+    int n_elements, element_room;
+    fair_element *element;
+    int *free_block, n_free_block;     /* by number of elements: first of a chain through `next` */
+    int *fresh, n_fresh;
+    int *dirty, n_dirty;               /* links to look at */
+    int *changed, n_changed;
+    double *before;                    /* shares of `changed` at the last solve; NaN when fresh */
+    int *above;                        /* scratch: elements, one per flow at most */
+    fair_queue queue;
+    int n_queued;                      /* links whose key is not INFINITY */
+    bool is_rough;                     /* a link was left out with flows on it: only the full solve knows the answer */
+    bool is_out_of_memory;
+};
+
+static inline void fair_sum_add(fair_sum *s, double x)
+{
+    const double hi = s->hi + x, part = hi - s->hi;
+    s->lo += (s->hi - (hi - part)) + (x - part);
+    s->hi = hi;
+}
+
+static inline double fair_sum_left(double whole, const fair_sum *s)
+{
+    return (whole - s->hi) - s->lo;
+}
+
+bool fair_queue_push(fair_queue *q, double key, int link);
+void fair_queue_pop(fair_queue *q);
+
+/* What the full solve finds out about each flow. */
+typedef struct {
+    double *share, *level;
+    int *by;                    /* the link that decides it, or FAIR_NONE */
+    double *doubt;              /* relative error that rounding may leave, in units of 2^-53 */
+    bool is_rough;
+} fair_answer;
+
+bool fair_answer_new(fair_answer *a, int n_flows);
+void fair_answer_free(fair_answer *a);
+bool fair_full(const fair *f, fair_answer *a);
+#ifdef SMPY_CHECK
+void fair_check(const fair *f);
+#endif
+#endif

@@ -1,0 +1,129 @@
+#include "clock.h"
+
+#include <time.h>
+
+static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
+static const double ANCHOR_AGE_S = 50e-6;
+
+static double read_s(clockid_t which)
+{
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Always after the monotonic clock was read, so that the time this reading takes cancels in differences. */
+static void drop_anchor(double now_s)
+{
+    surface.clock.anchor_s = now_s;
+    surface.clock.anchor_cpu_s = read_s(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void clock_start(void)
+{
+    double now_s = read_s(CLOCK_MONOTONIC);
+    if (now_s - surface.clock.anchor_s > ANCHOR_AGE_S) {
+        drop_anchor(now_s);
+        now_s = read_s(CLOCK_MONOTONIC);
+    }
+    surface.clock.started_s = now_s;
+    surface.clock.paused_s = 0;
+    surface.clock.is_running = 1;
+}
+
+int clock_charge(void)
+{
+    compute_clock *clock = &surface.clock;
+    const double now_s = read_s(CLOCK_MONOTONIC);
+    double burst_s = now_s - clock->started_s - clock->paused_s;
+    if (burst_s < THRESHOLD_S || !surface_is_here()) return 0;
+    const double since_s = now_s - clock->anchor_s, processor_s = clock->anchor_cpu_s;
+    drop_anchor(now_s);
+    const double away_s = since_s - (clock->anchor_cpu_s - processor_s);
+    if (away_s > 0) burst_s -= away_s;
+    if (burst_s < THRESHOLD_S) return 0;
+    const int code = surface.calls->append_compute(surface.sim, surface.rank, burst_s * clock->flop_per_s);
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
+/* ---- the Python type: every instance is the one clock ---- */
+
+static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"engine", "flop_per_s", NULL};
+    PyObject *engine;
+    double flop_per_s;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od:Clock", names, &engine, &flop_per_s)) return NULL;
+    surface.clock = (compute_clock){.flop_per_s = flop_per_s};
+    drop_anchor(read_s(CLOCK_MONOTONIC));
+    return type->tp_alloc(type, 0);
+}
+
+static void Clock_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    surface.clock.is_running = 0;
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *Clock_start(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    clock_start();
+    Py_RETURN_NONE;
+}
+
+static PyObject *Clock_stop(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    const int was_running = clock_stop();
+    return was_running < 0 ? NULL : PyBool_FromLong(was_running);
+}
+
+static PyObject *Clock_pause(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyFloat_FromDouble(read_s(CLOCK_MONOTONIC));
+}
+
+static PyObject *Clock_resume(PyObject *self, PyObject *mark)
+{
+    (void)self;
+    double mark_s = PyFloat_AsDouble(mark);
+    if (mark_s == -1.0 && PyErr_Occurred()) return NULL;
+    if (mark_s < surface.clock.started_s) mark_s = surface.clock.started_s; /* a call came in between */
+    surface.clock.paused_s += read_s(CLOCK_MONOTONIC) - mark_s;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", Clock_start, METH_NOARGS, PyDoc_STR("start()\n--\n\nThe rank's own code begins.")},
+    {"stop", Clock_stop, METH_NOARGS, PyDoc_STR("stop()\n--\n\nThe rank's own code ends: charge it. Whether the clock ran.")},
+    {"pause", Clock_pause, METH_NOARGS, PyDoc_STR("pause()\n--\n\nWhat follows is not the rank's: the mark to give to `resume`.")},
+    {"resume", Clock_resume, METH_O, PyDoc_STR("resume(mark_s)\n--\n\nThe rank's own code goes on.")},
+    {0},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("Clock(engine, flop_per_s)\n--\n\nMeasures the running rank of the attached world.")},
+    {Py_tp_new, (void *)Clock_new},
+    {Py_tp_dealloc, (void *)Clock_dealloc},
+    {Py_tp_methods, methods},
+    {0},
+};
+
+static PyType_Spec spec = {
+    .name = "smpy.engine._surface.Clock",
+    .basicsize = sizeof(PyObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int clock_add_type(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    const int result = type ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
+    Py_XDECREF(type);
+    return result;
+}

@@ -1,0 +1,27 @@
+/* clock.h -- Clock: what the running rank computes between two calls becomes simulated time.
+ *
+ * The compiled twin of smpy.compute.clock.Clock, with its methods; both surfaces use the one that is compiled when there is one.
+ * Laws:
+ *   (1) smpy's own time is never the rank's: a call stops the clock as it enters and starts it as it leaves; only the call that
+ *       found it running starts it again, so calls nest, and a rank that is switched away from has its clock stopped;
+ *   (2) a burst shorter than the threshold is nothing, and costs one reading of the monotonic clock at each end;
+ *   (3) the thread's processor clock, some twenty times dearer, is read at the end of longer bursts only. What the thread did not
+ *       run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than
+ *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it. */
+#ifndef SMPY_SURFACE_CLOCK_H
+#define SMPY_SURFACE_CLOCK_H
+#include "surface.h"
+
+int clock_add_type(PyObject *module); /* 0, or -1 with an exception */
+
+int clock_charge(void);             /* of a running clock that was just stopped: 0, or -1 with an exception */
+void clock_start(void);
+
+/* 1 when it ran, 0 when it did not, -1 with an exception. */
+static inline int clock_stop(void)
+{
+    if (!surface.clock.is_running) return 0;
+    surface.clock.is_running = 0;
+    return clock_charge() < 0 ? -1 : 1;
+}
+#endif

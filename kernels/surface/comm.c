@@ -1,0 +1,337 @@
+#include "comm.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "call.h"
+#include "request.h"
+
+typedef struct {
+    PyObject_HEAD
+    int comm;                       /* the kernel's number, COMM_SELF or COMM_NULL */
+} comm_object;
+
+/* The kernel's number of a communicator the running rank may use, or COMM_NULL. */
+static int number_of(PyObject *self)
+{
+    const int comm = ((comm_object *)self)->comm;
+    return comm >= 0 ? comm : comm == COMM_SELF ? 1 + surface.rank : COMM_NULL;
+}
+
+static int size_of(int comm)
+{
+    return comm == 0 ? surface.n_ranks : surface.calls->comm_size(surface.sim, comm);
+}
+
+/* ---- the other end of a message ---- */
+
+typedef struct {
+    int comm, peer, tag;
+} envelope;
+
+static int takes_dest(PyObject *self, PyObject *dest, PyObject *tag, envelope *to)
+{
+    to->comm = number_of(self);
+    to->tag = 0;
+    if (to->comm < 0 || !arguments_int(dest, &to->peer) || to->peer < 0 || to->peer >= size_of(to->comm)) return 0;
+    return !tag || (arguments_int(tag, &to->tag) && to->tag >= 0);
+}
+
+static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelope *from)
+{
+    from->comm = number_of(self);
+    from->peer = from->tag = SIM_ANY;
+    if (from->comm < 0 || (source && !arguments_int(source, &from->peer))) return 0;
+    if (from->peer < SIM_ANY || from->peer >= size_of(from->comm)) return 0;
+    return !tag || (arguments_int(tag, &from->tag) && from->tag >= SIM_ANY);
+}
+
+/* ---- posting ---- */
+
+/* A send that is complete when it is posted has its bytes copied, and 0 for a number. Number, or -1 with an exception. */
+static int post_send(const envelope *to, payload load, int blocking)
+{
+    const kernel_calls *calls = surface.calls;
+    const int number =
+        calls->append_send(surface.sim, surface.rank, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
+    if (number < 0) return surface_kernel_error(number);
+    if (calls->request_of(surface.sim, number)->is_detached) return payload_copy(number, load);
+    payload_lend(number, load);
+    return number;
+}
+
+static int post_recv(const envelope *from, payload room)
+{
+    const int number =
+        surface.calls->append_recv(surface.sim, surface.rank, from->comm, from->peer, from->tag, room.bytes);
+    if (number < 0) return surface_kernel_error(number);
+    payload_lend(number, room);
+    return number;
+}
+
+/* The view stays on the C stack: nothing but this rank's own code, which does not run, could look at it there. */
+static int wait_for(int number, PyObject *call, message *m)
+{
+    const unsigned epoch = surface.epoch;
+    const int code = surface.calls->append_wait(surface.sim, surface.rank, number);
+    if (code < 0) surface_kernel_error(code);
+    if (code < 0 || block_on(call) < 0) {
+        request_abandon(number, epoch);
+        return -1;
+    }
+    *m = request_collect(number);
+    return 0;
+}
+
+/* ---- the calls ---- */
+
+static PyObject *perform_send(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
+    PyObject *in[3];
+    envelope to;
+    payload load;
+    Py_buffer view;
+    message unused;
+    if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
+    if (!payload_take(in[0], 0, &view, &load)) return NULL;
+    const int number = post_send(&to, load, 1);
+    const int result = number > 0 ? wait_for(number, surface.name.Send, &unused) : number;
+    PyBuffer_Release(&view);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *perform_recv(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.buf, surface.name.source, surface.name.tag, surface.name.status};
+    PyObject *in[4];
+    envelope from;
+    payload room;
+    Py_buffer view;
+    message m;
+    if (!arguments_sort(given, parameters, 4, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
+    if (!request_can_report(in[3]) || !payload_take(in[0], 1, &view, &room)) return NULL;
+    const int number = post_recv(&from, room);
+    const int result = number > 0 ? wait_for(number, surface.name.Recv, &m) : -1;
+    PyBuffer_Release(&view);
+    if (result < 0 || request_report(self, surface.name.Recv, &m, in[3]) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *perform_isend(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
+    PyObject *in[3];
+    envelope to;
+    payload load;
+    if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
+    request_object *r = request_new(SENDING);
+    if (!r) return NULL;
+    if (payload_take(in[0], 0, &r->view, &load)) {
+        r->number = post_send(&to, load, 0);
+        if (r->number == 0) PyBuffer_Release(&r->view);
+        if (r->number >= 0) return (PyObject *)r;
+    }
+    Py_DECREF(r);
+    return NULL;
+}
+
+static PyObject *perform_irecv(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.buf, surface.name.source, surface.name.tag};
+    PyObject *in[3];
+    envelope from;
+    payload room;
+    if (!arguments_sort(given, parameters, 3, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
+    request_object *r = request_new(RECEIVING);
+    if (!r) return NULL;
+    if (payload_take(in[0], 1, &r->view, &room)) {
+        r->number = post_recv(&from, room);
+        if (r->number > 0) return (PyObject *)r;
+    }
+    Py_DECREF(r);
+    return NULL;
+}
+
+/* An exchange with oneself alone takes no time: that one is handed over. */
+static int is_with_itself(const envelope *to, const envelope *from)
+{
+    const int me = to->comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, to->comm, surface.rank);
+    return to->peer == me && (from->peer == me || from->peer == SIM_ANY);
+}
+
+static int exchange(const envelope *to, payload load, const envelope *from, payload room, message *m)
+{
+    const unsigned epoch = surface.epoch;
+    int number[2];
+    number[0] = post_send(to, load, 0);
+    if (number[0] < 0) return -1;
+    number[1] = post_recv(from, room);
+    if (number[1] < 0) {
+        if (number[0]) request_abandon(number[0], epoch);
+        return -1;
+    }
+    if (number[0] == 0) return wait_for(number[1], surface.name.Sendrecv, m);
+    const int code = surface.calls->append_wait_all(surface.sim, surface.rank, 2, number);
+    if (code < 0) surface_kernel_error(code);
+    if (code < 0 || block_on(surface.name.Sendrecv) < 0) {
+        request_abandon(number[0], epoch);
+        request_abandon(number[1], epoch);
+        return -1;
+    }
+    request_collect(number[0]);
+    *m = request_collect(number[1]);
+    return 0;
+}
+
+static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.sendbuf, surface.name.dest,   surface.name.sendtag, surface.name.recvbuf,
+                                    surface.name.source,  surface.name.recvtag, surface.name.status};
+    PyObject *in[7];
+    envelope to, from;
+    payload load, room;
+    Py_buffer send_view, recv_view;
+    message m;
+    if (!arguments_sort(given, parameters, 7, 2, in) || !in[3]) return NULL;
+    if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from) || is_with_itself(&to, &from)) return NULL;
+    if (!request_can_report(in[6]) || !payload_take(in[0], 0, &send_view, &load)) return NULL;
+    if (!payload_take(in[3], 1, &recv_view, &room)) {
+        PyBuffer_Release(&send_view);
+        return NULL;
+    }
+    const int result = exchange(&to, load, &from, room, &m);
+    PyBuffer_Release(&send_view);
+    PyBuffer_Release(&recv_view);
+    if (result < 0 || request_report(self, surface.name.Sendrecv, &m, in[6]) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- the Python type ---- */
+
+static PyObject *Comm_Send(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Send, surface.name._Send, perform_send);
+}
+
+static PyObject *Comm_Recv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Recv, surface.name._Recv, perform_recv);
+}
+
+static PyObject *Comm_Isend(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Isend, surface.name._Isend, perform_isend);
+}
+
+static PyObject *Comm_Irecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Irecv, surface.name._Irecv, perform_irecv);
+}
+
+static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
+}
+
+/* Asking who one is costs no simulated time, and is no reason to read a clock. */
+static PyObject *Comm_Get_rank(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const int comm = surface_is_here() ? number_of(self) : COMM_NULL;
+    if (comm < 0) return PyObject_CallMethodNoArgs(self, surface.name._Get_rank);
+    return PyLong_FromLong(comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, comm, surface.rank));
+}
+
+static PyObject *Comm_Get_size(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const int comm = surface_is_here() ? number_of(self) : COMM_NULL;
+    if (comm < 0) return PyObject_CallMethodNoArgs(self, surface.name._Get_size);
+    return PyLong_FromLong(size_of(comm));
+}
+
+static PyObject *Comm_rank(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Comm_Get_rank(self, NULL);
+}
+
+static PyObject *Comm_size(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Comm_Get_size(self, NULL);
+}
+
+static PyObject *Comm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    comm_object *self = (comm_object *)type->tp_alloc(type, 0);
+    if (self) self->comm = COMM_NULL;
+    return (PyObject *)self;
+}
+
+static void Comm_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"Send", (PyCFunction)(void (*)(void))Comm_Send, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Send($self, buf, dest, tag=0)\n--\n\nSend a message; the buffer may be reused on return.")},
+    {"Recv", (PyCFunction)(void (*)(void))Comm_Recv, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Recv($self, buf, source=-1, tag=-1, status=None)\n--\n\nReceive a message.")},
+    {"Isend", (PyCFunction)(void (*)(void))Comm_Isend, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Isend($self, buf, dest, tag=0)\n--\n\nStart to send a message.")},
+    {"Irecv", (PyCFunction)(void (*)(void))Comm_Irecv, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Irecv($self, buf, source=-1, tag=-1)\n--\n\nStart to receive a message.")},
+    {"Sendrecv", (PyCFunction)(void (*)(void))Comm_Sendrecv, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Sendrecv($self, sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1, status=None)\n--\n\n"
+               "Send a message and receive one.")},
+    {"Get_rank", Comm_Get_rank, METH_NOARGS, PyDoc_STR("Get_rank($self)\n--\n\nRank of the caller in the communicator.")},
+    {"Get_size", Comm_Get_size, METH_NOARGS, PyDoc_STR("Get_size($self)\n--\n\nNumber of ranks of the communicator.")},
+    {0},
+};
+
+static PyMemberDef members[] = {
+    {"comm", T_INT, offsetof(comm_object, comm), 0, PyDoc_STR("The kernel's number; -1: null, -2: the caller alone.")},
+    {0},
+};
+
+static PyGetSetDef computed[] = {
+    {"rank", Comm_rank, NULL, PyDoc_STR("Rank of the caller in the communicator."), NULL},
+    {"size", Comm_size, NULL, PyDoc_STR("Number of ranks of the communicator."), NULL},
+    {0},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("The point-to-point calls of a communicator.")},
+    {Py_tp_new, (void *)Comm_new},
+    {Py_tp_dealloc, (void *)Comm_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_getset, computed},
+    {0},
+};
+
+static PyType_Spec spec = {
+    .name = "smpy.engine._surface.CommBase",
+    .basicsize = sizeof(comm_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int comm_add_type(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    const int result = type ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
+    Py_XDECREF(type);
+    return result;
+}

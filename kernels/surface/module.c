@@ -1,0 +1,214 @@
+/* module.c -- smpy.engine._surface: the hot MPI calls, compiled.
+ *
+ * smpy.mpi is complete in Python; the calls that a program makes a million times are here once more, over the same kernel. They
+ * do the plain case and hand everything else to the Python method that would have been called without them.
+ *
+ * Why C and not Cython, in which mpi4py is written:
+ *   - what is measured here is nanoseconds around a greenlet switch: the C stack between the user's call and the switch is copied
+ *     at every switch, and holds only what we put there;
+ *   - a buffer's life must be exact (held while the kernel may touch it, not one instant longer), and a request that is dropped
+ *     has to come back from its deallocator: plain in C, hidden behind generated code in Cython;
+ *   - a build needs a C compiler and nothing more; what the compiler warns of is what we wrote.
+ * The price, reference counts by hand, is paid in seven short files and checked by tests that count references. The module is
+ * built for one Python version (no abi3): vectorcall bodies, PyList_GET_ITEM and tp_alloc called directly are its point. */
+#include "block.h"
+#include "call.h"
+#include "clock.h"
+#include "comm.h"
+#include "request.h"
+
+surface_state surface = {.rank = -1};
+
+int surface_kernel_error(int code)
+{
+    if (code == SIM_OUT_OF_MEMORY)
+        PyErr_NoMemory();
+    else
+        PyErr_Format(PyExc_SystemError, "the kernel refused a call with checked arguments (error %d)", code);
+    return -1;
+}
+
+static int intern_names(void)
+{
+    const struct {
+        PyObject **to;
+        const char *text;
+    } names[] = {
+        {&surface.name.buf, "buf"},
+        {&surface.name.dest, "dest"},
+        {&surface.name.source, "source"},
+        {&surface.name.tag, "tag"},
+        {&surface.name.status, "status"},
+        {&surface.name.statuses, "statuses"},
+        {&surface.name.requests, "requests"},
+        {&surface.name.sendbuf, "sendbuf"},
+        {&surface.name.sendtag, "sendtag"},
+        {&surface.name.recvbuf, "recvbuf"},
+        {&surface.name.recvtag, "recvtag"},
+        {&surface.name.Send, "Send"},
+        {&surface.name.Recv, "Recv"},
+        {&surface.name.Isend, "Isend"},
+        {&surface.name.Irecv, "Irecv"},
+        {&surface.name.Sendrecv, "Sendrecv"},
+        {&surface.name.Wait, "Wait"},
+        {&surface.name.Waitall, "Waitall"},
+        {&surface.name.Test, "Test"},
+        {&surface.name._Send, "_Send"},
+        {&surface.name._Recv, "_Recv"},
+        {&surface.name._Isend, "_Isend"},
+        {&surface.name._Irecv, "_Irecv"},
+        {&surface.name._Sendrecv, "_Sendrecv"},
+        {&surface.name._Wait, "_Wait"},
+        {&surface.name._Waitall, "_Waitall"},
+        {&surface.name._Test, "_Test"},
+        {&surface.name._Get_rank, "_Get_rank"},
+        {&surface.name._Get_size, "_Get_size"},
+        {&surface.name._hub, "_hub"},
+        {&surface.name._run_errands, "_run_errands"},
+        {&surface.name._run_notes, "_run_notes"},
+        {&surface.name._truncated, "_truncated"},
+        {&surface.name._size, "_size"},
+        {&surface.name._source, "_source"},
+        {&surface.name._tag, "_tag"},
+        {&surface.name._error, "_error"},
+        {&surface.name._nbytes, "_nbytes"},
+        {&surface.name._cancelled, "_cancelled"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!*names[i].to && !(*names[i].to = PyUnicode_InternFromString(names[i].text))) return -1;
+    return 0;
+}
+
+/* ---- the world ---- */
+
+static PyObject *surface_detach(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    request_drop_held();
+    surface.sim = NULL;
+    surface.rank = -1;
+    surface.clock.is_running = 0;
+    surface.epoch++;
+    Py_CLEAR(surface.greenlets);
+    Py_CLEAR(surface.waits_in);
+    Py_CLEAR(surface.engine);
+    Py_RETURN_NONE;
+}
+
+static PyObject *list_of_engine(PyObject *engine, const char *name, Py_ssize_t n)
+{
+    PyObject *list = PyObject_GetAttrString(engine, name);
+    if (list && (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != n)) {
+        PyErr_Format(PyExc_TypeError, "the engine's %s must be a list with an item for each of the %zd ranks", name, n);
+        Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *surface_attach(PyObject *module, PyObject *args)
+{
+    unsigned long long sim_address, calls_address;
+    PyObject *engine;
+    if (!PyArg_ParseTuple(args, "KKO:attach", &sim_address, &calls_address, &engine)) return NULL;
+    if (surface.sim) {
+        PyErr_SetString(PyExc_RuntimeError, "another world is running in this process: detach() it first");
+        return NULL;
+    }
+    surface.sim = (sim *)(uintptr_t)sim_address;
+    surface.calls = (const kernel_calls *)(uintptr_t)calls_address;
+    surface.n_ranks = surface.calls->comm_size(surface.sim, 0);
+    surface.thread = PyThread_get_thread_ident();
+    surface.rank = -1;
+    surface.epoch++;
+    surface.engine = Py_NewRef(engine);
+    surface.greenlets = list_of_engine(engine, "_greenlets", surface.n_ranks);
+    surface.waits_in = surface.greenlets ? list_of_engine(engine, "_calls", surface.n_ranks) : NULL;
+    if (surface.waits_in) Py_RETURN_NONE;
+    Py_XDECREF(surface_detach(module, NULL));
+    return NULL;
+}
+
+static PyObject *surface_rank(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(surface.rank);
+}
+
+static PyObject *surface_step(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    int next;
+    if (!surface.sim) {
+        PyErr_SetString(PyExc_RuntimeError, "no world is attached");
+        return NULL;
+    }
+    return block_step(&next) < 0 ? NULL : PyLong_FromLong(next);
+}
+
+static PyObject *surface_block(PyObject *module, PyObject *call)
+{
+    (void)module;
+    if (!surface_is_here()) {
+        PyErr_SetString(PyExc_RuntimeError, "only a running rank can block");
+        return NULL;
+    }
+    return block_on(call) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *surface_use_request_class(PyObject *module, PyObject *given)
+{
+    (void)module;
+    if (!PyType_Check(given) || !PyType_IsSubtype((PyTypeObject *)given, surface.request_base)) {
+        PyErr_SetString(PyExc_TypeError, "the class of requests must derive from RequestBase");
+        return NULL;
+    }
+    Py_XSETREF(surface.request_class, (PyTypeObject *)Py_NewRef(given));
+    Py_RETURN_NONE;
+}
+
+/* ---- the module ---- */
+
+static PyMethodDef functions[] = {
+    {"attach", surface_attach, METH_VARARGS,
+     PyDoc_STR("attach(sim, calls, engine)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
+    {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
+    {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
+    {"step", surface_step, METH_NOARGS,
+     PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; errands and notes are done on return.")},
+    {"block", surface_block, METH_O,
+     PyDoc_STR("block(call)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
+    {"use_request_class", surface_use_request_class, METH_O,
+     PyDoc_STR("use_request_class(request_class)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
+    {0},
+};
+
+static int surface_start(PyObject *module)
+{
+    if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
+    if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
+    if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)surface_start},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "smpy.engine._surface",
+    .m_doc = PyDoc_STR("The hot MPI calls, compiled: the plain cases; smpy.mpi has all the others."),
+    .m_size = 0,
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__surface(void);
+PyMODINIT_FUNC PyInit__surface(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,273 @@
+#include "request.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "wait.h"
+
+/* ---- the kernel's side ---- */
+
+message request_collect(int number)
+{
+    const request *r = surface.calls->request_of(surface.sim, number);
+    const message m = {!r->is_send, r->matched_source, r->matched_tag, r->matched_bytes, r->bytes};
+    surface.calls->release(surface.sim, number);
+    return m;
+}
+
+void request_abandon(int number, unsigned epoch)
+{
+    if (!surface.sim || surface.epoch != epoch) return;
+    surface.calls->request_of(surface.sim, number)->load.kind = PARCEL_NONE;
+    surface.calls->release(surface.sim, number);
+}
+
+/* ---- what a program learns ---- */
+
+static int set_number(PyObject *object, PyObject *name, long long value)
+{
+    PyObject *number = PyLong_FromLongLong(value);
+    const int result = number ? PyObject_SetAttr(object, name, number) : -1;
+    Py_XDECREF(number);
+    return result;
+}
+
+static int fill_status(PyObject *status, const message *m)
+{
+    const int is_recv = m->is_recv;
+    if (set_number(status, surface.name._source, is_recv ? m->source : SIM_ANY) < 0) return -1;
+    if (set_number(status, surface.name._tag, is_recv ? m->tag : SIM_ANY) < 0) return -1;
+    if (set_number(status, surface.name._error, 0) < 0) return -1;
+    const int64_t bytes = m->bytes < m->capacity ? m->bytes : m->capacity;
+    if (set_number(status, surface.name._nbytes, is_recv ? bytes : 0) < 0) return -1;
+    return PyObject_SetAttr(status, surface.name._cancelled, Py_False);
+}
+
+static int raise_truncated(PyObject *self, PyObject *call, const message *m)
+{
+    PyObject *messages = PyImport_ImportModule("smpy.engine.messages");
+    PyObject *told = messages ? PyObject_CallMethod(messages, "Message", "iiLL", m->source, m->tag, (long long)m->bytes,
+                                                    (long long)m->capacity)
+                              : NULL;
+    PyObject *result = told ? PyObject_CallMethodObjArgs(self, surface.name._truncated, call, told, NULL) : NULL;
+    if (result) PyErr_SetString(PyExc_SystemError, "_truncated() returned");
+    Py_XDECREF(result);
+    Py_XDECREF(told);
+    Py_XDECREF(messages);
+    return -1;
+}
+
+int request_can_report(PyObject *status)
+{
+    if (is_none(status)) return 1;
+    PyObject *bytes = PyObject_GetAttr(status, surface.name._nbytes);
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+    return bytes != NULL;
+}
+
+int request_report(PyObject *self, PyObject *call, const message *m, PyObject *status)
+{
+    if (!is_none(status) && fill_status(status, m) < 0) return -1;
+    return m->is_recv && m->bytes > m->capacity ? raise_truncated(self, call, m) : 0;
+}
+
+/* ---- life and death ---- */
+
+request_object *request_new(int kind)
+{
+    PyTypeObject *type = surface.request_class;
+    request_object *r = (request_object *)type->tp_alloc(type, 0);
+    if (!r) return NULL;
+    r->kind = kind;
+    r->epoch = surface.epoch;
+    return r;
+}
+
+static PyObject *Request_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    request_object *r = (request_object *)type->tp_alloc(type, 0);
+    if (!r) return NULL;
+    r->number = NO_NUMBER;
+    r->epoch = surface.epoch;
+    return (PyObject *)r;
+}
+
+static int Request_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    request_object *r = (request_object *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(r->view.obj);
+    Py_VISIT(r->buffer);
+    Py_VISIT(r->message);
+    Py_VISIT(r->finish);
+    return 0;
+}
+
+static int Request_clear(PyObject *self)
+{
+    request_object *r = (request_object *)self;
+    PyBuffer_Release(&r->view); /* does nothing where there is none */
+    Py_CLEAR(r->buffer);
+    Py_CLEAR(r->message);
+    Py_CLEAR(r->finish);
+    return 0;
+}
+
+int request_is_plain(const request_object *r)
+{
+    return is_none(r->message) && is_none(r->finish) && (r->number <= 0 || r->epoch == surface.epoch);
+}
+
+void request_become_null(request_object *r)
+{
+    r->number = NO_NUMBER;
+    r->kind = IDLE;
+    Request_clear((PyObject *)r);
+}
+
+static int is_under_way(const request_object *r)
+{
+    if (!r->view.obj || r->number <= 0 || !surface.sim || r->epoch != surface.epoch) return 0;
+    return !surface.calls->request_of(surface.sim, r->number)->is_done;
+}
+
+static void Request_finalize(PyObject *self)
+{
+    request_object *r = (request_object *)self;
+    if (r->is_held || !is_under_way(r)) return;
+    surface.calls->request_of(surface.sim, r->number)->load.object = Py_NewRef(self);
+    r->is_held = 1;
+    r->before = NULL;
+    r->after = surface.held;
+    if (surface.held) surface.held->before = r;
+    surface.held = r;
+}
+
+static void Request_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (((request_object *)self)->number > 0 && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+    PyObject_GC_UnTrack(self);
+    Request_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+void request_take_held(void *held, request_object **chain)
+{
+    request_object *r = held;
+    if (r->before)
+        r->before->after = r->after;
+    else
+        surface.held = r->after;
+    if (r->after) r->after->before = r->before;
+    r->is_held = 0;
+    r->after = *chain;
+    *chain = r;
+}
+
+void request_drop_chain(request_object *chain)
+{
+    while (chain) {
+        request_object *r = chain;
+        chain = r->after;
+        r->number = NO_NUMBER;
+        Py_DECREF(r);
+    }
+}
+
+void request_drop_held(void)
+{
+    request_object *chain = NULL;
+    while (surface.held) request_take_held(surface.held, &chain);
+    request_drop_chain(chain);
+}
+
+#ifdef SMPY_CHECK
+static void require(int holds, const char *what)
+{
+    if (!holds) Py_FatalError(what);
+}
+
+void request_check(void)
+{
+    const request_object *before = NULL;
+    for (const request_object *r = surface.held; r; before = r, r = r->after) {
+        require(r->is_held && r->before == before, "a request in the list of held ones is not linked to it");
+        require(is_under_way(r), "a held request is not under way");
+        require(surface.calls->request_of(surface.sim, r->number)->load.object == r, "the kernel does not know a held request");
+    }
+}
+#endif
+
+/* ---- the Python type ---- */
+
+static PyObject *Request_get_buffer(PyObject *self, void *unused)
+{
+    (void)unused;
+    request_object *r = (request_object *)self;
+    PyObject *buffer = r->view.obj ? r->view.obj : r->buffer;
+    return Py_NewRef(buffer ? buffer : Py_None);
+}
+
+static int Request_set_buffer(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    request_object *r = (request_object *)self;
+    PyBuffer_Release(&r->view);
+    Py_XSETREF(r->buffer, Py_XNewRef(value));
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"Wait", (PyCFunction)(void (*)(void))wait_one, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Wait($self, status=None)\n--\n\nWait for the transfer to complete.")},
+    {"Test", (PyCFunction)(void (*)(void))wait_test, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Test($self, status=None)\n--\n\nWhether the transfer is complete; asking takes simulated time.")},
+    {"Waitall", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
+     PyDoc_STR("Waitall($type, requests, statuses=None)\n--\n\nWait for all of them to complete.")},
+    {0},
+};
+
+static PyMemberDef members[] = {
+    {"number", T_INT, offsetof(request_object, number), 0, PyDoc_STR("The kernel's; 0: complete, -1: null.")},
+    {"kind", T_INT, offsetof(request_object, kind), 0, PyDoc_STR("Idle (0), sending (1) or receiving (2).")},
+    {"message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
+    {"finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
+    {0},
+};
+
+static PyGetSetDef computed[] = {
+    {"buffer", Request_get_buffer, Request_set_buffer, PyDoc_STR("The memory kept alive until completion."), NULL},
+    {0},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("A transfer under way.")},
+    {Py_tp_new, (void *)Request_new},
+    {Py_tp_traverse, (void *)Request_traverse},
+    {Py_tp_clear, (void *)Request_clear},
+    {Py_tp_finalize, (void *)Request_finalize},
+    {Py_tp_dealloc, (void *)Request_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_getset, computed},
+    {0},
+};
+
+static PyType_Spec spec = {
+    .name = "smpy.engine._surface.RequestBase",
+    .basicsize = sizeof(request_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int request_add_type(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0) return -1;
+    Py_XSETREF(surface.request_base, (PyTypeObject *)type);
+    return 0;
+}

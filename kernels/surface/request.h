@@ -1,0 +1,61 @@
+/* request.h -- RequestBase: a transfer under way, and the memory it reads or writes.
+ *
+ * Isend and Irecv make requests here; smpy.mpi makes its own through the same attributes (of objects, of derived datatypes).
+ * Laws:
+ *   (1) number > 0: under way; 0: the kernel is through with it, but nobody has waited; NO_NUMBER: null;
+ *   (2) `view` is held exactly while the kernel may touch the user's memory: a completed request refers to nothing of the user's;
+ *   (3) a request with a view that the program drops while the transfer goes on is held: it becomes the `object` of the kernel's
+ *       request and joins the list surface.held, until the errand that tells of the end, or detach();
+ *   (4) those with a `message` or a `finish` have more to do on completion than we know: they are handed over. */
+#ifndef SMPY_SURFACE_REQUEST_H
+#define SMPY_SURFACE_REQUEST_H
+#include "payload.h"
+
+enum { NO_NUMBER = -1 };
+enum { IDLE = 0, SENDING = 1, RECEIVING = 2 };
+
+typedef struct request_object {
+    PyObject_HEAD
+    int number;                     /* the kernel's */
+    int kind;
+    unsigned epoch;                 /* the world of the number, when there is a view */
+    int is_held;
+    Py_buffer view;                 /* .obj is NULL when there is none */
+    PyObject *buffer;               /* what smpy.mpi keeps alive in its place */
+    PyObject *message, *finish;
+    struct request_object *before, *after; /* among the held ones */
+} request_object;
+
+int request_add_type(PyObject *module); /* 0, or -1 with an exception */
+
+/* Complete, of the class smpy.mpi has named, which never sees __new__ or __init__; or NULL with an exception. */
+request_object *request_new(int kind);
+
+/* What the kernel knows of a request it has completed, read before it is released. */
+typedef struct {
+    int is_recv;
+    int source, tag;
+    int64_t bytes, capacity;
+} message;
+
+message request_collect(int number);
+/* Reports a message to `status` (NULL or None: nobody asks) and, when it was truncated, has self._truncated(call, message) raise:
+ * 0, or -1 with an exception. */
+int request_report(PyObject *self, PyObject *call, const message *m, PyObject *status);
+/* Does it look like a Status? One that does not is handed over. */
+int request_can_report(PyObject *status);
+/* A wait that began in this epoch is broken off: the kernel must not touch the memory any more. */
+void request_abandon(int number, unsigned epoch);
+
+/* Of this world, with nothing to do on completion but what the kernel says? */
+int request_is_plain(const request_object *r);
+void request_become_null(request_object *r);
+
+void request_take_held(void *held, request_object **chain); /* off the list, onto the chain */
+void request_drop_chain(request_object *chain);
+void request_drop_held(void);       /* all of them: the kernel moves no more bytes */
+
+#ifdef SMPY_CHECK
+void request_check(void);           /* law (3) for every held request; aborts where it is broken */
+#endif
+#endif

@@ -1,0 +1,72 @@
+/* surface.h -- what the compiled surface knows: the one running world, and who stands around it in Python.
+ *
+ * A process runs one world at a time, so the extension has one variable, `surface`; everything that changes is in it.
+ * Laws:
+ *   (1) `sim` is NULL outside attach() .. detach(); every entry asks surface_is_here() before it uses any of the rest;
+ *   (2) while a world is attached, block_step() alone asks the kernel who runs next: `rank` is then always the running rank;
+ *   (3) the greenlets of all ranks live on one C stack: what is switched away from has its part of it moved, so no address of
+ *       a C variable may be kept anywhere across a switch;
+ *   (4) the kernel knows no Python object but the held requests (request.h). */
+#ifndef SMPY_SURFACE_H
+#define SMPY_SURFACE_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+#include "sim.h"
+
+enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a number of the kernel's */
+
+/* The compute clock: see clock.h. */
+typedef struct {
+    int is_running;
+    double flop_per_s;
+    double started_s, paused_s;     /* of the burst under way: its beginning, and what of it is not the rank's */
+    double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
+} compute_clock;
+
+struct request_object;
+
+typedef struct {
+    /* the running world */
+    sim *sim;
+    const kernel_calls *calls;
+    PyObject *engine;
+    PyObject *greenlets;            /* list: None until the hub has started the rank */
+    PyObject *waits_in;             /* list: name of the call each rank last blocked in */
+    int n_ranks;
+    int rank;                       /* the running one; -1 before the first */
+    unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */
+    unsigned long thread;
+    struct request_object *held;    /* requests that only the kernel refers to */
+    compute_clock clock;
+
+    PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */
+    PyTypeObject *request_base;
+
+    struct {                        /* interned: parameters, calls, what calls are handed over to, attributes */
+        PyObject *buf, *dest, *source, *tag, *status, *statuses, *requests;
+        PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;
+        PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test;
+        PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Get_rank, *_Get_size;
+        PyObject *_hub, *_run_errands, *_run_notes, *_truncated;
+        PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
+    } name;
+} surface_state;
+
+extern surface_state surface;
+
+/* Is there a world with a running rank, and is this its thread? A thread that a program starts is no rank. */
+static inline int surface_is_here(void)
+{
+    return surface.sim && surface.rank >= 0 && surface.thread == PyThread_get_thread_ident();
+}
+
+static inline int is_none(const PyObject *object)
+{
+    return !object || object == Py_None;
+}
+
+/* Sets the exception for an error code of the kernel; -1. The arguments were checked: what can be missing is memory. */
+int surface_kernel_error(int code);
+#endif

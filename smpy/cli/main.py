@@ -1,0 +1,38 @@
+"""The `smpy` command: finds the command that is meant, and loads no other."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+import click
+
+COMMANDS: Final = ("run",)  # each is smpy.cli.<name>.command
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"smpy.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="smpy", message="smpy %(version)s")
+def main() -> None:
+    """Run MPI programs written in Python on machines that do not exist.
+
+    Every rank of an unmodified mpi4py program runs in this one process; its MPI calls are answered in simulated time by
+    a model of the machine: how long would it take there, and where would the time go?
+
+    \b
+      smpy run -np 4096 jacobi.py              on a cluster of today, sized to the run
+      smpy run -np 64 --platform ours.xml -m solver --size 20000
+    """

@@ -1,0 +1,75 @@
+"""The progress line of a long run: redrawn in place, gone before anything else is printed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from smpy.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    from smpy.emulate.run import Progress
+
+FIRST_S: Final = 1.0  # shorter runs show none
+EVERY_S: Final = 0.2
+ERASE: Final = "\r\x1b[K"
+
+
+class ProgressLine:
+    """Call it with each `Progress`; it draws some of them on a terminal."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._is_drawn = False
+        self._next_s = FIRST_S
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.wall_s < self._next_s:
+            return
+        self._next_s = progress.wall_s + EVERY_S
+        line = (
+            f"smpy: {format_time(progress.now_s)} simulated in {format_time(progress.wall_s)}, "
+            f"{progress.events_per_s:,.0f} events/s, {format_bytes(progress.rss_bytes)}"
+        )
+        self._terminal.write(ERASE + line[: shutil.get_terminal_size().columns - 1])
+        self._terminal.flush()
+        self._is_drawn = True
+
+    def erase(self) -> None:
+        if self._is_drawn:
+            self._is_drawn = False
+            self._terminal.write(ERASE)
+            self._terminal.flush()
+
+
+class _AfterErasing:
+    """A stream on the same terminal: whatever is asked of it, the line goes first."""
+
+    def __init__(self, stream: TextIO, line: ProgressLine) -> None:
+        self._stream = stream
+        self._line = line
+
+    def __getattr__(self, name: str) -> Any:
+        self._line.erase()
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
+    """A line on standard error while the body runs, or None where no terminal would show it."""
+    out, err = sys.stdout, sys.stderr
+    if not is_wanted or not err.isatty():
+        yield None
+        return
+    line = ProgressLine(err)
+    if out.isatty():
+        sys.stdout = _AfterErasing(out, line)  # type: ignore[assignment]  # a stream by delegation
+    sys.stderr = _AfterErasing(err, line)  # type: ignore[assignment]
+    try:
+        yield line
+    finally:
+        line.erase()
+        sys.stdout, sys.stderr = out, err

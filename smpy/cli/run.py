@@ -1,0 +1,160 @@
+"""`smpy run`: an mpi4py program on a simulated machine."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import click
+
+from smpy.errors import Interrupted, SmpyError, UsageError
+
+if TYPE_CHECKING:
+    from smpy.emulate.run import Outcome, RunConfig
+
+EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+
+
+def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    from smpy.units import parse_speed_flop_per_s
+
+    try:
+        speed = parse_speed_flop_per_s(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    if not 0 < speed < math.inf:
+        raise click.BadParameter(f"{value} is not a speed of a machine", ctx, param)
+    return speed
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False}, short_help="Run an mpi4py program.")
+@click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), required=True, metavar="N", help="Number of ranks.")
+@click.option(
+    "--platform",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The machine: a SimGrid XML file. Without it: a fat-tree cluster of today, sized to the run.",
+)
+@click.option(
+    "--hostfile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Hosts of the ranks, a line each: NAME or NAME:COUNT. Without it: the platform's hosts in turn.",
+)
+@click.option(
+    "--compute",
+    type=click.Choice(["measured", "none"]),
+    default="measured",
+    show_default=True,
+    help="Time the program computes between MPI calls: measured here, or none at all (then runs are reproducible).",
+)
+@click.option(
+    "--host-speed",
+    "host_speed_flop_per_s",
+    callback=_speed_flop_per_s,
+    metavar="SPEED",
+    help="Speed of a core of this machine, such as 2.5Gf; measured time is scaled by it over the simulated host's. "
+    "Without it: not scaled.",
+)
+@click.option(
+    "--private",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Each rank has its own copy of this package's modules, as of those beside the program. Repeatable.",
+)
+@click.option(
+    "--shared",
+    multiple=True,
+    metavar="PACKAGE",
+    help="All ranks share this package's modules, even if they would have their own. Repeatable.",
+)
+@click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the summary as JSON, too."
+)
+@click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
+@click.argument("program")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def command(
+    n_ranks: int,
+    platform: Path | None,
+    hostfile: Path | None,
+    compute: Literal["measured", "none"],
+    host_speed_flop_per_s: float | None,
+    private: tuple[str, ...],
+    shared: tuple[str, ...],
+    json_path: Path | None,
+    quiet: bool,
+    is_module: bool,
+    program: str,
+    args: tuple[str, ...],
+) -> None:
+    """Run an mpi4py program on a simulated machine.
+
+    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's.
+
+    \b
+      smpy run -np 16 program.py --steps 100
+      smpy run -np 4096 --platform cluster.xml --compute none --json summary.json program.py
+    """
+    try:
+        if json_path is not None:
+            from smpy.records.files import check_writable
+
+            check_writable(json_path)
+        from smpy.emulate.run import RunConfig
+
+        config = RunConfig(
+            n_ranks=n_ranks,
+            program=program,
+            is_module=is_module,
+            args=args,
+            platform=platform,
+            hostfile=hostfile,
+            compute=compute,
+            host_speed_flop_per_s=host_speed_flop_per_s,
+            private=private,
+            shared=shared,
+        )
+        outcome = _run(config, is_quiet=quiet)
+    except KeyboardInterrupt:
+        _say("interrupted before the simulation started")
+        sys.exit(EXIT_INTERRUPTED)
+    except SmpyError as error:
+        _say(str(error))
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)
+    sys.exit(_report(outcome, json_path, is_quiet=quiet))
+
+
+def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
+    from smpy.cli.progress import progress_line
+    from smpy.emulate.run import run
+
+    with progress_line(is_wanted=not is_quiet) as line:
+        return run(config, line)
+
+
+def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
+    """Prints what came out; the exit code."""
+    exit_code = EXIT_INTERRUPTED if isinstance(outcome.error, Interrupted) else outcome.exit_code
+    if outcome.error is not None:
+        _say(str(outcome.error))
+    if not is_quiet:
+        click.echo(outcome.summary.render(), err=True)
+    if json_path is not None:
+        try:
+            outcome.summary.write_json(json_path)
+        except UsageError as error:
+            _say(str(error))
+            return exit_code or EXIT_FAILURE
+    return exit_code
+
+
+def _say(message: str) -> None:
+    click.echo(f"smpy: {message}", err=True)

@@ -1,0 +1,221 @@
+"""The deadlock report: who waits, in which call, where in the program, and what to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from math import isnan
+from typing import TYPE_CHECKING, Final
+
+import smpy
+from smpy.engine.kernel import lib
+from smpy.engine.messages import ANY, WaitingRank
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+_OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
+_LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
+_RANGES_MAX: Final = 6
+
+
+class WaitKind(IntEnum):
+    """What a rank waits for, as the kernel numbers it."""
+
+    SEND = lib.WAIT_SEND
+    RECV = lib.WAIT_RECV
+    SEVERAL = lib.WAIT_SEVERAL
+    PROBE = lib.WAIT_PROBE
+    COLLECTIVE = lib.WAIT_COLLECTIVE
+
+
+def describe_deadlock(engine: Engine, home: str) -> str:
+    """The whole message for a run in which no rank can go on.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, stopped where it is stuck.
+    home : str
+        The program's directory: file names are given from there.
+    """
+    waiting = engine.waiting()
+    what = "wait for messages nobody will send"
+    if any(wait.kind == WaitKind.COLLECTIVE for wait in waiting):
+        what = "wait for what will not happen"
+    elif any(wait.kind == WaitKind.SEND for wait in waiting):
+        what = "wait for messages nobody will send or receive"
+    if len(waiting) == 1:
+        what = what.replace("wait", "waits", 1)
+    head = f"at {engine.now_s:.9g} s, {_n_ranks(len(waiting))} {what}"
+    places = {wait.rank: _place(engine, wait.rank, home) for wait in waiting}
+    lines = _lines([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
+    if len(lines) > _LINES_MAX:
+        lines = _lines([(wait.rank, _kind_of_call(wait), places[wait.rank]) for wait in waiting])
+    return "\n".join([head, *lines, *_hints(engine, waiting)])
+
+
+def ranges(ranks: Iterable[int]) -> str:
+    """Numbers, in order, as people write them.
+
+    Examples
+    --------
+    >>> ranges([0, 3, 1, 2, 7])
+    '0-3, 7'
+    """
+    found: list[list[int]] = []
+    for rank in sorted(ranks):
+        if found and found[-1][1] == rank - 1:
+            found[-1][1] = rank
+        else:
+            found.append([rank, rank])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in found]
+    if len(texts) > _RANGES_MAX:
+        texts = [*texts[: _RANGES_MAX - 1], "...", texts[-1]]
+    return ", ".join(texts)
+
+
+def _n_ranks(n: int) -> str:
+    return "1 rank" if n == 1 else f"{n} ranks"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
+
+
+def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
+    """A line for all ranks that wait in the same call at the same place."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for rank, call, place in waits:
+        groups.setdefault((call, place), []).append(rank)
+    heads = [f"{_ranks(ranks)}{f' ({len(ranks)})' if len(ranks) > 1 else ''}: {call}" for (call, _), ranks in groups.items()]
+    width = max(map(len, heads), default=0)
+    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
+
+
+def _place(engine: Engine, rank: int, home: str) -> str:
+    """File and line of the program's innermost frame."""
+    frame = engine.frame_of(rank)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    file = frame.f_code.co_filename
+    inside = os.path.relpath(file, home)
+    return f"{file if inside.startswith(os.pardir) else inside}:{frame.f_lineno}"
+
+
+def _call(wait: WaitingRank) -> str:
+    """The call a rank is in, as its program would write it."""
+    comm = f" on communicator {wait.comm}" if wait.comm > 0 else ""
+    match wait.kind:
+        case WaitKind.COLLECTIVE:
+            return f"{wait.call}(){comm}"
+        case WaitKind.SEND:
+            operation = _operation(wait.call, "Isend", f"dest={wait.peer}, tag={wait.tag}")
+            return f"{operation} of {wait.nbytes:,} bytes{comm}"
+        case WaitKind.RECV | WaitKind.PROBE:
+            source = "ANY_SOURCE" if wait.peer == ANY else wait.peer
+            tag = "ANY_TAG" if wait.tag == ANY else wait.tag
+            return _operation(wait.call, "Irecv", f"source={source}, tag={tag}") + comm
+        case _:
+            return f"{wait.call}({wait.n_requests} requests)"
+
+
+def _operation(call: str, started_by: str, arguments: str) -> str:
+    """`Recv(source=1, tag=7)`, or `Wait(Irecv(source=1, tag=7))` for what was started before."""
+    return f"{call}({started_by}({arguments}))" if call.lower().startswith("wait") else f"{call}({arguments})"
+
+
+def _kind_of_call(wait: WaitingRank) -> str:
+    """The call without what differs between ranks."""
+    match wait.kind:
+        case WaitKind.COLLECTIVE:
+            return f"{wait.call}()"
+        case WaitKind.SEVERAL:
+            return f"{wait.call}(several requests)"
+        case WaitKind.SEND:
+            return _operation(wait.call, "Isend", "dest=various")
+        case _:
+            return _operation(wait.call, "Irecv", "source=various")
+
+
+# ---- what to look at ----
+
+
+def _hints(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
+    ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
+    return [
+        *_about_collectives(engine, waiting, ended),
+        *_about_ended(engine, waiting, ended),
+        *_about_tags(engine, waiting),
+        *_about_pairs(waiting),
+    ]
+
+
+def _about_collectives(engine: Engine, waiting: list[WaitingRank], ended: set[int]) -> list[str]:
+    """Who is missing in a collective, or in another one."""
+    entered: dict[int, dict[str, list[int]]] = {}
+    for wait in waiting:
+        if wait.kind == WaitKind.COLLECTIVE:
+            entered.setdefault(wait.comm, {}).setdefault(wait.call, []).append(wait.rank)
+    hints = []
+    for comm, calls in entered.items():
+        if len(calls) > 1:
+            both = "; ".join(f"{_ranks(ranks)} in {call}" for call, ranks in calls.items())
+            hints.append(f"All ranks of a communicator must enter its collectives in the same order: {both}.")
+            continue
+        ((call, ranks),) = calls.items()
+        missing = sorted(set(engine.world_ranks(comm)) - set(ranks))
+        if missing:
+            gone = sorted(ended.intersection(missing))
+            note = f" ({_ranks(gone)} ended)" if gone else ""
+            hints.append(f"{call} has not been entered by {_ranks(missing)} of its communicator{note}.")
+    return hints
+
+
+def _about_ended(engine: Engine, waiting: list[WaitingRank], ended: set[int]) -> list[str]:
+    """Ranks that wait for one that has ended."""
+    waited_for: dict[int, list[int]] = {}
+    for wait in waiting:
+        peer = _world_peer(engine, wait)
+        if peer in ended:
+            waited_for.setdefault(peer, []).append(wait.rank)
+    return [
+        f"Rank {peer} has ended: it will neither send to {_ranks(ranks)} nor receive."
+        for peer, ranks in list(waited_for.items())[:3]
+    ]
+
+
+def _about_tags(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
+    """A send and a receive between the same ranks that do not match."""
+    sends = {(w.rank, _world_peer(engine, w), w.comm): w for w in waiting if w.kind == WaitKind.SEND}
+    for wait in waiting:
+        if wait.kind == WaitKind.RECV and wait.tag != ANY:
+            send = sends.get((_world_peer(engine, wait), wait.rank, wait.comm))
+            if send is not None and send.tag != wait.tag:
+                return [
+                    f"Rank {send.rank} sends to rank {wait.rank} with tag {send.tag}, "
+                    f"which receives only tag {wait.tag}."
+                ]
+    return []
+
+
+def _about_pairs(waiting: list[WaitingRank]) -> list[str]:
+    """What is usually wrong when point-to-point calls wait for each other."""
+    kinds = {wait.kind for wait in waiting}
+    if WaitKind.SEND in kinds:
+        return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
+    if kinds == {WaitKind.RECV} and len(waiting) > 1 and all(wait.peer != ANY for wait in waiting):
+        return ["Each waits for another to send first: use Sendrecv, or let one of them send before it receives."]
+    if kinds <= {WaitKind.RECV, WaitKind.PROBE} and any(wait.peer == ANY for wait in waiting):
+        return ["A receive from ANY_SOURCE waits for one message more than is sent."]
+    return []
+
+
+def _world_peer(engine: Engine, wait: WaitingRank) -> int:
+    """World rank of the other side, -1 when it is not one."""
+    if wait.kind not in (WaitKind.SEND, WaitKind.RECV, WaitKind.PROBE) or wait.peer < 0:
+        return -1
+    return wait.peer if wait.comm == 0 else engine.world_ranks(wait.comm)[wait.peer]

@@ -1,0 +1,94 @@
+"""The one module `sys.modules` holds for a private name: it answers with the running rank's copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+from smpy.emulate.ranks import running
+
+Load = Callable[[str], ModuleType]
+
+
+class Facade(ModuleType):
+    """Stands in `sys.modules` for every rank's copy of a private module.
+
+    pickle, typing, dataclasses, inspect and their like look modules up there and find the running rank's own classes.
+    A rank that has not imported the module is told that there is no such attribute, but asking for `__spec__` imports
+    it: that is how the import system asks whether a module it found is complete.
+    """
+
+    __slots__ = ("_load", "_name")
+    _load: Load
+    _name: str
+
+    def __init__(self, name: str, load: Load) -> None:
+        ModuleType.__init__(self, name)
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_load", load)
+
+    def __getattribute__(self, name: str) -> Any:
+        state = running()
+        if state is None:
+            return ModuleType.__getattribute__(self, name)
+        module = state.modules.get(_name_of(self))
+        if module is None:
+            if name != "__spec__":
+                raise AttributeError(f"rank {state.rank} has not imported module {_name_of(self)!r}")
+            module = _load_of(self)(_name_of(self))
+        return getattr(module, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(_own(self), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(_own(self), name)
+
+    def __dir__(self) -> Iterable[str]:
+        return dir(_own(self))
+
+    def __repr__(self) -> str:
+        return f"<facade of {_name_of(self)!r}>" if running() is None else repr(_own(self))
+
+
+_name_of: Final[Callable[[Facade], str]] = vars(Facade)["_name"].__get__
+_load_of: Final[Callable[[Facade], Load]] = vars(Facade)["_load"].__get__
+
+
+def _own(facade: Facade) -> ModuleType:
+    state = running()
+    if state is None:
+        raise AttributeError(f"module {_name_of(facade)!r} belongs to the ranks, and none is running")
+    module = state.modules.get(_name_of(facade))
+    if module is None:
+        raise AttributeError(f"rank {state.rank} has not imported module {_name_of(facade)!r}")
+    return module
+
+
+class FacadeFinder:
+    """An entry of `sys.meta_path`: the import system finds the facade of a private module, and has it load a copy.
+
+    It is for imports that do not go through `builtins.__import__`, such as an `import_module` bound before the run.
+    """
+
+    def __init__(self, facade_of: Callable[[str, Sequence[str] | None], Facade | None]) -> None:
+        self._facade_of = facade_of
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """The spec of a private module's facade, or None."""
+        facade = None if running() is None else self._facade_of(name, path)
+        return None if facade is None else ModuleSpec(name, _FacadeLoader(facade))
+
+
+class _FacadeLoader(Loader):
+    def __init__(self, facade: Facade) -> None:
+        self._facade = facade
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._facade
+
+    def exec_module(self, module: ModuleType) -> None:
+        _load_of(self._facade)(_name_of(self._facade))

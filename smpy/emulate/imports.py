@@ -1,0 +1,327 @@
+"""`import` on a rank: the rank's own copy of a private module, the shared one of all others.
+
+`builtins.__import__` is replaced for the length of a run, so the one dictionary of builtins answers each rank
+in its own way. What reaches modules otherwise (`sys.modules`, an `import_module` bound before the run) meets a facade.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any, Final
+
+from smpy.emulate.facade import Facade, FacadeFinder
+from smpy.emulate.patches import Patches
+from smpy.emulate.privacy import Privacy
+from smpy.emulate.ranks import RankState, running
+from smpy.emulate.sources import Source, Sources
+
+_MISSING: Final = object()
+
+
+class Importer:
+    """Gives every rank its own copy of private modules.
+
+    Parameters
+    ----------
+    privacy : Privacy
+        Says which modules are private.
+    sources : Sources
+        Finds them.
+    loading : callable
+        Entered with the rank while something is imported for it, so that this is not taken for computing.
+    """
+
+    def __init__(
+        self,
+        privacy: Privacy,
+        sources: Sources,
+        loading: Callable[[RankState], AbstractContextManager[None]] = lambda _: nullcontext(),
+    ) -> None:
+        self._privacy = privacy
+        self._sources = sources
+        self._loading = loading
+        self._plain: dict[str, bool] = {}  # neither the module nor a package it lies in is private
+        self._substitutes: dict[str, Callable[[], ModuleType]] = {}
+        self._bundles: dict[str, ModuleType] = {}
+        self._facades: dict[str, Facade] = {}
+        self._awaited: dict[str, Callable[[], None]] = {}
+        self._patches = Patches()
+        self._shared_import = builtins.__import__
+        self._shared_import_module = importlib.import_module
+        self._shared_reload = importlib.reload
+        self._shared_find_spec = importlib.util.find_spec
+
+    def install(self, patches: Patches) -> None:
+        """Answer the program's imports until the patches are undone."""
+        self._patches = patches
+        patches.attribute(builtins, "__import__", self.import_)
+        patches.attribute(importlib, "import_module", self.import_module)
+        patches.attribute(importlib, "reload", self.reload)
+        patches.attribute(importlib.util, "find_spec", self.find_spec)
+        finder = FacadeFinder(self._facade_to_load)
+        self._sources.ignore(finder)
+        meta_path = sys.meta_path.copy()
+        patches.later(lambda: sys.meta_path.__setitem__(slice(None), meta_path))
+        sys.meta_path.insert(0, finder)
+
+    def substitute(self, name: str, load: Callable[[], ModuleType]) -> None:
+        """Module `name` is what `load` gives.
+
+        A rank that imports nothing else of the package it lies in executes no copy of the package.
+        """
+        self._substitutes[name] = load
+
+    def provide(self, name: str) -> None:
+        """Put the facade of a private module in `sys.modules` before any rank has imported it."""
+        self._show_facade(name)
+
+    def when_imported(self, name: str, action: Callable[[], None]) -> None:
+        """Call `action` once, when shared module `name` is there and before the program has got at it."""
+        self._awaited[name] = action
+        self._look_for_awaited()
+
+    def is_private(self, name: str) -> bool:
+        return self._privacy.decide(name, self._sources.find_spec)
+
+    def get(self, name: str) -> ModuleType:
+        """The running rank's view of a module, imported if need be: its own copy, or the shared one."""
+        if self.is_private(name):
+            return self._own(name)
+        parent, _, child = name.rpartition(".")
+        package = self.get(parent) if parent else None  # before its parts, as the import system does
+        module = sys.modules.get(name)
+        if module is None:
+            if name in self._substitutes:
+                self._patches.entry(sys.modules, name, self._substitutes[name]())
+            else:
+                self._shared_import(name)
+            self._look_for_awaited()
+            module = sys.modules[name]
+        if package is not None and not hasattr(package, child):
+            setattr(package, child, module)
+        return module
+
+    # ---- what replaces the import statement and importlib's functions ----
+
+    def import_(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,  # noqa: A002  # the names of __import__
+        locals: Mapping[str, Any] | None = None,  # noqa: A002
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        """`builtins.__import__`."""
+        asked = _package_of(globals) if level else name
+        if self._plain.get(asked) or (state := running()) is None:
+            return self._shared_import(name, globals, locals, fromlist, level)
+        if fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and not level:
+            return self._bundle(name, fromlist[0])
+        if self._is_plain(asked):
+            with self._loading(state):
+                module = self._shared_import(name, globals, locals, fromlist, level)
+                self._look_for_awaited()
+            return module
+        absolute = _resolve(name, asked, level) if level else name
+        module = self.get(absolute)
+        if not fromlist:
+            top = name.partition(".")[0]  # of the name as written: `import a.b` binds a
+            wanted = absolute[: len(absolute) - len(name) + len(top)] if name else absolute
+            module = self.get(wanted)
+        elif hasattr(module, "__path__"):
+            self._import_parts(module, fromlist)
+        return self._as_seen_by(globals, module, state)
+
+    def import_module(self, name: str, package: str | None = None) -> ModuleType:
+        """`importlib.import_module`."""
+        if running() is None or (name.startswith(".") and not package):
+            return self._shared_import_module(name, package)
+        return self.get(importlib.util.resolve_name(name, package))
+
+    def reload(self, module: ModuleType) -> ModuleType:
+        """`importlib.reload`."""
+        name = getattr(getattr(module, "__spec__", None), "name", None) or getattr(module, "__name__", None)
+        state = running()
+        if state is None or name is None or not self.is_private(name):
+            return self._shared_reload(module)
+        own = state.modules.get(name)
+        if own is None or (module is not own and module is not self._facades[name]):
+            raise ImportError(f"module {name} not in sys.modules", name=name)
+        parent = name.rpartition(".")[0]
+        self._sources.forget(name)
+        source = self._sources.find(name, self.get(parent).__path__ if parent else None)
+        if source is None:
+            raise ModuleNotFoundError(f"spec not found for the module {name!r}", name=name)
+        vars(own).update(vars(source.new_module()))
+        with self._loading(state):
+            source.execute(own)
+        return self._own(name)
+
+    def find_spec(self, name: str, package: str | None = None) -> Any:
+        """`importlib.util.find_spec`, which imports the parents of a module but not the module."""
+        if running() is None or (name.startswith(".") and not package):
+            return self._shared_find_spec(name, package)
+        absolute = importlib.util.resolve_name(name, package)
+        parent = absolute.rpartition(".")[0]
+        path = self.get(parent).__path__ if parent else None
+        if self.is_private(absolute):
+            source = self._sources.find(absolute, path)
+            return None if source is None else source.spec
+        return self._shared_find_spec(absolute)
+
+    # ---- how ----
+
+    def _is_plain(self, name: str) -> bool:
+        known = self._plain.get(name)
+        if known is None:
+            parent = name.rpartition(".")[0]
+            known = not self.is_private(name) and (not parent or self._is_plain(parent))
+            if self._privacy.is_decided(name):
+                self._plain[name] = known
+        return known
+
+    def _bundle(self, package: str, part: str) -> ModuleType:
+        """A module that has a substitute and nothing else of the package it lies in."""
+        bundle = self._bundles.get(package)
+        if bundle is None:
+            bundle = self._bundles[package] = ModuleType(package)
+            name = f"{package}.{part}"
+            if sys.modules.get(name) is None:
+                self._patches.entry(sys.modules, name, self._substitutes[name]())
+            setattr(bundle, part, sys.modules[name])
+            self._look_for_awaited()
+        return bundle
+
+    def _own(self, name: str) -> ModuleType:
+        """The running rank's copy of a private module."""
+        state = running()
+        assert state is not None
+        present = sys.modules.get(name, _MISSING)
+        if type(present) is Facade:
+            module = state.modules.get(name)
+            return self._load(state, name) if module is None else module
+        if present is None:
+            raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
+        if present is _MISSING:  # the rank has deleted it to have it imported anew
+            state.modules.pop(name, None)
+        elif name in self._facades:  # the rank has put something else there
+            return self._adopt(state, name, present)
+        return self._load(state, name)
+
+    def _load(self, state: RankState, name: str) -> ModuleType:
+        parent, _, child = name.rpartition(".")
+        path, package = None, None
+        if parent:
+            package = self.get(parent)
+            if name in state.modules:  # the package has imported it
+                return state.modules[name]
+            path = getattr(package, "__path__", None)
+            if path is None:
+                raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
+        source = self._sources.find(name, path)
+        if source is None:
+            made = sys.modules.get(name)
+            if made is None or type(made) is Facade:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            return self._adopt(state, name, getattr(package, child, made))  # the package has made it
+        if source.is_shared:
+            self._privacy.declare_shared(name)
+            return self.get(name)
+        module = self._execute(state, name, source)
+        if package is not None:
+            setattr(package, child, module if self.is_private(parent) else self._facades[name])
+        return module
+
+    def _execute(self, state: RankState, name: str, source: Source) -> ModuleType:
+        self._show_facade(name)
+        module = source.new_module()
+        state.modules[name] = module
+        try:
+            with self._loading(state):
+                source.execute(module)
+        except BaseException:
+            state.modules.pop(name, None)
+            raise
+        present = sys.modules.get(name, _MISSING)
+        if type(present) is Facade:
+            return module
+        # the module has put something else in its place, or removed itself
+        return self._adopt(state, name, module if present is _MISSING else present)
+
+    def _adopt(self, state: RankState, name: str, module: Any) -> ModuleType:
+        """Take for the rank's copy what its program has put into `sys.modules`: any object will do."""
+        state.modules[name] = module
+        self._show_facade(name)
+        return state.modules[name]
+
+    def _show_facade(self, name: str) -> None:
+        facade = self._facades.get(name)
+        if facade is None:
+            facade = self._facades[name] = Facade(name, self._own)
+            self._patches.entry(sys.modules, name, facade)
+        sys.modules[name] = facade
+
+    def _facade_to_load(self, name: str, path: Sequence[str] | None) -> Facade | None:
+        """For the import system: the facade of a private module that no rank has imported yet."""
+        if not self.is_private(name):
+            return None
+        source = self._sources.find(name, path)
+        if source is None or source.is_shared:
+            return None
+        self._show_facade(name)
+        return self._facades[name]
+
+    def _import_parts(self, package: ModuleType, fromlist: Sequence[str]) -> None:
+        """Import what `from package import ...` names and the package does not have yet."""
+        for part in fromlist:
+            if part == "*":
+                self._import_parts(package, [name for name in getattr(package, "__all__", ()) if name != "*"])
+            elif not hasattr(package, part):
+                name = f"{package.__name__}.{part}"
+                try:
+                    self.get(name)
+                except ModuleNotFoundError as error:
+                    if error.name != name or sys.modules.get(name, _MISSING) is None:
+                        raise
+
+    def _as_seen_by(self, importing: Mapping[str, Any] | None, module: ModuleType, state: RankState) -> ModuleType:
+        """A shared module keeps what it imports for all ranks: it gets the facade of a private one."""
+        if importing is None:
+            return module
+        importer = importing.get("__name__", "__main__")
+        if importer in state.modules or sys.modules.get(importer) is None:  # some namespace of exec's
+            return module
+        return self._facades.get(module.__name__, module)
+
+    def _look_for_awaited(self) -> None:
+        for name in [name for name in self._awaited if name in sys.modules]:
+            if not getattr(sys.modules[name].__spec__, "_initializing", False):
+                self._awaited.pop(name)()
+
+
+def _package_of(importing: Mapping[str, Any] | None) -> str:
+    """The package that a relative import is relative to."""
+    if importing is None:
+        return ""
+    package = importing.get("__package__")
+    if package is None:
+        spec = importing.get("__spec__")
+        package = spec.parent if spec is not None else importing.get("__name__", "")
+        if spec is None and "__path__" not in importing:
+            package = package.rpartition(".")[0]
+    return str(package)
+
+
+def _resolve(name: str, package: str, level: int) -> str:
+    if not package:
+        raise ImportError("attempted relative import with no known parent package")
+    base = package.rsplit(".", level - 1)
+    if len(base) < level:
+        raise ImportError("attempted relative import beyond top-level package")
+    return f"{base[0]}.{name}" if name else base[0]

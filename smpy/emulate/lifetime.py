@@ -1,0 +1,173 @@
+"""The life of a rank: it begins, runs the program, and ends as a process would."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from smpy.emulate.imports import Importer
+from smpy.emulate.patches import Patches
+from smpy.emulate.program import Program
+from smpy.emulate.ranks import RankState, begin, running
+from smpy.emulate.streams import RankOutput, leave_note
+from smpy.emulate.tracebacks import report
+from smpy.engine.outcomes import Failed
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+
+class _Exit(BaseException):
+    """What `os._exit` raises on a rank."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Lifetime:
+    """What every rank does from beginning to end.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the ranks live.
+    program : Program
+        What they run.
+    importer : Importer
+        Where their modules come from.
+    streams : tuple of RankOutput
+        What they print on.
+
+    Attributes
+    ----------
+    exit_code : int
+        The first one, in simulated time, that is not 0.
+    """
+
+    def __init__(
+        self, engine: Engine, program: Program, importer: Importer, streams: tuple[RankOutput, RankOutput]
+    ) -> None:
+        self._engine = engine
+        self._program = program
+        self._importer = importer
+        self._streams = streams
+        self.exit_code = 0
+        self.at_end: list[Callable[[RankState], None]] = []
+
+    def live(self, rank: int) -> None:
+        """The body of a rank; it raises nothing."""
+        state = RankState(rank, self._engine)
+        begin(state)
+        clock = self._engine.clock
+        if clock is not None:
+            clock.start()
+        code = self._run(state)
+        if code is not None:
+            self._end(state, code)
+        if clock is not None:
+            clock.stop()
+
+    def _run(self, state: RankState) -> int | None:
+        """Run the program: its exit code, or None when it failed."""
+        try:
+            self._program.run(state, self._importer)
+        except (SystemExit, _Exit) as exit_:
+            return _code_of(exit_)
+        except BaseException as error:  # noqa: BLE001  # the rank fails, not smpy
+            self._fail(state, error)
+            return None
+        return 0
+
+    def _end(self, state: RankState, code: int) -> None:
+        """What a process does when its program is over."""
+        while state.at_exit:
+            function, args, kwargs = state.at_exit.pop()
+            try:
+                function(*args, **kwargs)
+            except SystemExit as exit_:
+                code = _code_of(exit_)
+            except Exception:  # noqa: BLE001  # said, and passed over, as `atexit` does
+                traceback.print_exc()
+        for action in self.at_end:
+            action(state)
+        for stream in self._streams:
+            stream.release(state)
+        if code:
+            leave_note(state, partial(self._note_exit_code, code))
+
+    def _note_exit_code(self, code: int) -> None:
+        self.exit_code = self.exit_code or code
+
+    def _fail(self, state: RankState, error: BaseException) -> None:
+        """End the run where the rank is now, unless another fails before in simulated time."""
+        hook = sys.excepthook
+        text = ""
+        if hook is sys.__excepthook__:
+            text = report(error)
+        else:
+            try:
+                hook(type(error), error, error.__traceback__)
+            except BaseException as other:  # noqa: BLE001  # the rank fails in any case
+                text = report(other)
+        for stream in self._streams:
+            stream.release(state)
+        clock = self._engine.clock
+        if clock is not None:
+            clock.stop()
+        self._engine.stop(Failed(state.rank, text))
+
+
+def _code_of(exit_: SystemExit | _Exit) -> int:
+    """The exit code of a process that ends so; what is no number is printed."""
+    code = exit_.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)  # noqa: T201  # as python does
+    return 1
+
+
+def install_exits(patches: Patches, importer: Importer) -> None:
+    """Have `atexit` and `os._exit` mean the rank until the patches are undone."""
+    real_register, real_unregister, real_exit = atexit.register, atexit.unregister, os._exit
+
+    def register(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """Have a function called when the rank ends."""
+        state = running()
+        if state is None or not _is_rank_code(sys._getframe(1).f_globals, importer):  # noqa: SLF001
+            return real_register(function, *args, **kwargs)
+        if state.at_exit is None:
+            state.at_exit = []
+        state.at_exit.append((function, args, kwargs))
+        return function
+
+    def unregister(function: Callable[..., Any]) -> None:
+        """Have a function not called when the rank ends."""
+        state = running()
+        if state is None or state.at_exit is None:
+            real_unregister(function)
+        else:
+            state.at_exit[:] = [entry for entry in state.at_exit if entry[0] != function]
+
+    def exit_(status: int) -> None:
+        """End the rank at once."""
+        if running() is None:
+            real_exit(status)
+        raise _Exit(status)
+
+    patches.attribute(atexit, "register", register)
+    patches.attribute(atexit, "unregister", unregister)
+    patches.attribute(os, "_exit", exit_)
+
+
+def _is_rank_code(variables: Mapping[str, Any], importer: Importer) -> bool:
+    """Whether code with these globals is a rank's own, and not a package's that lives as long as the process."""
+    name = variables.get("__name__")
+    return not isinstance(name, str) or name not in sys.modules or importer.is_private(name)

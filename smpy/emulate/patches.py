@@ -1,0 +1,41 @@
+"""Attributes that a run replaces, and puts back when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+_MISSING: Final = object()
+
+
+class Patches:
+    """Attributes and entries replaced for the length of a run; `undo` restores them, last first."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+
+    def attribute(self, owner: Any, name: str, value: object) -> None:
+        """Replace an attribute as its owner stores it, so that one found in a base class is uncovered again."""
+        before = vars(owner).get(name, _MISSING)
+        setattr(owner, name, value)
+        if before is _MISSING:
+            self._undo.append(lambda: delattr(owner, name))
+        else:
+            self._undo.append(lambda: setattr(owner, name, before))
+
+    def entry(self, table: dict[Any, Any], key: object, value: object) -> None:
+        """Replace what a dictionary has under `key`."""
+        before = table.get(key, _MISSING)
+        table[key] = value
+        if before is _MISSING:
+            self._undo.append(lambda: table.pop(key, None))
+        else:
+            self._undo.append(lambda: table.__setitem__(key, before))
+
+    def later(self, undo: Callable[[], object]) -> None:
+        """Have `undo` called among the others."""
+        self._undo.append(undo)
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()

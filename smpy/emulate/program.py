@@ -1,0 +1,173 @@
+"""What the ranks run as `__main__`: a file, a directory or archive with a `__main__.py`, or a module."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import os
+import sys
+import traceback
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Protocol
+
+from smpy.emulate.codes import own_copy
+from smpy.emulate.imports import Importer
+from smpy.emulate.ranks import RankState
+from smpy.emulate.sources import STAND_INS, Source, has_own_codes
+from smpy.errors import RankFailure, UsageError
+
+
+class Program(Protocol):
+    """What every rank runs.
+
+    Attributes
+    ----------
+    home : str
+        First entry of `sys.path`; modules found there are the program's own.
+    name : str
+        `sys.argv[0]`.
+    packages : tuple of str
+        Top-level packages that are the program's own wherever they lie.
+    """
+
+    home: str
+    name: str
+    packages: tuple[str, ...]
+
+    def run(self, state: RankState, importer: Importer) -> None:
+        """Execute `__main__` for the running rank."""
+        ...
+
+
+def open_program(program: str, is_module: bool, n_ranks: int) -> Program:
+    """Find the program and compile it.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name.
+    RankFailure
+        If it is not Python.
+    """
+    if is_module:
+        return ModuleProgram(program, n_ranks)
+    if not os.path.exists(program):
+        raise UsageError(f"there is no program {program!r}{_suggestion(program)}")
+    main = PathFinder.find_spec("__main__", [program])
+    if main is not None:
+        return ArchiveProgram(program, main, n_ranks)
+    if os.path.isdir(program):
+        raise UsageError(f"{program!r} is a directory without __main__.py: name the file to run")
+    return ScriptProgram(program, n_ranks)
+
+
+class ScriptProgram:
+    """A file of Python: `python FILE`."""
+
+    packages: tuple[str, ...] = ()
+
+    def __init__(self, path: str, n_ranks: int) -> None:
+        self.name = path
+        self.home = os.path.dirname(os.path.realpath(path))
+        self._path = os.path.abspath(path)
+        self._loader = SourceFileLoader("__main__", self._path)
+        self._code = self._compile()
+        self._has_own_codes = has_own_codes(self._code, n_ranks)
+
+    def _compile(self) -> CodeType:
+        try:
+            return compile(Path(self._path).read_bytes(), self._path, "exec", dont_inherit=True)
+        except OSError as error:
+            raise UsageError(f"cannot read program {self.name!r}: {error.strerror}") from error
+        except (SyntaxError, ValueError) as error:
+            raise RankFailure("\n" + "".join(traceback.format_exception_only(error)).rstrip()) from error
+
+    def run(self, state: RankState, importer: Importer) -> None:
+        """Execute `__main__` for the running rank."""
+        main = ModuleType("__main__")
+        attributes: dict[str, Any] = {
+            "__builtins__": builtins, "__file__": self._path, "__cached__": None, "__loader__": self._loader
+        }  # fmt: skip
+        if sys.version_info < (3, 14):
+            attributes["__annotations__"] = {}
+        vars(main).update(attributes)
+        state.modules["__main__"] = main
+        exec(own_copy(self._code) if self._has_own_codes else self._code, vars(main))  # noqa: S102  # it is the program
+
+
+class ArchiveProgram:
+    """A directory or an archive with a `__main__.py`: `python DIRECTORY`."""
+
+    packages: tuple[str, ...] = ()
+
+    def __init__(self, path: str, main: ModuleSpec, n_ranks: int) -> None:
+        self.name = path
+        self.home = os.path.abspath(path)
+        self._source = Source(main, n_ranks)
+
+    def run(self, state: RankState, importer: Importer) -> None:
+        """Execute `__main__` for the running rank."""
+        _run_source(self._source, state)
+
+
+class ModuleProgram:
+    """A module found on `sys.path`, or the `__main__` of a package: `python -m MODULE`."""
+
+    def __init__(self, module: str, n_ranks: int) -> None:
+        self.home = os.getcwd()
+        self._module = module
+        self._n_ranks = n_ranks
+        self._main: Source | None = None
+        top = module.partition(".")[0]
+        self.packages: tuple[str, ...] = () if top in sys.stdlib_module_names else (top,)
+        spec = PathFinder.find_spec(top, [self.home, *sys.path])
+        if spec is None and top not in STAND_INS:
+            raise UsageError(f"there is no module {module!r} on sys.path, nor in {self.home}")
+        self.name = "-m"  # until the module is found, as python does
+
+    def run(self, state: RankState, importer: Importer) -> None:
+        """Execute `__main__` for the running rank."""
+        source = self._find(self._module, importer)
+        if source.spec.origin is not None:
+            sys.argv[0] = source.spec.origin
+        _run_source(source, state)
+
+    def _find(self, name: str, importer: Importer) -> Source:
+        """Import the packages that the module lies in, for this rank too, then find it."""
+        spec = importer.find_spec(name)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if spec.submodule_search_locations is not None:
+            if name.endswith("__main__"):
+                raise ImportError("Cannot use package as __main__ module", name=name)
+            try:
+                return self._find(f"{name}.__main__", importer)
+            except ModuleNotFoundError as error:
+                if error.name != f"{name}.__main__":
+                    raise
+                message = f"{error}; {name!r} is a package and cannot be directly executed"
+                raise ImportError(message, name=name) from None
+        if self._main is None:
+            self._main = Source(spec, self._n_ranks)
+        return self._main
+
+
+def _run_source(source: Source, state: RankState) -> None:
+    module = source.new_module()
+    vars(module).update(__name__="__main__", __builtins__=builtins)
+    state.modules["__main__"] = module
+    source.execute(module)
+
+
+def _suggestion(program: str) -> str:
+    folder, wanted = os.path.split(program)
+    try:
+        there = [name for name in os.listdir(folder or ".") if name.endswith(".py")]
+    except OSError:
+        return f": there is no directory {folder!r}" if folder else ""
+    close = difflib.get_close_matches(wanted, there, n=1)
+    if close:
+        return f": did you mean {os.path.join(folder, close[0])!r}?"
+    return "; to run an installed module, say -m" if "." not in wanted else ""

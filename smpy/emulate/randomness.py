@@ -1,0 +1,116 @@
+"""Random numbers of the ranks: a generator per rank, made when it is first asked, and seeded by the rank.
+
+Under mpiexec each process would be seeded by its operating system, differently in every process and in every run. Here
+the seed is the rank, so that ranks differ and runs do not. This holds for all that would ask the operating system:
+`random`, `numpy.random`, generators made without a seed, `secrets`, `uuid.uuid4`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import RankState, running
+
+_SEED_OF_RANK_0: Final = 0x736D7079
+
+
+class _Generators:
+    """A rank's own sources of randomness."""
+
+    __slots__ = ("numpy", "python", "system")
+
+    def __init__(self, rank: int) -> None:
+        self.system = random.Random(_SEED_OF_RANK_0 + rank)
+        self.python: random.Random | None = None
+        self.numpy: Any = None
+
+
+def _generators(state: RankState) -> _Generators:
+    if state.generators is None:
+        state.generators = _Generators(state.rank)
+    return state.generators  # type: ignore[return-value]  # an object to `ranks`, which knows no randomness
+
+
+def _python(state: RankState) -> random.Random:
+    generators = _generators(state)
+    if generators.python is None:
+        generators.python = random.Random(generators.system.getrandbits(256))
+    return generators.python
+
+
+def _numpy(state: RankState) -> Any:
+    generators = _generators(state)
+    if generators.numpy is None:
+        mtrand = sys.modules["numpy.random.mtrand"]
+        generators.numpy = mtrand.RandomState(generators.system.getrandbits(32))
+    return generators.numpy
+
+
+def install_random(patches: Patches) -> None:
+    """Give every rank its own `random` until the patches are undone."""
+    shared = vars(random)["_inst"]
+    for name, method in list(vars(random).items()):
+        if getattr(method, "__self__", None) is shared:
+            patches.attribute(random, name, _of_rank(method, _python))
+    patches.attribute(os, "urandom", _urandom(os.urandom))
+    patches.attribute(random, "_urandom", os.urandom)
+    patches.attribute(random.Random, "seed", _seed(random.Random.seed))
+
+
+def install_numpy_random(patches: Patches) -> None:
+    """Give every rank its own `numpy.random`, which has been imported, until the patches are undone."""
+    import numpy as np
+
+    mtrand: Any = sys.modules["numpy.random.mtrand"]
+    shared = mtrand._rand  # noqa: SLF001  # what scipy and others take for the global generator
+    for module in (np.random, mtrand):
+        for name, method in list(vars(module).items()):
+            if getattr(method, "__self__", None) is shared:
+                patches.attribute(module, name, _of_rank(method, _numpy))
+
+    class RankRandomState(np.random.RandomState):
+        """The global generator of whichever rank runs."""
+
+        def __getattribute__(self, name: str) -> Any:
+            state = running()
+            return getattr(shared if state is None else _numpy(state), name)
+
+    patches.attribute(mtrand, "_rand", RankRandomState(0))
+
+
+def _of_rank(method: Any, generator: Callable[[RankState], Any]) -> Callable[..., Any]:
+    name = method.__name__
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        state = running()
+        own = method if state is None else getattr(generator(state), name)
+        return own(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = method.__doc__
+    vars(function)["__wrapped__"] = method  # for inspect.signature
+    return function
+
+
+def _urandom(real: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    def urandom(size: int, /) -> bytes:
+        state = running()
+        return real(size) if state is None else _generators(state).system.randbytes(size)
+
+    urandom.__doc__ = real.__doc__
+    return urandom
+
+
+def _seed(real: Callable[..., None]) -> Callable[..., None]:
+    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+        if a is None and running() is not None:
+            a = int.from_bytes(os.urandom(32))
+        real(self, a, version)
+
+    seed.__doc__ = real.__doc__
+    return seed

@@ -1,0 +1,71 @@
+"""What one rank has of its own, and which rank runs.
+
+Whatever all ranks share but differs by rank (`sys.argv`, `random`, the clock, a private module) asks `running()`. The
+answer travels in the context of the rank's greenlet: it is right whoever switches, and None in the hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+
+class RankState:
+    """What one rank has of its own.
+
+    Nothing is stored before it differs: the class holds what stands until then.
+
+    Attributes
+    ----------
+    rank : int
+        World rank.
+    engine : Engine
+        The engine of its run.
+    modules : dict of str to object
+        The rank's own copies of private modules, by name.
+    system : dict of str to object
+        Attributes of `sys` that the rank has looked at or assigned.
+    unfinished : dict of int to list of str
+        The line that the rank has begun to print, by file descriptor.
+    generators : object
+        The rank's sources of randomness.
+    loggers : object
+        The rank's loggers.
+    settings : object
+        What of the process's own state the rank has changed.
+    environment : dict or None
+        The rank's environment variables, once it has changed one.
+    at_exit : list
+        Functions to call when the rank ends, with their arguments, in order of registration.
+    """
+
+    __slots__ = ("__dict__", "engine", "modules", "rank")
+
+    system: dict[str, Any] | None = None
+    unfinished: dict[int, list[str]] | None = None
+    generators: object = None
+    loggers: object = None
+    settings: object = None
+    environment: dict[Any, Any] | None = None
+    at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
+
+    def __init__(self, rank: int, engine: Engine) -> None:
+        self.rank = rank
+        self.engine = engine
+        self.modules: dict[str, ModuleType] = {}
+
+
+_RUNNING: Final[ContextVar[RankState | None]] = ContextVar("running rank", default=None)
+
+running: Final[Callable[[], RankState | None]] = _RUNNING.get
+"""The state of the rank that runs, or None: in the hub, in another thread, outside a run."""
+
+
+def begin(state: RankState) -> None:
+    """Say, on a rank's own greenlet, that it is the rank's."""
+    _RUNNING.set(state)

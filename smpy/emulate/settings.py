@@ -1,0 +1,124 @@
+"""What a process has but one of: working directory and warning filters, exchanged as ranks switch.
+
+Nothing is exchanged before a rank has changed one of them; from then on each switch looks whether the next rank has
+others (0.3 us a switch). Ranks with equal settings share them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import greenlet
+
+from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import RankState, running
+
+
+@dataclass(slots=True, eq=False)
+class _Settings:
+    """Values in force while a rank runs."""
+
+    folder: str
+    filters: list[Any]
+    show: Any
+
+    def key(self) -> tuple[Any, ...]:
+        return (self.folder, tuple(self.filters), self.show)
+
+
+class Settings:
+    """Exchanges the process's settings when ranks switch.
+
+    Parameters
+    ----------
+    patches : Patches
+        Where to note what to put back.
+    """
+
+    def __init__(self, patches: Patches) -> None:
+        self._common = _Settings(os.getcwd(), list(warnings.filters), warnings.showwarning)
+        self._in_force = self._common
+        self._changed_by: RankState | None = None
+        self._alike: dict[tuple[Any, ...], _Settings] = {self._common.key(): self._common}
+        self._is_tracing = False
+        self._patches = patches
+        patches.later(functools.partial(_set_filters, warnings.filters, warnings.showwarning))
+        patches.later(functools.partial(os.chdir, self._common.folder))
+        for owner, name in (
+            (os, "chdir"),
+            (os, "fchdir"),
+            (warnings, "simplefilter"),
+            (warnings, "filterwarnings"),
+            (warnings, "resetwarnings"),
+            (warnings.catch_warnings, "__enter__"),
+            (warnings.catch_warnings, "__exit__"),
+        ):
+            patches.attribute(owner, name, self._announcing(getattr(owner, name)))
+
+    def _announcing(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """`real`, which changes a setting: from now on it is the running rank's own."""
+
+        @functools.wraps(real)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            state = running()
+            if state is not None:
+                self._set_apart(state)
+            return real(*args, **kwargs)
+
+        return function
+
+    def _set_apart(self, state: RankState) -> None:
+        if not self._is_tracing:
+            self._is_tracing = True
+            before = greenlet.settrace(self._on_switch)
+            self._patches.later(functools.partial(greenlet.settrace, before))
+        if self._changed_by is None:
+            now = self._in_force
+            self._in_force = _Settings(now.folder, list(warnings.filters), warnings.showwarning)
+            _set_filters(self._in_force.filters, self._in_force.show)
+            state.settings = self._in_force
+            self._changed_by = state
+
+    def _on_switch(self, event: str, greenlets: object) -> None:
+        if self._changed_by is not None:
+            self._store(self._changed_by)
+        state = running()
+        next_ = self._common if state is None or state.settings is None else state.settings
+        if next_ is not self._in_force:
+            assert isinstance(next_, _Settings)
+            if next_.folder != self._in_force.folder:
+                _real_chdir(next_.folder)
+            _set_filters(next_.filters, next_.show)
+            self._in_force = next_
+
+    def _store(self, state: RankState) -> None:
+        """The rank that has changed something leaves: keep what it had, with ranks that have the same."""
+        self._changed_by = None
+        left = self._in_force
+        left.folder, left.filters, left.show = os.getcwd(), list(warnings.filters), warnings.showwarning
+        state.settings = self._in_force = self._alike.setdefault(left.key(), left)
+        _set_filters(self._in_force.filters, self._in_force.show)
+
+
+_real_chdir = os.chdir
+
+
+def _set_filters(filters: Any, show: Any) -> None:
+    warnings.filters = filters
+    warnings.showwarning = show
+    _tell_interpreter()
+
+
+def _tell_interpreter() -> None:
+    """Have the interpreter look at the filters again."""
+    tell: Callable[[], None] | None = vars(warnings).get("_filters_mutated")
+    if tell is not None:
+        tell()
+        return
+    with vars(warnings)["_lock"]:  # from Python 3.14
+        vars(warnings)["_filters_mutated_lock_held"]()

@@ -1,0 +1,1 @@
+"""What a program expects to be installed, for when it is not."""

@@ -1,0 +1,49 @@
+"""Package mpi4py where none is installed; `mpi4py.MPI` is smpy's."""
+
+from pathlib import Path as _Path
+from typing import Any as _Any
+
+__version__ = "4.1.0"  # whose names and behaviour `smpy.mpi` follows
+__all__ = ["MPI"]  # noqa: F822  # a module of this name is imported by whoever asks for it
+
+
+class Rc:
+    """Options read when MPI is imported; assign them before, or call `rc` with them."""
+
+    initialize = True
+    threads = True
+    thread_level = "multiple"
+    finalize: bool | None = None
+    fast_reduce = True
+    recv_mprobe = True
+    irecv_bufsz = 32768
+    errors = "exception"
+
+    def __call__(self, **options: _Any) -> None:
+        for name in options:
+            if not hasattr(self, name):
+                raise TypeError(f"mpi4py.rc has no option {name!r}")
+        for name, value in options.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: _Any) -> None:
+        if not hasattr(self, name):
+            raise TypeError(f"mpi4py.rc has no option {name!r}")
+        super().__setattr__(name, value)
+
+
+rc = Rc()
+
+
+def get_include() -> str:
+    """Directory of the C headers; it is empty here."""
+    return str(_Path(__file__).with_name("include"))
+
+
+def get_config() -> dict[str, str]:
+    """How mpi4py was built: not at all."""
+    return {}
+
+
+def profile(name: str, *, path: _Any = None) -> None:
+    """Load a profiler's library: there is no C library whose calls it could see."""

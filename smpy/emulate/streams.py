@@ -1,0 +1,269 @@
+"""Standard input, output and error of the ranks: whole lines, in simulated order; input is rank 0's."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from smpy.emulate.ranks import RankState, running
+from smpy.engine.running import mpi_call
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
+
+
+class Outlet:
+    """The real stream that all ranks' lines go to, one rank at a time."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self._unfinished_by: int | None = None
+
+    def write(self, rank: int, text: str) -> None:
+        """Write a rank's text; a line that another rank left unfinished is ended first."""
+        if self._unfinished_by not in (None, rank):
+            text = "\n" + text
+        self._unfinished_by = None if text.endswith("\n") else rank
+        try:
+            self.stream.write(text)
+        except UnicodeEncodeError:
+            self._write_bytes(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def _write_bytes(self, text: str) -> None:
+        encoding = self.stream.encoding or "utf-8"
+        try:
+            raw = text.encode(encoding, _ERRORS)
+        except UnicodeEncodeError:
+            raw = text.encode(encoding, "backslashreplace")
+        if (buffer := getattr(self.stream, "buffer", None)) is None:
+            self.stream.write(raw.decode(encoding, "backslashreplace"))
+        else:
+            self.stream.flush()
+            buffer.write(raw)
+
+
+@mpi_call
+def leave_note(state: RankState, what: Callable[[], None]) -> None:
+    """Have `what` done when simulated time gets to where the rank is now."""
+    state.engine.note(what)
+
+
+class RankOutput(io.TextIOBase):
+    """`sys.stdout` or `sys.stderr` of whichever rank runs.
+
+    A line is printed at its date. Lines without end are kept until the rank ends them, or itself; when there is but one
+    rank `flush` shows them, too.
+
+    Parameters
+    ----------
+    outlet : Outlet
+        Where the lines go.
+    descriptor : int
+        1 or 2.
+    """
+
+    mode = "w"
+
+    def __init__(self, outlet: Outlet, descriptor: int) -> None:
+        super().__init__()
+        self._outlet = outlet
+        self._descriptor = descriptor
+        self.name = "<stdout>" if descriptor == 1 else "<stderr>"
+        self.buffer = _OutputBytes(self)
+
+    def write(self, text: str, /) -> int:
+        state = running()
+        if state is None:
+            return self._outlet.stream.write(text)
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        if end == 0:
+            self._pieces(state).append(text)
+        else:
+            pieces = self._pieces(state)
+            line = "".join((*pieces, text[:end]))
+            pieces[:] = [text[end:]] if end < len(text) else []
+            leave_note(state, partial(self._outlet.write, state.rank, line))
+        return len(text)
+
+    def flush(self) -> None:
+        state = running()
+        if state is None:
+            self._outlet.flush()
+        elif state.engine.n_ranks == 1:
+            self.release(state)
+
+    def release(self, state: RankState) -> bool:
+        """Print the line that a rank has begun, as it is; whether there was one."""
+        pieces = self._pieces(state)
+        if not any(pieces):
+            return False
+        line = "".join(pieces)
+        pieces.clear()
+        leave_note(state, partial(self._outlet.write, state.rank, line))
+        return True
+
+    def _pieces(self, state: RankState) -> list[str]:
+        if state.unfinished is None:
+            state.unfinished = {}
+        return state.unfinished.setdefault(self._descriptor, [])
+
+    def close(self) -> None:
+        """The stream is every rank's: it stays open."""
+
+    def detach(self) -> Any:
+        raise io.UnsupportedOperation("the stream is every rank's")
+
+    def reconfigure(self, **how: object) -> None:
+        """Lines are whole and their bytes are kept, whatever is asked."""
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False  # as under mpiexec
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._outlet.stream.encoding or "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        return _ERRORS
+
+    @property
+    def line_buffering(self) -> bool:
+        return True
+
+    @property
+    def write_through(self) -> bool:
+        return False
+
+
+class _OutputBytes(io.BufferedIOBase):
+    """`sys.stdout.buffer`."""
+
+    def __init__(self, text: RankOutput) -> None:
+        super().__init__()
+        self._text = text
+        self.name = text.name
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        raw = bytes(data)
+        self._text.write(raw.decode(self._text.encoding, _ERRORS))
+        return len(raw)
+
+    def flush(self) -> None:
+        self._text.flush()
+
+    def close(self) -> None:
+        """The stream is every rank's: it stays open."""
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return self._text.fileno()
+
+
+class RankInput(io.TextIOBase):
+    """`sys.stdin` of rank 0: what it asks is shown before it reads.
+
+    Parameters
+    ----------
+    stream : text stream
+        The real standard input.
+    prompt : RankOutput
+        Where the rank asks.
+    outlet : Outlet
+        Where that goes.
+    """
+
+    name = "<stdin>"
+    mode = "r"
+
+    def __init__(self, stream: TextIO, prompt: RankOutput, outlet: Outlet) -> None:
+        super().__init__()
+        self._stream = stream
+        self._prompt = prompt
+        self._outlet = outlet
+
+    def _ready(self) -> TextIO:
+        state = running()
+        if state is not None and self._prompt.release(state):
+            mpi_call(state.engine.block)("input")
+            self._outlet.flush()
+        return self._stream
+
+    def read(self, size: int | None = -1, /) -> str:
+        return self._ready().read(-1 if size is None else size)
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        return self._ready().readline(size)
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]  # as typeshed has TextIOBase
+        return self
+
+    def __next__(self) -> str:  # type: ignore[override]
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def close(self) -> None:
+        """The real stream is not the program's to close."""
+
+    def readable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    @property
+    def buffer(self) -> Any:
+        return self._ready().buffer
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+
+def empty_input() -> TextIO:
+    """`sys.stdin` of the other ranks, as under mpiexec."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
+class Switchboard:
+    """What the interpreter itself finds in `sys`: passes everything on to the running rank's stream.
+
+    `print` and `input` take their streams from the dictionary of `sys`, where there can be but one for all ranks.
+    """
+
+    def __init__(self, stream: Callable[[], Any]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> Any:
+        return self._stream().write(text)
+
+    def flush(self) -> None:
+        self._stream().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream(), name)

@@ -1,0 +1,50 @@
+"""A traceback as its program's author should read it: without the frames of smpy's own machinery."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+from typing import Final
+
+import smpy
+
+_OURS: Final = str(Path(smpy.__file__).parent) + os.sep
+_IMPORTS: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+
+
+def report(error: BaseException) -> str:
+    """The traceback of an error that a program raised.
+
+    Frames of smpy and of the import system are left out. Those at the very end stay when the error is not one that smpy
+    raises on purpose: they tell where it came from.
+    """
+    text = traceback.TracebackException.from_exception(error)
+    _strip(text, set())
+    if _is_purposeful(error):
+        _drop_tail(text)
+    return "".join(text.format()).rstrip()
+
+
+def _strip(text: traceback.TracebackException, seen: set[int]) -> None:
+    """Drop our frames before the last frame that is not ours, here and in the errors this one followed."""
+    if id(text) in seen:
+        return
+    seen.add(id(text))
+    last = max((i for i, frame in enumerate(text.stack) if not _is_ours(frame)), default=-1)
+    text.stack[:] = [frame for i, frame in enumerate(text.stack) if i > last or not _is_ours(frame)]
+    for other in (text.__cause__, text.__context__, *(text.exceptions or ())):
+        if other is not None:
+            _strip(other, seen)
+
+
+def _drop_tail(text: traceback.TracebackException) -> None:
+    text.stack[:] = [frame for frame in text.stack if not _is_ours(frame)]
+
+
+def _is_ours(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith(_OURS) or frame.filename in _IMPORTS
+
+
+def _is_purposeful(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in ("smpy", "mpi4py")

@@ -1,0 +1,161 @@
+"""The memory behind what a program passes as a buffer: where it is, how long, of what format.
+
+Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or Fortran order, and folded arrays
+(`smpy.compute.folded`), which have a length and no bytes. numpy is not imported here: its arrays export buffers.
+"""
+
+from __future__ import annotations
+
+from sys import byteorder
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi
+from smpy.mpi.exceptions import fail
+
+__all__ = ["BOTTOM", "IN_PLACE", "BottomType", "InPlaceType", "Memory", "is_bottom", "is_buffer", "is_in_place", "memory_of"]
+
+
+class BottomType(int):
+    """Type of `BOTTOM`."""
+
+    def __new__(cls) -> BottomType:
+        return super().__new__(cls, 0)
+
+    def __repr__(self) -> str:
+        return "BOTTOM"
+
+    def __reduce__(self) -> str:
+        return "BOTTOM"
+
+
+class InPlaceType(int):
+    """Type of `IN_PLACE`."""
+
+    def __new__(cls) -> InPlaceType:
+        return super().__new__(cls, -1)
+
+    def __repr__(self) -> str:
+        return "IN_PLACE"
+
+    def __reduce__(self) -> str:
+        return "IN_PLACE"
+
+
+BOTTOM: Final = BottomType()
+IN_PLACE: Final = InPlaceType()
+
+
+def is_bottom(what: object) -> bool:
+    """Whether a message's buffer is the start of the address range."""
+    return what is None or what is BOTTOM
+
+
+def is_in_place(what: object) -> bool:
+    """Whether a collective's buffer is the other one."""
+    return what is None or what is IN_PLACE
+
+
+class Memory:
+    """Contiguous memory that a program lent, or the length of folded memory.
+
+    Attributes
+    ----------
+    nbytes : int
+        Length.
+    format : str
+        Format of an item in the buffer protocol's notation.
+    is_folded : bool
+        Whether there are no bytes behind it.
+    """
+
+    __slots__ = ("_bytes", "format", "is_folded", "nbytes")
+
+    def __init__(self, nbytes: int, item_format: str, lent: Any) -> None:
+        self.nbytes = nbytes
+        self.format = item_format
+        self.is_folded = lent is None
+        self._bytes = lent
+
+    @property
+    def address(self) -> int:
+        """Where the bytes are; 0 when there are none."""
+        return 0 if self._bytes is None else int(ffi.cast("uintptr_t", self._bytes))
+
+    @property
+    def keep(self) -> object:
+        """What keeps the memory where it is."""
+        return self._bytes
+
+    def data(self) -> memoryview:
+        """The bytes themselves."""
+        return memoryview(ffi.buffer(self._bytes))
+
+
+NOTHING: Final = Memory(0, "B", ffi.from_buffer(b""))
+"""Memory of zero bytes."""
+
+
+def is_buffer(what: object) -> bool:
+    """Whether `what` exports a buffer."""
+    try:
+        memoryview(what)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def memory_of(exporter: Any, is_written: bool) -> Memory:
+    """The memory that `exporter` exports.
+
+    Parameters
+    ----------
+    exporter : buffer-like
+        What the program passed.
+    is_written : bool
+        Whether a message will be put there.
+
+    Raises
+    ------
+    TypeError
+        If it exports no buffer.
+    BufferError
+        If the memory is not contiguous.
+    ValueError, BufferError
+        If it would be written and is read-only; which of them is the exporter's choice.
+    """
+    view = memoryview(exporter)
+    if getattr(exporter, "__smpy_folded__", False):
+        return Memory(view.nbytes, _native(view.format), None)
+    if not view.c_contiguous:
+        if not view.contiguous:
+            raise BufferError(
+                f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
+            )
+        exporter = exporter.T  # Fortran order: the transposed array is the same memory in C order
+    return Memory(view.nbytes, _native(view.format), ffi.from_buffer("char[]", exporter, require_writable=is_written))
+
+
+def _native(item_format: str) -> str:
+    """The format without its byte order, which must be the machine's."""
+    order = item_format[:1]
+    if order == "@" or order == ("<" if byteorder == "little" else ">"):
+        return item_format[1:]
+    if order in "<>!" and order:
+        raise BufferError(f"message: format {item_format!r} is not in this machine's byte order: convert it first")
+    return item_format
+
+
+def address_of(location: Any) -> int:
+    """`Get_address`: where a buffer begins.
+
+    Raises
+    ------
+    Exception
+        Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
+    """
+    if is_bottom(location):
+        return 0
+    memory = memory_of(location, is_written=False)
+    if memory.is_folded:
+        fail("ERR_BUFFER", "Get_address: a folded array has no memory of its own")
+    return memory.address

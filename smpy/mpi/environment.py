@@ -1,0 +1,169 @@
+"""Start and end of MPI, its clock, and what it says of itself."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from smpy.engine.running import current, is_running, mpi_call
+from smpy.mpi import constants
+from smpy.mpi.buffers import address_of
+from smpy.mpi.exceptions import fail
+from smpy.mpi.world import world
+
+__all__ = [
+    "Aint_add",
+    "Aint_diff",
+    "Finalize",
+    "Get_address",
+    "Get_library_version",
+    "Get_processor_name",
+    "Get_version",
+    "Init",
+    "Init_thread",
+    "Is_finalized",
+    "Is_initialized",
+    "Is_thread_main",
+    "Pcontrol",
+    "Query_thread",
+    "Wtick",
+    "Wtime",
+    "get_vendor",
+    "option",
+]
+
+
+def option(name: str, default: Any) -> Any:
+    """What the program has set in ``mpi4py.rc``, or `default`."""
+    return getattr(getattr(sys.modules.get("mpi4py"), "rc", None), name, default)
+
+
+def Init() -> None:
+    """Start MPI, when ``mpi4py.rc.initialize`` is false; otherwise it has started with the program."""
+    _start()
+
+
+def Init_thread(required: int = constants.THREAD_MULTIPLE) -> int:
+    """Start MPI, as `Init` does.
+
+    Parameters
+    ----------
+    required : int
+        Wanted level of thread support.
+
+    Returns
+    -------
+    int
+        Level there is: a rank has one thread of control.
+    """
+    _start()
+    return Query_thread()
+
+
+def _start() -> None:
+    if Is_initialized():
+        fail("ERR_OTHER", "Init: MPI has been started already; set mpi4py.rc.initialize = False to do it yourself")
+    world().initialized.add(current().rank)
+
+
+def Finalize() -> None:
+    """End MPI for this rank."""
+    known, rank = world(), current().rank
+    if not Is_initialized() or rank in known.finalized:
+        fail("ERR_OTHER", "Finalize: MPI has not been started, or has ended already")
+    known.finalized.add(rank)
+
+
+def Is_initialized() -> bool:
+    """Whether MPI has been started; it need not go on."""
+    return is_running() and (bool(option("initialize", True)) or current().rank in world().initialized)
+
+
+def Is_finalized() -> bool:
+    """Whether MPI has ended for this rank."""
+    return is_running() and current().rank in world().finalized
+
+
+def Query_thread() -> int:
+    """Level of thread support: the rank's one thread may call MPI."""
+    return constants.THREAD_FUNNELED
+
+
+def Is_thread_main() -> bool:
+    """Whether the caller is the thread that started MPI: a rank has no other."""
+    return True
+
+
+def Get_version() -> tuple[int, int]:
+    """Version and subversion of the MPI standard."""
+    return constants.VERSION, constants.SUBVERSION
+
+
+def Get_library_version() -> str:
+    """What answers the calls."""
+    return f"smpy {_version()}, an MPI on a simulated machine"
+
+
+def get_vendor() -> tuple[str, tuple[int, int, int]]:
+    """Name and version of the MPI implementation."""
+    numbers = [int(part) for part in _version().split(".")[:3] if part.isdigit()]
+    major, minor, micro = [*numbers, 0, 0, 0][:3]
+    return "smpy", (major, minor, micro)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("smpy")
+    except PackageNotFoundError:
+        return "0"
+
+
+@mpi_call
+def Get_processor_name() -> str:
+    """Name of the simulated host that the rank runs on."""
+    engine = current()
+    return engine.host_name(engine.rank)
+
+
+@mpi_call
+def Wtime() -> float:
+    """Simulated time since the start of the run, in seconds."""
+    return current().wtime()
+
+
+def Wtick() -> float:
+    """Resolution of `Wtime`, in seconds: events closer than that are one date."""
+    return 1e-9
+
+
+def Pcontrol(level: int) -> None:
+    """Nothing: there is no profiler to control.
+
+    Parameters
+    ----------
+    level : int
+        Ignored.
+    """
+
+
+def Get_address(location: Any) -> int:
+    """Where a buffer begins.
+
+    Parameters
+    ----------
+    location : buffer-like
+        The buffer.
+    """
+    return address_of(location)
+
+
+def Aint_add(base: int, disp: int) -> int:
+    """An address and a displacement, added."""
+    return base + disp
+
+
+def Aint_diff(addr1: int, addr2: int) -> int:
+    """The displacement from the second address to the first."""
+    return addr1 - addr2

@@ -1,0 +1,165 @@
+"""Reductions: contributions of all ranks folded strictly left in rank order, for every operation and datatype.
+
+Floating-point sums depend on their order, so the order is the same whatever algorithm moves the bytes and whenever ranks
+arrive: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
+
+A contribution is folded at once when those before it have been, and kept otherwise; so what is kept is what waits, never all.
+A program's own operation runs when the first rank needs the result, as that rank's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from smpy.mpi.datatypes import Datatype
+from smpy.mpi.exceptions import fail
+from smpy.mpi.layout import Layout
+from smpy.mpi.operations import Operation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Fold", "check_defined"]
+
+_WIDE_BYTES = 4096
+"""Longer contributions are folded one by one where they are, shorter ones many at a time."""
+_BATCH_BYTES = 1 << 20
+
+
+def check_defined(operation: Operation, layout: Layout) -> None:
+    """Raise ``ERR_OP`` when an operation is not defined for a datatype."""
+    if operation.function is None and layout.kind not in operation.kinds:
+        defined = ", ".join(sorted(operation.kinds)) or "one-sided accumulation"
+        fail("ERR_OP", f"{operation.name} is not defined for {layout.name} ({layout.kind}), only for {defined}")
+
+
+class Fold:
+    """A reduction under way.
+
+    Parameters
+    ----------
+    operation : Operation
+        What to fold with.
+    datatype : Datatype
+        Of an entry.
+    n_ranks : int
+        Number of contributions.
+    """
+
+    __slots__ = ("_accumulated", "_datatype", "_is_void", "_kept", "_kept_bytes", "_next", "_operation", "_result")
+
+    def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
+        self._operation = operation
+        self._datatype = datatype
+        self._kept: list[bytes | None] = [None] * n_ranks
+        self._kept_bytes = 0
+        self._next = 0
+        self._accumulated: NDArray[Any] | None = None
+        self._is_void = False
+        self._result: memoryview | None = None
+
+    def put(self, rank: int, carried: memoryview | None) -> None:
+        """Take the contribution of `rank`; None when it is folded memory: then there is no result either."""
+        if carried is None or self._is_void:
+            self._is_void = True
+            self._kept = []
+            self._accumulated = None
+            return
+        is_own = self._operation.function is not None
+        if rank == self._next and carried.nbytes >= _WIDE_BYTES and not is_own:
+            self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, [carried])
+            self._next += 1
+            return
+        self._kept[rank] = bytes(carried)
+        self._kept_bytes += carried.nbytes
+        if self._kept_bytes > _BATCH_BYTES and not is_own and self._kept[self._next] is not None:
+            self._fold_kept()
+
+    def _fold_kept(self) -> None:
+        end = self._next
+        while end < len(self._kept) and self._kept[end] is not None:
+            end += 1
+        rows = [row for row in self._kept[self._next : end] if row is not None]
+        self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, rows)
+        self._kept[self._next : end] = [None] * (end - self._next)
+        self._kept_bytes -= sum(map(len, rows))
+        self._next = end
+
+    def result(self, operation: Operation) -> memoryview | None:
+        """The reduction, once every rank has contributed; None when some of them were folded memory.
+
+        Parameters
+        ----------
+        operation : Operation
+            The asking rank's handle on it: a program's own operation is called as that rank's.
+        """
+        if self._result is None and not self._is_void:
+            if operation.function is not None:
+                self._result = _folded_by_program(operation, self._datatype, [row or b"" for row in self._kept])
+            else:
+                if self._next < len(self._kept):
+                    self._fold_kept()
+                assert self._accumulated is not None
+                self._result = memoryview(self._accumulated.tobytes())
+            self._kept = []
+            self._accumulated = None
+        return self._result
+
+
+def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes]) -> memoryview:
+    assert operation.function is not None
+    accumulated = bytearray(rows[0])
+    for row in rows[1:]:
+        into = bytearray(row)
+        operation.function(memoryview(accumulated), memoryview(into), Datatype(datatype))
+        accumulated = into
+    return memoryview(bytes(accumulated))
+
+
+def _folded(
+    operation: Operation, layout: Layout, accumulated: NDArray[Any] | None, rows: Sequence[bytes | memoryview]
+) -> NDArray[Any]:
+    """`accumulated`, which is overwritten, and then `rows`, folded from left to right."""
+    import numpy
+
+    joined = rows[0] if len(rows) == 1 else b"".join(rows)
+    arrays = numpy.frombuffer(joined, _dtype(layout)).reshape(len(rows), -1)
+    if accumulated is None:
+        accumulated, arrays = arrays[0].copy(), arrays[1:]
+    if not len(arrays) or not accumulated.size:
+        return accumulated
+    ufunc = getattr(numpy, operation.ufunc)
+    with numpy.errstate(all="ignore"):  # as C computes
+        if layout.kind == "pair":
+            return _folded_pairs(ufunc, accumulated, arrays)
+        if accumulated.nbytes >= _WIDE_BYTES or len(arrays) == 1:
+            for row in arrays:
+                ufunc(accumulated, row, out=accumulated)
+            return accumulated
+        whole = numpy.concatenate([accumulated[None, :], arrays])
+        in_between = bool if operation.ufunc.startswith("logical") else whole.dtype
+        last: NDArray[Any] = ufunc.accumulate(whole, axis=0, dtype=in_between)[-1]
+        return last.astype(whole.dtype)
+
+
+def _dtype(layout: Layout) -> Any:
+    """numpy's type of one entry, without gaps."""
+    import numpy
+
+    if layout.kind != "pair":
+        return numpy.dtype(layout.typestr)
+    value, location = layout.typestr.split(",")
+    return numpy.dtype([("value", value), ("location", location)])
+
+
+def _folded_pairs(ufunc: Any, accumulated: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    """The extreme values with the least location among equals: the same in any order."""
+    import numpy
+
+    whole = numpy.concatenate([accumulated[None, :], rows])
+    values, locations = whole["value"], whole["location"]
+    accumulated["value"] = ufunc.reduce(values, axis=0)
+    farthest = numpy.iinfo(locations.dtype).max
+    accumulated["location"] = numpy.where(values == accumulated["value"], locations, farthest).min(axis=0)
+    return accumulated

@@ -1,0 +1,129 @@
+"""The hot handles in plain Python: what the compiled surface offers, without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
+
+if TYPE_CHECKING:
+    from smpy.engine.messages import Message
+    from smpy.mpi.requests import Request
+    from smpy.mpi.status import Status
+
+__all__ = ["CommBase", "RequestBase"]
+
+
+class CommBase:
+    """A communicator's number and its hot calls."""
+
+    __slots__ = ("comm",)
+
+    comm: int
+
+    def __new__(cls, *args: object, **named: object) -> CommBase:
+        self = super().__new__(cls)
+        self.comm = -1
+        return self
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer; returns when it may be used again."""
+        self._Send(buf, dest, tag)
+
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+        """Receive a message into a buffer."""
+        self._Recv(buf, source, tag, status)
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send a buffer, which must not change until the request completes."""
+        return self._Isend(buf, dest, tag)
+
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Start to receive a message into a buffer."""
+        return self._Irecv(buf, source, tag)
+
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Send one buffer and receive into another at the same time."""
+        self._Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
+
+    def _Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        raise NotImplementedError
+
+    def _Recv(self, buf: Any, source: int = -1, tag: int = -1, status: Status | None = None) -> None:
+        raise NotImplementedError
+
+    def _Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        raise NotImplementedError
+
+    def _Irecv(self, buf: Any, source: int = -1, tag: int = -1) -> Request:
+        raise NotImplementedError
+
+    def _Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = -1,
+        recvtag: int = -1,
+        status: Status | None = None,
+    ) -> None:
+        raise NotImplementedError
+
+    def _truncated(self, call: str, message: Message) -> NoReturn:
+        raise NotImplementedError
+
+
+class RequestBase:
+    """A kernel request, what it keeps alive, and its hot calls."""
+
+    __slots__ = ("buffer", "finish", "kind", "message", "number")
+
+    number: int
+    kind: int
+    buffer: object
+    message: Message | None
+    finish: Any
+
+    def __new__(cls, *args: object, **named: object) -> RequestBase:
+        self = super().__new__(cls)
+        self.number = -1
+        self.kind = 0
+        self.buffer = self.message = self.finish = None
+        return self
+
+    def Wait(self, status: Status | None = None) -> Literal[True]:
+        """Wait until the operation has completed."""
+        return self._Wait(status)
+
+    def Test(self, status: Status | None = None) -> bool:
+        """Whether the operation has completed; if so the request becomes null."""
+        return self._Test(status)
+
+    @classmethod
+    def Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
+        """Wait until all operations have completed."""
+        return cls._Waitall(requests, statuses)
+
+    def _Wait(self, status: Status | None = None) -> Literal[True]:
+        raise NotImplementedError
+
+    def _Test(self, status: Status | None = None) -> bool:
+        raise NotImplementedError
+
+    @classmethod
+    def _Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
+        raise NotImplementedError
+
+    def _truncated(self, call: str, message: Message) -> NoReturn:
+        raise NotImplementedError

@@ -1,0 +1,355 @@
+"""Builds a platform part by part, from the outside in, and refuses parts that do not fit together.
+
+Every refusal is a `PlatformError` that names the part; readers add where in their file it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi, lib
+from smpy.errors import PlatformError
+from smpy.platforms.cluster import Cluster, FatTree
+from smpy.platforms.link_names import LinkNames, fat_tree_link_name, flat_link_name
+from smpy.platforms.model import NetworkModel
+from smpy.platforms.platform import Platform
+
+LOOPBACK_NAME: Final = "__loopback__"
+
+
+class Sharing(Enum):
+    """How flows share a link."""
+
+    SHARED = "SHARED"  # both directions share one capacity
+    FATPIPE = "FATPIPE"  # each flow alone is limited
+    SPLITDUPLEX = "SPLITDUPLEX"  # each direction has a capacity of its own
+
+
+class Direction(Enum):
+    """Which half of a split link a route crosses."""
+
+    NONE = "NONE"
+    UP = "UP"
+    DOWN = "DOWN"
+
+    @property
+    def reverse(self) -> Direction:
+        return {Direction.UP: Direction.DOWN, Direction.DOWN: Direction.UP}.get(self, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One link of a declared route."""
+
+    link_name: str
+    direction: Direction = Direction.NONE
+
+
+class PlatformBuilder:
+    """Collects zones, hosts, routers, links and routes; zones are referred to by the name they were added with.
+
+    Parameters
+    ----------
+    name : str
+        What the platform is called in messages.
+    network_model : NetworkModel
+        Its loopback is what Full zones without sub-zones use from a host to itself.
+    """
+
+    def __init__(self, name: str, network_model: NetworkModel | None = None) -> None:
+        self._name = name
+        self._model = network_model or NetworkModel()
+        self._handle = ffi.gc(_made(lib.platform_new()), lib.platform_free)
+        self._points: dict[str, int] = {}
+        self._host_names: list[str] = []
+        self._links = LinkNames()
+        self._split: set[str] = set()
+        self._loopback = -1
+        self._n_fat_tree_hosts = 0
+        self._n_cables = 0
+
+    # ---- zones and what is in them ----
+
+    def full_zone(self, name: str, parent: str | None = None) -> None:
+        """A zone whose routes are all declared."""
+        self._check_new(name)
+        if self._loopback < 0:
+            self._loopback = self._new_link(
+                LOOPBACK_NAME,
+                self._model.loopback_bandwidth_bytes_per_s,
+                self._model.loopback_latency_s,
+                lib.LINK_FATPIPE,
+            )
+        self._points[name] = _number(
+            lib.platform_add_full_zone(self._handle, self._zone_or_root(parent, name), self._loopback), f"zone {name!r}"
+        )
+
+    def host(self, name: str, zone: str, speed_flop_per_s: float, cores: int = 1) -> None:
+        """A computer."""
+        self._check_new(name)
+        self._check_host(name, speed_flop_per_s, cores)
+        self._points[name] = _number(
+            lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
+            f"host {name!r} in zone {zone!r}",
+        )
+        self._host_names.append(name)
+
+    def router(self, name: str, zone: str) -> None:
+        """A place where routes meet, without computing power."""
+        self._check_new(name)
+        self._points[name] = _number(
+            lib.platform_add_router(self._handle, self._point(zone, "zone")), f"router {name!r} in zone {zone!r}"
+        )
+
+    def flat_cluster(self, cluster: Cluster, router_name: str, parent: str | None = None) -> None:
+        """Hosts with one wire each to a backbone; the router is the way in and out."""
+        at = self._open_cluster(cluster, parent, router_name)
+        zone = _number(
+            lib.platform_add_flat_cluster(self._handle, at, _cluster_to_c(cluster)), f"cluster {cluster.name!r}"
+        )
+        self._close_cluster(cluster, zone)
+        self._points[router_name] = zone + 1 + len(cluster.host_names)
+        self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), flat_link_name(cluster))
+
+    def fat_tree(self, cluster: Cluster, tree: FatTree, parent: str | None = None) -> None:
+        """Hosts below levels of switches; it has no router, one of its hosts can be the gateway."""
+        self._check_tree(cluster, tree)
+        at = self._open_cluster(cluster, parent)
+        zone = _number(
+            lib.platform_add_fat_tree(
+                self._handle, at, _cluster_to_c(cluster), tree.n_levels, tree.children, tree.parents, tree.cables,
+                self._n_fat_tree_hosts,
+            ),
+            f"fat tree {cluster.name!r}",
+        )  # fmt: skip
+        self._close_cluster(cluster, zone)
+        self._links.add_block(
+            lib.platform_n_links(self._handle) - len(self._links), fat_tree_link_name(cluster, tree, self._n_cables)
+        )
+        self._n_fat_tree_hosts += tree.n_hosts
+        self._n_cables += tree.n_wires
+
+    # ---- links and routes ----
+
+    def link(
+        self, name: str, bandwidth_bytes_per_s: float, latency_s: float, sharing: Sharing = Sharing.SHARED
+    ) -> None:
+        """A link, or the two halves of one, called `<name>_UP` and `<name>_DOWN`."""
+        halves = [f"{name}_UP", f"{name}_DOWN"] if sharing is Sharing.SPLITDUPLEX else [name]
+        if name in self._split or any(map(self._links.has, [name, *halves])):
+            raise PlatformError(f"link {name!r} is declared twice: give each link a name of its own")
+        if not bandwidth_bytes_per_s > 0:
+            raise PlatformError(
+                f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0"
+            )
+        if not latency_s >= 0:
+            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
+        policy = lib.LINK_FATPIPE if sharing is Sharing.FATPIPE else lib.LINK_SHARED
+        for half in halves:
+            self._new_link(half, bandwidth_bytes_per_s, latency_s, policy)
+        if sharing is Sharing.SPLITDUPLEX:
+            self._split.add(name)
+
+    def route(
+        self,
+        zone: str,
+        source: str,
+        target: str,
+        hops: Sequence[Hop],
+        *,
+        gateways: tuple[str, str] | None = None,
+        is_symmetrical: bool = True,
+    ) -> None:
+        """A route between two hosts or routers of a zone, or between two zones in it by way of their gateways.
+
+        A symmetrical one also declares the reverse: the links backwards, the other half of split ones.
+        """
+        if not hops:
+            raise PlatformError(f"the route from {source!r} to {target!r} has no links: name at least one")
+        what = "zone" if gateways else "host or router"
+        ends = [self._member(zone, name, what) for name in (source, target)]
+        gates = (
+            [self._gateway(*pair) for pair in zip(gateways, (source, target), strict=True)] if gateways else [-1, -1]
+        )
+        self._one_way(zone, (source, target), ends, gates, hops)
+        if is_symmetrical and source != target:
+            back = [Hop(hop.link_name, hop.direction.reverse) for hop in reversed(hops)]
+            self._one_way(zone, (target, source), ends[::-1], gates[::-1], back)
+
+    def finish(self, *, fills_hosts: bool = False) -> Platform:
+        """The platform; this builder is of no further use."""
+        if not self._host_names:
+            raise PlatformError(f"{self._name} has no hosts: a platform needs at least one")
+        return Platform(self._name, self._handle, self._host_names, self._links, self._model, fills_hosts=fills_hosts)
+
+    # ---- checks ----
+
+    def _one_way(
+        self, zone: str, names: tuple[str, str], ends: list[int], gates: list[int], hops: Sequence[Hop]
+    ) -> None:
+        links = [self._link_number(hop) for hop in hops]
+        answer = lib.platform_add_route(self._handle, self._points[zone], *ends, *gates, len(links), links)
+        if answer == lib.PLATFORM_ROUTE_EXISTS:
+            raise PlatformError(
+                f"the route from {names[0]!r} to {names[1]!r} is declared twice: routes are symmetrical "
+                "unless they say symmetrical='NO'"
+            )
+        if answer == lib.PLATFORM_BAD_ARGUMENT:
+            raise PlatformError(f"zone {zone!r} takes no declared routes")
+        _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
+
+    def _link_number(self, hop: Hop) -> int:
+        name = hop.link_name
+        if name in self._split:
+            if hop.direction is Direction.NONE:
+                raise PlatformError(f"link {name!r} is SPLITDUPLEX: say direction='UP' or direction='DOWN'")
+            name = f"{name}_{hop.direction.value}"
+        number = self._links.number(name)
+        if number is None:
+            raise PlatformError(f"unknown link {name!r}{self._meant(name, [*self._links.all_names(), *self._split])}")
+        return number
+
+    def _check_new(self, name: str) -> None:
+        if name in self._points:
+            raise PlatformError(f"{name!r} is declared twice: hosts, routers and zones need names of their own")
+
+    @staticmethod
+    def _check_host(name: str, speed_flop_per_s: float, cores: int) -> None:
+        if not speed_flop_per_s > 0:
+            raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
+        if cores < 1:
+            raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1")
+
+    @staticmethod
+    def _check_tree(cluster: Cluster, tree: FatTree) -> None:
+        n_hosts = len(cluster.host_names)
+        if len(tree.parents) != tree.n_levels or len(tree.cables) != tree.n_levels or tree.n_levels < 1:
+            raise PlatformError(
+                f"fat tree {cluster.name!r} has {len(tree.children)} numbers of children, {len(tree.parents)} of "
+                f"parents and {len(tree.cables)} of cables: give one of each a level"
+            )
+        if min(tree.children + tree.parents + tree.cables) < 1:
+            raise PlatformError(f"fat tree {cluster.name!r} has a level with a 0: every number is at least 1")
+        if tree.n_hosts != n_hosts:
+            product = " x ".join(map(str, tree.children))
+            raise PlatformError(
+                f"fat tree {cluster.name!r} has {n_hosts} hosts and its shape needs {product} = {tree.n_hosts}: "
+                "change its hosts or its numbers of children"
+            )
+
+    def _open_cluster(self, cluster: Cluster, parent: str | None, *more_names: str) -> int:
+        """Checks what the kernel would refuse without saying why; the parent's point."""
+        if not cluster.host_names:
+            raise PlatformError(f"cluster {cluster.name!r} has no hosts: it needs at least one")
+        names = {cluster.name, *cluster.host_names, *more_names}
+        if len(names) < 1 + len(cluster.host_names) + len(more_names) or not self._points.keys().isdisjoint(names):
+            for name in (cluster.name, *more_names, *cluster.host_names):
+                self._check_new(name)
+            raise PlatformError(
+                f"cluster {cluster.name!r} declares a host twice, or gives one its own or its router's name"
+            )
+        self._check_host(f"{cluster.host_names[0]} of cluster {cluster.name}", cluster.speed_flop_per_s, cluster.cores)
+        if not cluster.bandwidth_bytes_per_s > 0:
+            raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
+        for what, bandwidth, latency in (
+            ("loopback", cluster.loopback_bandwidth_bytes_per_s, cluster.loopback_latency_s),
+            ("backbone", cluster.backbone_bandwidth_bytes_per_s, cluster.backbone_latency_s),
+        ):
+            if latency > 0 and not bandwidth > 0:
+                raise PlatformError(
+                    f"the {what} of cluster {cluster.name!r} has a latency and no bandwidth: give it one"
+                )
+        return self._zone_or_root(parent, cluster.name)
+
+    def _close_cluster(self, cluster: Cluster, zone: int) -> None:
+        self._points[cluster.name] = zone
+        self._points.update(zip(cluster.host_names, range(zone + 1, zone + 1 + len(cluster.host_names)), strict=True))
+        self._host_names.extend(cluster.host_names)
+
+    def _zone_or_root(self, parent: str | None, name: str) -> int:
+        if parent is None and self._points:
+            raise PlatformError(f"zone {name!r} stands beside another one: put both into one zone")
+        return -1 if parent is None else self._point(parent, "zone")
+
+    def _point(self, name: str, what: str) -> int:
+        """The point of that name, which must be of that kind."""
+        if name not in self._points:
+            raise PlatformError(f"unknown {what} {name!r}{self._meant(name, self._points)}")
+        point = self._points[name]
+        if (lib.platform_point_kind(self._handle, point) == lib.POINT_ZONE) != (what == "zone"):
+            raise PlatformError(
+                f"{name!r} is a {'host or router' if what == 'zone' else 'zone'}, where a {what} is needed: "
+                "<route> joins hosts and routers, <zoneRoute> joins zones"
+            )
+        return point
+
+    def _member(self, zone: str, name: str, what: str) -> int:
+        point = self._point(name, what)
+        inside = lib.platform_point_zone(self._handle, point)
+        if inside != self._points[zone]:
+            other = next((known for known, number in self._points.items() if number == inside), None)
+            where = f"zone {other!r}" if other else "no zone"
+            raise PlatformError(f"{what} {name!r} is in {where}, not in {zone!r}: a zone's routes join its own members")
+        return point
+
+    def _gateway(self, name: str, zone: str) -> int:
+        point = self._point(name, "host or router")
+        at = point
+        while at >= 0 and at != self._points[zone]:
+            at = lib.platform_point_zone(self._handle, at)
+        if at < 0:
+            raise PlatformError(f"gateway {name!r} is not inside zone {zone!r}: name a host or router of that zone")
+        return point
+
+    @staticmethod
+    def _meant(name: str, known: Iterable[str]) -> str:
+        close = get_close_matches(name, known, n=1)
+        return f": did you mean {close[0]!r}?" if close else ": it is declared nowhere before"
+
+    def _new_link(self, name: str, bandwidth_bytes_per_s: float, latency_s: float, policy: int) -> int:
+        number = _number(
+            lib.platform_add_link(self._handle, bandwidth_bytes_per_s, latency_s, policy), f"link {name!r}"
+        )
+        self._links.add(name)
+        return number
+
+
+def _made(pointer: Any) -> Any:
+    if pointer == ffi.NULL:
+        raise MemoryError("no memory for a platform")
+    return pointer
+
+
+def _number(answer: int, what: str) -> int:
+    """What the kernel answered, unless it is an error."""
+    if answer == lib.PLATFORM_NO_MEMORY:
+        raise MemoryError(f"no memory for {what}")
+    if answer == lib.PLATFORM_TOO_LARGE:
+        raise PlatformError(f"{what} is too large: there can be {2**31 - 1} hosts, switches and links of each")
+    if answer < 0:
+        raise PlatformError(f"{what} cannot be part of the platform: one of its numbers is out of range")
+    return answer
+
+
+def _cluster_to_c(cluster: Cluster) -> Any:
+    return ffi.new(
+        "cluster *",
+        {
+            "n_hosts": len(cluster.host_names),
+            "cores": cluster.cores,
+            "speed_flop_per_s": cluster.speed_flop_per_s,
+            "bandwidth_bytes_per_s": cluster.bandwidth_bytes_per_s,
+            "latency_s": cluster.latency_s,
+            "is_split": cluster.is_split,
+            "loopback_bandwidth_bytes_per_s": cluster.loopback_bandwidth_bytes_per_s,
+            "loopback_latency_s": cluster.loopback_latency_s,
+            "limiter_bandwidth_bytes_per_s": cluster.limiter_bandwidth_bytes_per_s,
+            "backbone_bandwidth_bytes_per_s": cluster.backbone_bandwidth_bytes_per_s,
+            "backbone_latency_s": cluster.backbone_latency_s,
+            "backbone_policy": lib.LINK_FATPIPE if cluster.backbone_is_fatpipe else lib.LINK_SHARED,
+        },
+    )

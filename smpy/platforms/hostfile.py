@@ -1,0 +1,60 @@
+"""Reads host files: which hosts to use, in which order, and how often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smpy.errors import PlatformError
+from smpy.platforms.platform import Platform
+
+
+def read_hostfile(path: str | Path, platform: Platform) -> list[int]:
+    """The hosts that a host file lists, one a rank.
+
+    A line is a host's name, or `name:k` for k ranks in a row. Empty lines, and what follows a `#`, are skipped.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    platform : Platform
+        The machine the hosts are of.
+
+    Returns
+    -------
+    list of int
+        Host numbers, in the order of the file.
+
+    Raises
+    ------
+    PlatformError
+        If the file cannot be read, lists no host, or lists one the platform does not have.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as wrong:
+        raise PlatformError(f"cannot read hostfile {str(path)!r}: {wrong.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlatformError(f"cannot read hostfile {str(path)!r}: it is not a text file in UTF-8") from None
+    hosts: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        try:
+            hosts += _hosts_of(entry, platform)
+        except PlatformError as wrong:
+            raise PlatformError(f"{path}:{number}: {wrong}") from None
+    if not hosts:
+        raise PlatformError(f"hostfile {str(path)!r} lists no hosts: write one name a line")
+    return hosts
+
+
+def _hosts_of(entry: str, platform: Platform) -> list[int]:
+    """The hosts of one line."""
+    name, colon, count = (part.strip() for part in entry.rpartition(":"))
+    if not colon:
+        return [platform.host_number(entry)]
+    if not (count.isascii() and count.isdecimal() and int(count) > 0):
+        raise PlatformError(f"{entry!r}: {count!r} is no number of ranks: write {name}:4 for four ranks on {name}")
+    return [platform.host_number(name)] * int(count)

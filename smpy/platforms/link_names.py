@@ -1,0 +1,130 @@
+"""What links are called.
+
+The kernel numbers the links of a regular topology in blocks (wires, loopbacks, limiters, backbone: see platform.h) and
+knows no names. Here a name is made when somebody asks for it, so that a large machine keeps no list of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from operator import mul
+from typing import Final
+
+from smpy.platforms.cluster import Cluster, FatTree
+
+LinkNamer = Callable[[int], str]
+
+
+class LinkNames:
+    """The names of a platform's links, by number and back."""
+
+    def __init__(self) -> None:
+        self._firsts: Final[list[int]] = []  # of each block of links
+        self._namers: Final[list[LinkNamer]] = []
+        self._numbers: Final[dict[str, int]] = {}
+        self._n_links = 0
+        self._is_spelt_out = True  # are the names of all blocks in _numbers?
+
+    def __len__(self) -> int:
+        return self._n_links
+
+    def add(self, name: str) -> None:
+        """Names the next link."""
+        self._numbers[name] = self._n_links
+        self._firsts.append(self._n_links)
+        self._namers.append(lambda _: name)
+        self._n_links += 1
+
+    def add_block(self, n_links: int, namer: LinkNamer) -> None:
+        """Names the next `n_links` links, by a function of their index in the block."""
+        self._firsts.append(self._n_links)
+        self._namers.append(namer)
+        self._n_links += n_links
+        self._is_spelt_out = False
+
+    def name(self, link: int) -> str:
+        block = bisect_right(self._firsts, link) - 1
+        return self._namers[block](link - self._firsts[block])
+
+    def has(self, name: str) -> bool:
+        """Whether a link was added by that very name."""
+        return name in self._numbers
+
+    def number(self, name: str) -> int | None:
+        """The link's number, or None. Blocks are searched only for a name that was not added by itself."""
+        if name not in self._numbers and not self._is_spelt_out:
+            self._is_spelt_out = True
+            self._numbers.update({self.name(link): link for link in range(self._n_links)})
+        return self._numbers.get(name)
+
+    def all_names(self) -> list[str]:
+        """Every name, to suggest one that was meant."""
+        return [self.name(link) for link in range(self._n_links)]
+
+
+def flat_link_name(cluster: Cluster) -> LinkNamer:
+    """What the i-th link of a flat cluster is called."""
+    n_hosts = len(cluster.host_names)
+
+    def wire(number: int, half: str) -> str:
+        return f"{cluster.name}_link_{cluster.labels[number]}{half}"
+
+    return _link_name(cluster, n_hosts, wire, n_hosts, lambda number: cluster.labels[number])
+
+
+def fat_tree_link_name(cluster: Cluster, tree: FatTree, first_cable: int) -> LinkNamer:
+    """What the i-th link of a fat tree is called; cables of all fat trees of a platform are numbered together.
+
+    A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
+    """
+    levels = range(tree.n_levels)
+    above = [1, *accumulate(tree.parents, mul)]
+    first_node = [0, *accumulate(tree.nodes_of_level(level) for level in range(tree.n_levels + 1))]
+    first_wire = [0, *accumulate(tree.nodes_of_level(i) * tree.parents[i] * tree.cables[i] for i in levels)]
+
+    def node_id(level: int, node: int) -> int:
+        number = first_node[level] + node
+        return number if level == 0 else 3 * tree.n_hosts - 1 - number
+
+    def wire(number: int, half: str) -> str:
+        level = bisect_right(first_wire, number) - 1
+        child, parent_digit = divmod((number - first_wire[level]) // tree.cables[level], tree.parents[level])
+        high, low = divmod(child, above[level])
+        parent = low + above[level] * parent_digit + above[level + 1] * (high // tree.children[level])
+        return f"link_from_{node_id(level, child)}_{node_id(level + 1, parent)}_{first_cable + number}{half}"
+
+    def limiter_label(number: int) -> int:
+        level = bisect_right(first_node, number) - 1
+        return node_id(level, number - first_node[level])
+
+    return _link_name(cluster, tree.n_wires, wire, first_node[-1], limiter_label)
+
+
+def _link_name(
+    cluster: Cluster,
+    n_wires: int,
+    wire: Callable[[int, str], str],
+    n_limiters: int,
+    limiter_label: Callable[[int], int],
+) -> LinkNamer:
+    """The name of the i-th link, given those of the wires."""
+    halves = ("_UP", "_DOWN") if cluster.is_split else ("",)
+    n_loopbacks = len(cluster.host_names) if cluster.loopback_bandwidth_bytes_per_s else 0
+    if not cluster.limiter_bandwidth_bytes_per_s:
+        n_limiters = 0
+    first_loopback = n_wires * len(halves)
+    first_limiter = first_loopback + n_loopbacks
+    backbone = first_limiter + n_limiters
+
+    def name(number: int) -> str:
+        if number < first_loopback:
+            return wire(number // len(halves), halves[number % len(halves)])
+        if number < first_limiter:
+            return f"{cluster.name}_link_{cluster.labels[number - first_loopback]}_loopback"
+        if number < backbone:
+            return f"{cluster.name}_link_{limiter_label(number - first_limiter)}_limiter"
+        return f"{cluster.name}_backbone"
+
+    return name

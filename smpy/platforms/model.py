@@ -1,0 +1,162 @@
+"""The parameters of the network model: what turns bytes, routes and polls into seconds.
+
+The default is SMPI's: factors measured by piecewise linear fitting of ping-pongs on a Gigabit Ethernet cluster (Clauss,
+Stillwell, Genaud, Suter, Casanova & Quinson 2011), on the flow model of Velho, Schnorr, Casanova & Legrand 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi
+from smpy.errors import UsageError
+
+FACTORS_MAX: Final = 32
+OVERHEADS_MAX: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A value that holds for sizes strictly above a threshold, up to the next one's."""
+
+    above_bytes: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """A cost of `constant_s + n * per_byte_s` for messages of n bytes above a threshold, up to the next one's."""
+
+    above_bytes: float
+    constant_s: float
+    per_byte_s: float
+
+
+def _steps(*pairs: tuple[float, float]) -> tuple[Step, ...]:
+    return tuple(Step(above, value) for above, value in pairs)
+
+
+SMPI_LATENCY_FACTOR: Final = _steps(
+    (0, 2.01467), (257, 1.95341), (732, 1.9503), (1426, 1.61075), (3484, 1.88101), (5776, 2.18796), (9376, 2.59299),
+    (15424, 3.48845), (65472, 11.6436),
+)  # fmt: skip
+SMPI_BANDWIDTH_FACTOR: Final = _steps(
+    (0, 0.812084), (257, 0.338112), (732, 0.341987), (1426, 0.608902), (3484, 0.77493), (5776, 1.08739),
+    (9376, 0.58729), (15424, 0.697866), (65472, 0.940694),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkModel:
+    """How long messages take on the links of a platform; the defaults are SMPI's.
+
+    Parameters
+    ----------
+    latency_factor, bandwidth_factor : tuple of Step
+        Multiply a route's latency, and the rate a flow gets from its fair share. Looked up with the size on the wire
+        (envelope included); 1 up to the first threshold.
+    weight_bytes : float
+        S: a flow's share is weighted with 1 / (latency + sum of S / bandwidth over its links).
+    tcp_gamma_bytes : float
+        The largest TCP window: a flow is no faster than gamma / (2 * latency). 0: no such bound.
+    crosstraffic : float
+        The share of a flow that its acknowledgements load on the links of the way back.
+    envelope_bytes : float
+        Added to every message on the wire.
+    detached_below_bytes : int
+        Smaller standard sends complete at once (the eager limit).
+    send_overhead, isend_overhead, recv_overhead : tuple of Overhead
+        What a blocking send, a non-blocking one and the receive of an eager message cost the calling rank, by the
+        user's size; the first one also holds below its threshold.
+    test_s, iprobe_s : float
+        The cost of a first poll; the k-th failed one in a row costs k times that.
+    wtime_s : float
+        The cost of reading the clock.
+    loopback_bandwidth_bytes_per_s, loopback_latency_s : float
+        The link of a host to itself in zones that declare none.
+    """
+
+    latency_factor: tuple[Step, ...] = SMPI_LATENCY_FACTOR
+    bandwidth_factor: tuple[Step, ...] = SMPI_BANDWIDTH_FACTOR
+    weight_bytes: float = 8775.0
+    tcp_gamma_bytes: float = 4194304.0
+    crosstraffic: float = 0.05
+    envelope_bytes: float = 16.0
+    detached_below_bytes: int = 65536
+    send_overhead: tuple[Overhead, ...] = ()
+    isend_overhead: tuple[Overhead, ...] = ()
+    recv_overhead: tuple[Overhead, ...] = ()
+    test_s: float = 1e-4
+    iprobe_s: float = 1e-4
+    wtime_s: float = 1e-8
+    loopback_bandwidth_bytes_per_s: float = 10e9
+    loopback_latency_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a negative cost, size or factor, and for a loopback without bandwidth."""
+        for name in (*_SCALARS, "loopback_latency_s"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: it cannot be negative")
+        if not self.loopback_bandwidth_bytes_per_s > 0:
+            raise ValueError("loopback_bandwidth_bytes_per_s must be above 0")
+        if not all(step.value > 0 for step in self.bandwidth_factor):
+            raise ValueError("bandwidth_factor must be above 0 everywhere")
+        if not all(step.value >= 0 for step in self.latency_factor):
+            raise ValueError("latency_factor cannot be negative anywhere")
+        for name in ("send_overhead", "isend_overhead", "recv_overhead"):
+            if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in getattr(self, name)):
+                raise ValueError(f"{name} cannot be negative anywhere")
+
+    def to_c(self) -> Any:
+        """The kernel's `model`, owned by the cffi object that is returned.
+
+        Raises
+        ------
+        UsageError
+            If a table has more rows than the kernel has room for.
+        """
+        thresholds = sorted({step.above_bytes for step in self.latency_factor + self.bandwidth_factor})
+        if len(thresholds) > FACTORS_MAX:
+            raise UsageError(
+                f"the latency and bandwidth factors have {len(thresholds)} different thresholds together, "
+                f"and the model has room for {FACTORS_MAX}: use fewer steps"
+            )
+        model = ffi.new("model *")
+        model.n_factors = len(thresholds)
+        for i, above in enumerate(thresholds):
+            model.factor_above_bytes[i] = above
+            model.latency_factor[i] = _value_above(self.latency_factor, above)
+            model.bandwidth_factor[i] = _value_above(self.bandwidth_factor, above)
+        for name in ("send_overhead", "isend_overhead", "recv_overhead"):
+            rows: tuple[Overhead, ...] = getattr(self, name)
+            if len(rows) > OVERHEADS_MAX:
+                raise UsageError(f"{name} has {len(rows)} steps and the model has room for {OVERHEADS_MAX}: use fewer")
+            setattr(model, f"n_{name}", len(rows))
+            getattr(model, name)[0 : 3 * len(rows)] = _flat(rows)
+        for name in _SCALARS:
+            setattr(model, name, getattr(self, name))
+        return model
+
+
+_SCALARS: Final = (
+    "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "test_s", "iprobe_s",
+    "wtime_s",
+)  # fmt: skip
+
+
+def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:
+    """The value that holds just above `size_bytes`."""
+    return max((s for s in steps if s.above_bytes <= size_bytes), key=lambda s: s.above_bytes, default=Step(0, 1)).value
+
+
+def _flat(rows: tuple[Overhead, ...]) -> list[float]:
+    """Threshold, constant, per byte, ... by rising threshold; the first row holds for every smaller size."""
+    ordered = sorted(rows, key=lambda row: row.above_bytes)
+    thresholds = [-math.inf, *(row.above_bytes for row in ordered[1:])][: len(ordered)]
+    return [
+        number
+        for threshold, row in zip(thresholds, ordered, strict=True)
+        for number in (threshold, row.constant_s, row.per_byte_s)
+    ]

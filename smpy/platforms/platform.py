@@ -1,0 +1,139 @@
+"""A machine: hosts, the links between them, and how messages behave on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi, lib
+from smpy.errors import PlatformError
+from smpy.platforms.link_names import LinkNames
+from smpy.platforms.model import NetworkModel
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The links from one host to another, in travelling order."""
+
+    link_names: tuple[str, ...]
+    latency_s: float
+
+
+class Platform:
+    """A machine to run ranks on; made by `read_simgrid_xml`, `default_cluster` or a `PlatformBuilder`.
+
+    Attributes
+    ----------
+    name : str
+        What the machine is called: its file, or a description.
+    handle : cffi ``platform *``
+        The kernel's own, freed with this object; any number of worlds may share it.
+    host_names : list of str
+        By host number.
+    network_model : NetworkModel
+        How messages behave, as the platform's file says.
+    fills_hosts : bool
+        Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        handle: Any,
+        host_names: list[str],
+        link_names: LinkNames,
+        network_model: NetworkModel,
+        *,
+        fills_hosts: bool = False,
+    ) -> None:
+        self.name: Final = name
+        self.handle: Final = handle
+        self.host_names: Final = host_names
+        self.network_model: Final = network_model
+        self.fills_hosts: Final = fills_hosts
+        self._link_names: Final = link_names
+
+    @property
+    def n_hosts(self) -> int:
+        return len(self.host_names)
+
+    @property
+    def n_links(self) -> int:
+        return len(self._link_names)
+
+    @property
+    def n_cores(self) -> int:
+        """Of all hosts together."""
+        return sum(self.cores(host) for host in range(self.n_hosts))
+
+    def speed_flop_per_s(self, host: int) -> float:
+        """Of one core of a host."""
+        self._check_host(host)
+        return float(lib.platform_speed_flop_per_s(self.handle, host))
+
+    def cores(self, host: int) -> int:
+        self._check_host(host)
+        return int(lib.platform_cores(self.handle, host))
+
+    def host_number(self, name: str) -> int:
+        """The number of the host of that name.
+
+        Raises
+        ------
+        PlatformError
+            If there is none; the message suggests one that may have been meant.
+        """
+        try:
+            return self._numbers[name]
+        except KeyError:
+            raise PlatformError(f"unknown host {name!r}{self._suggestion(name)}") from None
+
+    def route(self, source: int, target: int) -> Route:
+        """The route between two hosts, given by their numbers.
+
+        Raises
+        ------
+        PlatformError
+            If the platform has no route between them.
+        """
+        self._check_host(source)
+        self._check_host(target)
+        latency_s = ffi.new("double *")
+        room = 64
+        while True:
+            links = ffi.new("int[]", room)
+            count = lib.platform_route_links(self.handle, source, target, room, links, latency_s)
+            if count < 0:
+                raise PlatformError(
+                    f"{self.name}: no route from host {self.host_names[source]!r} to {self.host_names[target]!r}: "
+                    "declare one, or place no rank on one of them"
+                )
+            if count <= room:
+                return Route(tuple(self._link_names.name(link) for link in links[0:count]), latency_s[0])
+            room = count
+
+    def link_name(self, link: int) -> str:
+        """What a link is called, by its number in the kernel."""
+        if not 0 <= link < self.n_links:
+            raise IndexError(f"link {link} of {self.n_links}")
+        return self._link_names.name(link)
+
+    def __repr__(self) -> str:
+        return f"<Platform {self.name}: {self.n_hosts} hosts, {self.n_links} links>"
+
+    def _check_host(self, host: int) -> None:
+        if not 0 <= host < self.n_hosts:
+            raise IndexError(f"host {host} of {self.n_hosts}")
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: host for host, name in enumerate(self.host_names)}
+
+    def _suggestion(self, name: str) -> str:
+        close = get_close_matches(name, self.host_names, n=1)
+        if close:
+            return f": did you mean {close[0]!r}?"
+        shown = ", ".join(self.host_names[:4]) + (", ..." if self.n_hosts > 4 else "")
+        return f": {self.name} has {self.n_hosts} hosts ({shown})"

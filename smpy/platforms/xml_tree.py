@@ -1,0 +1,151 @@
+"""Reads an XML file into elements that know their line, and that explain what is wrong with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+from xml.etree.ElementTree import ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from smpy.errors import PlatformError, PlatformWarning
+from smpy.units import has_unit
+
+
+@dataclass(slots=True)
+class Element:
+    """One element of the file, with its attributes as they are written."""
+
+    file: str
+    line: int
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """File, line and element, as messages begin."""
+        names = "".join(f" {key}={self.attributes[key]!r}" for key in ("id", "src", "dst") if key in self.attributes)
+        return f"{self.file}:{self.line}: <{self.tag}{names}>"
+
+    def error(self, message: str) -> PlatformError:
+        return PlatformError(f"{self.where}: {message}")
+
+    def warn(self, message: str) -> None:
+        warnings.warn(f"{self.where}: {message}", PlatformWarning, stacklevel=2)
+
+    def has(self, name: str) -> bool:
+        return name in self.attributes
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """An attribute as it is written.
+
+        Raises
+        ------
+        PlatformError
+            If it is missing and has no default.
+        """
+        value = self.attributes.get(name, default)
+        if value is None:
+            raise self.error(f"attribute {name!r} is missing: add {name}='...'")
+        return value
+
+    def quantity(self, name: str, parse: Callable[[str], float], default: str | None = None) -> float:
+        """An attribute with a unit; one without is taken in base units, with a warning."""
+        return self.parsed(name, self.text(name, default), parse)
+
+    def parsed(self, name: str, text: str, parse: Callable[[str], float]) -> float:
+        """What a part of attribute `name` stands for."""
+        try:
+            value = parse(text)
+        except ValueError as wrong:
+            raise self.error(f"attribute {name!r}: {wrong}") from None
+        if not has_unit(text):
+            self.warn(f"attribute {name!r}: {text!r} has no unit, and is taken in bytes/s, s or flop/s: add the unit")
+        return value
+
+    def integer(self, name: str, default: str | None = None) -> int:
+        text = self.text(name, default)
+        try:
+            return int(text)
+        except ValueError:
+            raise self.error(f"attribute {name!r}: {text!r} is not a whole number") from None
+
+    def choice(self, name: str, choices: Iterable[str], default: str | None = None) -> str:
+        """One of the choices, all in upper case, however it is written."""
+        text = self.text(name, default)
+        known = list(choices)
+        if text.upper() not in known:
+            raise self.error(f"attribute {name!r}: {text!r} is none of {', '.join(known)}{meant(text.upper(), known)}")
+        return text.upper()
+
+    def check_attributes(self, known: Iterable[str]) -> None:
+        """Refuses attributes that are not among the known ones."""
+        names = list(known)
+        for name in self.attributes:
+            if name not in names:
+                raise self.error(f"unknown attribute {name!r}{meant(name, names) or ': it takes ' + ', '.join(names)}")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'x'?`, or nothing when no known name is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
+class _Reader:
+    """The target of the XML parser: collects elements with their lines."""
+
+    def __init__(self, file: str) -> None:
+        self.parser: Any = None  # set once the parser that calls this is there
+        self.root: Element | None = None
+        self._file: Final = file
+        self._open: Final[list[Element]] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(self._file, self.parser.CurrentLineNumber, tag, attributes)
+        if self._open:
+            self._open[-1].children.append(element)
+        else:
+            self.root = element
+        self._open.append(element)
+
+    def end(self, tag: str) -> None:
+        self._open.pop()
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+
+def read_elements(path: str | Path) -> Element:
+    """The outermost element of an XML file. Entities and references to other files are refused.
+
+    Raises
+    ------
+    PlatformError
+        If the file cannot be read, or is not well-formed XML.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as wrong:
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
+    reader = _Reader(str(path))
+    parser = DefusedXMLParser(target=reader)
+    reader.parser = parser.parser
+    try:
+        parser.feed(data)
+        parser.close()
+    except ParseError as wrong:
+        line, column = wrong.position
+        reason = str(wrong).partition(":")[0]
+        raise PlatformError(f"{path}:{line}: not well-formed XML, at column {column + 1}: {reason}") from None
+    except DefusedXmlException as wrong:
+        line = reader.parser.CurrentLineNumber
+        raise PlatformError(f"{path}:{line}: entities are refused in platform files: write them out ({wrong})") from None
+    assert reader.root is not None  # a document without elements is not well-formed
+    return reader.root

@@ -1,0 +1,1 @@
+"""The tables a run leaves behind, and their exporters."""

@@ -1,0 +1,79 @@
+"""Files of records appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from smpy.errors import UsageError
+
+
+def check_writable(path: Path) -> None:
+    """Find out before a long run whether its record can be written.
+
+    Parameters
+    ----------
+    path : Path
+        File that `write_whole` will be asked to write.
+
+    Raises
+    ------
+    UsageError
+        If the folder does not exist or refuses a new file, or if the file itself is protected.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(None, "it is write-protected")
+        if not _is_stream(path):
+            scratch = _scratch(path.resolve())
+            scratch.open("w").close()
+            scratch.unlink()
+    except OSError as error:
+        raise UsageError(_complaint(path, error)) from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` beside `path`, then put it in its place.
+
+    Parameters
+    ----------
+    path : Path
+        File to write; an existing one is replaced. A pipe or a device is written to directly.
+    text : str
+        All of it.
+
+    Raises
+    ------
+    UsageError
+        If the disk is full, or the file cannot be written; `path` is then as it was.
+    """
+    try:
+        if _is_stream(path):
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write(text)
+            return
+        target = path.resolve()
+        scratch = _scratch(target)
+        try:
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(target)
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(_complaint(path, error)) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """A pipe or a device; /dev/stdout is one even where it leads to a file."""
+    return path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev"))
+
+
+def _scratch(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}")
+
+
+def _complaint(path: Path, error: OSError) -> str:
+    return f"cannot write {path}: {error.strerror or error}; name a file in a folder that takes it"

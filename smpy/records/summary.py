@@ -1,0 +1,125 @@
+"""The summary of a run: what it took, simulated and real."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from smpy.records.files import write_whole
+from smpy.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SCHEMA: Final = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What a run took.
+
+    Attributes
+    ----------
+    platform : str
+        Name of the simulated machine.
+    n_ranks : int
+        Ranks of the world.
+    makespan_s : float
+        Simulated date at which the last rank ended; of a partial run, at which it stopped.
+    finish_s : (n_ranks,) array of float
+        Simulated date at which each rank ended; NaN if it had not.
+    messages, bytes : int
+        Messages that started to travel, those inside collectives included, and what they carried.
+    compute_share, communication_share : float
+        Parts of the time the ranks lived, between 0 and 1, spent computing and inside MPI.
+    compute : {"measured", "none"}
+        How computing became simulated time.
+    host_speed_flop_per_s : float or None
+        Speed the machine that ran this was said to have; None: as fast as each simulated host.
+    is_partial : bool
+        The run stopped before every rank had ended.
+    is_folded : bool
+        The program used memory without content: numbers in its results mean nothing.
+    wall_s : float
+        Real time the run took.
+    peak_rss_bytes : int
+        Most memory the process held.
+    """
+
+    platform: str
+    n_ranks: int
+    makespan_s: float
+    finish_s: NDArray[np.float64]
+    messages: int
+    bytes: int
+    compute_share: float
+    communication_share: float
+    compute: Literal["measured", "none"]
+    host_speed_flop_per_s: float | None
+    is_partial: bool
+    is_folded: bool
+    wall_s: float
+    peak_rss_bytes: int
+
+    def to_json(self) -> str:
+        """The summary as JSON, a key a line.
+
+        Equal runs give equal text, but for the last two keys: they tell of this machine, not of the simulated one.
+        """
+        finish_s = [None if date != date else date for date in self.finish_s.tolist()]
+        record = {
+            "schema": SCHEMA,
+            "platform": self.platform,
+            "ranks": self.n_ranks,
+            "makespan_s": self.makespan_s,
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "compute_share": self.compute_share,
+            "communication_share": self.communication_share,
+            "compute": self.compute,
+            "host_speed_flop_per_s": self.host_speed_flop_per_s,
+            "is_partial": self.is_partial,
+            "is_folded": self.is_folded,
+            "finish_s": finish_s,
+            "wall_s": self.wall_s,
+            "peak_rss_bytes": self.peak_rss_bytes,
+        }
+        lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def write_json(self, path: Path) -> None:
+        """Write `to_json` to `path`, whole or not at all.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be written.
+        """
+        write_whole(path, self.to_json())
+
+    def render(self) -> str:
+        """The summary for people: a line a fact, no newline at the end."""
+        facts = [
+            ("makespan", f"{format_time(self.makespan_s)} simulated"),
+            ("wall time", format_time(self.wall_s)),
+            ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
+            ("peak memory", format_bytes(self.peak_rss_bytes)),
+            ("share of time", f"{self.compute_share:.1%} compute, {self.communication_share:.1%} communication"),
+            ("computing", self._computing()),
+        ]
+        if self.is_folded:
+            facts.append(("folded", "some memory had no content: numbers the program printed are not results"))
+        ranks = "1 rank" if self.n_ranks == 1 else f"{self.n_ranks:,} ranks"
+        partial = ", stopped before the end" if self.is_partial else ""
+        head = f"smpy: {ranks} on {self.platform}{partial}"
+        return "\n".join([head, *(f"  {name:<15}{fact}" for name, fact in facts)])
+
+    def _computing(self) -> str:
+        if self.compute == "none":
+            return "free (--compute none)"
+        if self.host_speed_flop_per_s is None:
+            return "measured; this machine counts as fast as a simulated core (no --host-speed)"
+        return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s (--host-speed)"

@@ -1,0 +1,164 @@
+"""Quantities with units: the only place that reads "10Gbps" and writes "50.0 us".
+
+The grammar is SimGrid's: a number, directly followed by a unit whose case matters. Everything else in smpy is a plain
+number in SI base units (s, bytes, flop) with the unit in its name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_DECIMAL: Final = {"": 1.0} | {prefix: 1e3 ** (i + 1) for i, prefix in enumerate("kMGTPEZY")}
+_BINARY: Final = {f"{prefix}i": 1024.0 ** (i + 1) for i, prefix in enumerate("KMGTPEZY")}
+_LONG: Final = ("", "kilo", "mega", "giga", "tera", "peta", "exa", "zeta", "yotta")
+
+_TIME: Final = {
+    "w": 7 * 86400.0, "d": 86400.0, "h": 3600.0, "m": 60.0,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12,
+}  # fmt: skip
+_SPEED: Final = {f"{prefix}f": scale for prefix, scale in _DECIMAL.items()} | {
+    f"{prefix}flops": 1e3**i for i, prefix in enumerate(_LONG)
+}
+_BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).items()} | {
+    f"{prefix}b": scale / 8 for prefix, scale in (_DECIMAL | _BINARY).items()
+}
+_BANDWIDTH: Final = {f"{unit}ps": scale for unit, scale in _BYTES.items()}
+_TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+
+def _parse(text: str, units: dict[str, float], what: str, example: str) -> float:
+    number = _NUMBER.match(text.strip())
+    if number is None:
+        raise ValueError(f"{text!r} is not a {what}: write a number and a unit, such as {example}")
+    unit = text.strip()[number.end() :]
+    if unit and unit not in units:
+        alike = [known for known in units if known.lower() == unit.lower()]
+        hint = f"the case of units matters, did you mean {alike[0]!r}?" if alike else f"write it such as {example}"
+        raise ValueError(f"{text!r} is not a {what}: unknown unit {unit!r}; {hint}")
+    return float(number[0]) * units.get(unit, 1.0)
+
+
+def parse_time_s(text: str) -> float:
+    """Seconds of a time such as "50us"; a bare number is seconds.
+
+    Units are w, d, h, m (60 s), s, ms, us, ns and ps.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by one of these units.
+
+    Examples
+    --------
+    >>> parse_time_s("1.5ms")
+    0.0015
+    """
+    return _parse(text, _TIME, "time", '"50us"')
+
+
+def parse_speed_flop_per_s(text: str) -> float:
+    """Flop per second of a speed such as "1Gf" or "2.5teraflops"; a bare number is flop/s.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by f or flops with a decimal prefix.
+
+    Examples
+    --------
+    >>> parse_speed_flop_per_s("1Gf")
+    1000000000.0
+    """
+    return _parse(text, _SPEED, "speed", '"1Gf"')
+
+
+def parse_bandwidth_bytes_per_s(text: str) -> float:
+    """Bytes per second of a bandwidth such as "10Gbps" (bits) or "1.25GBps" (bytes); a bare number is bytes/s.
+
+    Prefixes are decimal (k, M, G, ...) or binary (Ki, Mi, Gi, ...).
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by bps or Bps with such a prefix.
+
+    Examples
+    --------
+    >>> parse_bandwidth_bytes_per_s("10Gbps")
+    1250000000.0
+    """
+    return _parse(text, _BANDWIDTH, "bandwidth", '"10Gbps" (bits) or "1.25GBps" (bytes)')
+
+
+def parse_size_bytes(text: str) -> float:
+    """Bytes of a size such as "64KiB"; a bare number is bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by B or b (bits) with a decimal or binary prefix.
+
+    Examples
+    --------
+    >>> parse_size_bytes("64KiB")
+    65536.0
+    """
+    return _parse(text, _BYTES, "size", '"64KiB"')
+
+
+def has_unit(text: str) -> bool:
+    """Whether a quantity says its unit; zero needs none."""
+    number = _NUMBER.match(text.strip())
+    return number is None or float(number[0]) == 0 or number.end() < len(text.strip())
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:
+    """`value` in the largest unit of which it makes at least one, to four digits."""
+    scale, unit = next((step for step in steps if abs(value) >= step[0] * 0.99995), steps[-1])
+    return f"{value / scale:.4g} {unit}"
+
+
+def format_time(time_s: float) -> str:
+    """A time for people, to four digits.
+
+    Examples
+    --------
+    >>> format_time(0.00123456)
+    '1.235 ms'
+    >>> format_time(4000)
+    '1 h 6 min 40 s'
+    """
+    if abs(time_s) < 120:
+        return _scaled(time_s, _TIME_STEPS) if time_s else "0 s"
+    minutes, seconds = divmod(round(abs(time_s)), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
+    return ("-" if time_s < 0 else "") + " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
+def format_bytes(size_bytes: float) -> str:
+    """An amount of data for people, in decimal units.
+
+    Examples
+    --------
+    >>> format_bytes(65536)
+    '65.54 kB'
+    >>> format_bytes(12)
+    '12 B'
+    """
+    return _scaled(size_bytes, _BYTES_STEPS)
+
+
+def format_count(count: float) -> str:
+    """A number of things for people.
+
+    Examples
+    --------
+    >>> format_count(1234567)
+    '1,234,567'
+    """
+    return f"{count:,.0f}"

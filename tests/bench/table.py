@@ -1,0 +1,32 @@
+"""The benchmarks' table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows as they are measured."""
+
+    rows: list[tuple[str, str, str, str, str, str]] = field(default_factory=list)
+
+    def ratio(self, name: str, ours: float, reference: float, unit: str, required: float) -> None:
+        """A speed against the reference's."""
+        ratio = ours / reference
+        speeds = (f"{ours:,.4g} {unit}", f"{reference:,.4g} {unit}")
+        self.rows.append((name, *speeds, f"{ratio:.2f}", f">= {required:g}", _word(ratio >= required)))
+
+    def at_most(self, name: str, value: float, unit: str, limit: float) -> None:
+        """A value that has a limit."""
+        self.rows.append((name, f"{value:.3g} {unit}", "", "", f"<= {limit:g} {unit}", _word(value <= limit)))
+
+    def render(self) -> str:
+        """All rows, in columns."""
+        rows = [("workload", "smpy", "reference", "ratio", "required", ""), *self.rows]
+        widths = [max(len(row[i]) for row in rows) for i in range(6)]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def _word(is_met: bool) -> str:
+    return "" if is_met else "NOT MET"

@@ -1,0 +1,87 @@
+"""Benchmarks: counted exactly, then timed as a ratio to smpirun, or to the bound, in the same run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.harness import PROGRAMS, compiled, cost, marginal, smpirun_command, smpy_command, smpy_messages
+from tests.bench.table import Table
+from tests.bench.workloads import WORKLOADS, Workload
+from tests.peer.runners import missing_tool
+
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=[workload.name for workload in WORKLOADS])
+def test_smpy_is_faster_than_smpirun(workload: Workload, table: Table, folder: Path) -> None:
+    short = smpy_command(workload.program, workload.short, workload.n_ranks, workload.platform)
+    long = smpy_command(workload.program, workload.long, workload.n_ranks, workload.platform)
+    assert smpy_messages(long, folder) - smpy_messages(short, folder) == workload.messages
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    binary = compiled(workload.program, folder)
+    their_short = smpirun_command(binary, workload.short, workload.n_ranks, workload.platform)
+    their_long = smpirun_command(binary, workload.long, workload.n_ranks, workload.platform)
+    ours, theirs = marginal([short, their_short], [long, their_long], workload.repeats)
+    messages = workload.messages
+    table.ratio(workload.name, messages / ours.cpu_s, messages / theirs.cpu_s, "messages/s", workload.required)
+    assert theirs.cpu_s / ours.cpu_s >= workload.required
+
+
+def test_a_ring_of_large_messages_runs_at_half_the_speed_of_memcpy(table: Table, folder: Path) -> None:
+    n_ranks, doubles, iterations = 64, 65536, 300
+    copy = [sys.executable, str(PROGRAMS / "memcpy.py")]
+    short, long = (
+        [
+            smpy_command("ring", (doubles, n, "sample"), n_ranks, "fat_tree_64"),
+            [*copy, str(doubles), str(n), str(n_ranks)],
+        ]
+        for n in (2, 2 + iterations)
+    )
+    ours, bound = marginal(short, long, repeats=3)
+    gigabytes = 8e-9 * doubles * iterations * n_ranks
+    name = f"ring of {doubles} doubles, asserted, {n_ranks} ranks, against memcpy"
+    table.ratio(name, gigabytes / ours.cpu_s, gigabytes / bound.cpu_s, "GB/s", 0.5)
+    assert bound.cpu_s / ours.cpu_s >= 0.5
+
+
+def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) -> None:
+    short, long = (
+        [smpy_command("ring", (16, n, "every"), 64, "fat_tree_64", compute) for compute in ("measured", "none")]
+        for n in (2, 5002)
+    )
+    measured, none = marginal(short, long, repeats=3)
+    ratio = measured.cpu_s / none.cpu_s
+    table.at_most("ring of 16 doubles, 64 ranks, compute measured over none", ratio, "", 1.5)
+    assert ratio <= 1.5
+
+
+def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table) -> None:
+    taken = cost(smpy_command("barrier", (), 65536))
+    table.at_most("65536 ranks, Barrier + Allreduce, wall time", taken.wall_s, "s", 60)
+    table.at_most("65536 ranks, Barrier + Allreduce, memory", taken.peak_rss_bytes / 1e9, "GB", 3)
+    assert taken.wall_s < 60
+    assert taken.peak_rss_bytes < 3e9
+
+
+def test_an_idle_rank_takes_little_memory(table: Table) -> None:
+    few, many = (cost(smpy_command("idle", (), n_ranks)) for n_ranks in (1024, 9216))
+    each = (many - few).peak_rss_bytes / 8192
+    table.at_most("memory of an idle rank", each / 1e3, "kB", 45)
+    assert each < 3e9 / 65536
+
+
+def test_an_empty_program_starts_in_less_than_a_third_of_a_second(table: Table) -> None:
+    wall_s = min(cost(smpy_command("empty", (), 1, compute="measured")).wall_s for _ in range(5))
+    table.at_most("start-up, one rank, empty program", wall_s, "s", 0.3)
+    assert wall_s < 0.3
+
+
+def test_a_million_eager_messages_to_a_consumer_that_keeps_pace_need_little_memory(table: Table) -> None:
+    taken = cost(smpy_command("producer", (1_000_000,), 2))
+    table.at_most("a million eager messages of 60 KB, memory", taken.peak_rss_bytes / 1e6, "MB", 200)
+    assert taken.peak_rss_bytes < 200e6

@@ -1,0 +1,50 @@
+"""What is compared with smpirun, and how much faster smpy has to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A program at two lengths; the messages of the difference are what is timed."""
+
+    name: str
+    program: str
+    n_ranks: int
+    platform: str
+    short: tuple[object, ...]
+    long: tuple[object, ...]
+    messages: int
+    required: float
+    repeats: int = 3
+
+
+def _ring(n_ranks: int, platform: str, doubles: int, iterations: int, data: str, required: float) -> Workload:
+    return Workload(
+        f"ring of {doubles} doubles, {data}, {n_ranks} ranks, {platform}",
+        "ring",
+        n_ranks,
+        platform,
+        (doubles, 2, data),
+        (doubles, 2 + iterations, data),
+        n_ranks * iterations,
+        required,
+    )
+
+
+WORKLOADS = [
+    _ring(64, "fat_tree_64", 16, 5000, "every", 3),
+    _ring(1024, "fat_tree_1024", 16, 150, "every", 4),
+    _ring(4096, "fat_tree_4096", 16, 20, "every", 6),
+    _ring(64, "flat_64", 16, 5000, "every", 3),
+    _ring(1024, "flat_1024", 16, 150, "every", 4),
+    _ring(4096, "flat_4096", 16, 20, "every", 6),
+    _ring(64, "fat_tree_64", 65536, 3000, "none", 2),
+    _ring(1024, "fat_tree_1024", 65536, 100, "none", 2),
+    Workload(
+        "random permutation, 500000 bytes, 4096 ranks", "permutation", 4096, "fat_tree_4096",
+        (500_000, 0), (500_000, 1), 4096, 2, repeats=1,
+    ),
+    Workload("allreduce of 8 bytes, 4096 ranks", "allreduce", 4096, "fat_tree_4096", (0,), (2,), 2 * 2 * 4095, 20),
+]  # fmt: skip

@@ -1,0 +1,112 @@
+/* test_fair.c -- random arrivals and departures of flows; built with -DSMPY_CHECK, so that each fair_solve walks the
+ * invariants and compares every share with a full solve, and aborts with a message when they differ. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "fair.h"
+
+enum { MOST_LINKS = 64, MOST_FLOWS = 256, LONGEST = 12 };
+
+typedef struct {
+    uint64_t state;
+    int n_links;
+    double capacity[MOST_LINKS];
+    uint8_t policy[MOST_LINKS];
+    int flow[MOST_FLOWS];
+    int n_flows;
+    fair *f;
+} world;
+
+static int below(world *w, int n) /* xorshift64* */
+{
+    w->state ^= w->state >> 12;
+    w->state ^= w->state << 25;
+    w->state ^= w->state >> 27;
+    return (int)((w->state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % (uint64_t)n);
+}
+
+static double between(world *w, double low, double high)
+{
+    return low + (high - low) * below(w, 1 << 20) / (1 << 20);
+}
+
+/* Few different numbers make ties, many make none: both are wanted. */
+static double draw(world *w, int has_ties, double low, double high)
+{
+    return has_ties ? low * (1 << below(w, 3)) : between(w, low, high);
+}
+
+static void arrive(world *w, int has_ties, int has_bounds, int has_extremes)
+{
+    int link[LONGEST];
+    double coefficient[LONGEST];
+    const int wanted = 1 + below(w, LONGEST);
+    int n = 0;
+    for (int i = 0; i < wanted; i++) {
+        const int l = below(w, w->n_links);
+        int j = 0;
+        while (j < n && link[j] != l)
+            j++;
+        if (j < n)
+            continue;
+        link[n] = l;
+        coefficient[n++] = below(w, 2) ? 1.0 : below(w, 4) ? 0.05 : 1.05;
+    }
+    const double penalty = has_extremes && below(w, 4) == 0 ? 10.0 : draw(w, has_ties, 1e-4, 1e-3);
+    const double bound = has_bounds && below(w, 2) ? draw(w, has_ties, 1e7, 1e9) : -1;
+    w->flow[w->n_flows] = fair_add(w->f, penalty, bound, n, link, coefficient, w->n_flows);
+    w->n_flows++;
+}
+
+static void leave(world *w)
+{
+    const int i = below(w, w->n_flows);
+    fair_remove(w->f, w->flow[i]);
+    w->flow[i] = w->flow[--w->n_flows];
+}
+
+static int run(uint64_t seed)
+{
+    world w = {.state = seed * 0x9E3779B97F4A7C15ULL + 1};
+    const int has_ties = below(&w, 2), has_bounds = below(&w, 2), has_fatpipes = below(&w, 2);
+    const int has_extremes = below(&w, 4) == 0, most = 2 + below(&w, MOST_FLOWS - 2);
+    w.n_links = 1 + below(&w, MOST_LINKS);
+    for (int l = 0; l < w.n_links; l++) {
+        w.capacity[l] = draw(&w, has_ties, 1.25e8, 1e9);
+        w.policy[l] = has_fatpipes && below(&w, 5) == 0;
+    }
+    w.f = fair_new(w.n_links, w.capacity, w.policy);
+    int failures = w.f == NULL;
+    for (int date = 0; date < 60 && !failures; date++) {
+        const int burst = below(&w, 4) ? 1 : 1 + below(&w, most), arrivals = 1 + below(&w, 4);
+        for (int i = 0; i < burst; i++) {
+            if (w.n_flows < most && (w.n_flows == 0 || below(&w, 5) < arrivals))
+                arrive(&w, has_ties, has_bounds, has_extremes);
+            else
+                leave(&w);
+        }
+        const int n = fair_solve(w.f);
+        failures += n < 0;
+        for (int i = 0; i < n; i++)
+            failures += !(fair_share_bytes_per_s(w.f, fair_changed(w.f)[i]) >= 0);
+        failures += fair_solve(w.f) != 0; /* nothing happened */
+    }
+    while (w.n_flows)
+        leave(&w);
+    failures += fair_solve(w.f) != 0;
+    fair_free(w.f);
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t n_seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 400;
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    for (uint64_t seed = first; seed < first + n_seeds; seed++)
+        if (run(seed)) {
+            fprintf(stderr, "test_fair: seed %llu failed\n", (unsigned long long)seed);
+            return 1;
+        }
+    return 0;
+}

@@ -1,0 +1,224 @@
+/* Random programs in the kernel alone: every payload arrives whole, messages of one sender do not overtake, and the same
+ * program gives the same dates twice. Malformed schedules are refused, whatever their words. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap.h"
+#include "schedule.h"
+#include "sim.h"
+
+enum { RANKS = 12, HOSTS = 8, ROUNDS = 60, MOST_BYTES = 100000 };
+
+static unsigned long long state;
+
+static int draw(int below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((state >> 33) % (unsigned)below);
+}
+
+static platform *machine(int with_backbone)
+{
+    platform *p = platform_new();
+    cluster c = {.n_hosts = HOSTS, .cores = 1, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1.25e9, .latency_s = 2e-5,
+                 .is_split = 1, .backbone_policy = LINK_SHARED};
+    if (with_backbone) {
+        c.backbone_bandwidth_bytes_per_s = 5e9;
+        c.backbone_latency_s = 1e-5;
+    }
+    int zone = platform_add_flat_cluster(p, -1, &c);
+    assert(zone >= 0);
+    return p;
+}
+
+static model smpi_like(void)
+{
+    return (model){.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
+                   .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05,
+                   .envelope_bytes = 16, .detached_below_bytes = 65536, .test_s = 1e-4, .iprobe_s = 1e-4,
+                   .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}};
+}
+
+/* One rank's program: in every round, sends to `to`, receives from anyone, and now and then computes, tests and probes. */
+typedef struct {
+    int round, stage;
+    int send, recv;
+    int got[RANKS];
+    char *out, *in;
+} program;
+
+static void fill(char *at, int bytes, int rank, int round)
+{
+    for (int i = 0; i < bytes; i++) at[i] = (char)(rank * 31 + round * 7 + i);
+}
+
+static int bytes_of(int round)
+{
+    static const int sizes[] = {0, 1, 241, 5000, 65535, 65536, 99999};
+    return sizes[round % 7];
+}
+
+/* Appends until the rank has to ask. 0 when the rank is through. */
+static int go_on(sim *s, int rank, program *p)
+{
+    int shift = 1 + p->round % (RANKS - 1), to = (rank + shift) % RANKS, bytes = bytes_of(p->round);
+    if (p->round == ROUNDS) {
+        if (p->stage++ == 0) {
+            sim_append_end(s, rank);
+            return 1;
+        }
+        return 0;
+    }
+    switch (p->stage++) {
+    case 0:
+        if (p->round % 3 == 0) sim_append_compute(s, rank, 1e3 * (1 + rank));
+        p->recv = sim_append_recv(s, rank, 0, SIM_ANY, p->round, MOST_BYTES);
+        sim_request(s, p->recv)->load = (parcel){.data = p->in, .bytes = MOST_BYTES, .kind = PARCEL_BORROWED};
+        fill(p->out, bytes, rank, p->round);
+        p->send = sim_append_send(s, rank, 0, to, p->round, bytes, p->round % 5 ? SEND_STANDARD : SEND_SYNCHRONOUS, 0);
+        {
+            request *r = sim_request(s, p->send);
+            r->load = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes), .bytes = bytes, .kind = PARCEL_OWNED}
+                                     : (parcel){.data = p->out, .bytes = bytes, .kind = PARCEL_BORROWED};
+            if (r->is_detached) {
+                memset(p->out, 0, MOST_BYTES);
+                p->send = 0;
+            }
+        }
+        if (p->round % 4 == 1)
+            sim_append_test(s, rank, p->recv);
+        else if (p->round % 4 == 2)
+            sim_append_iprobe(s, rank, 0, SIM_ANY, SIM_ANY);
+        else
+            sim_append_sleep(s, rank, 1e-6 * draw(5));
+        return 1;
+    case 1: sim_append_wait_all(s, rank, 2, (int[]){p->send, p->recv}); return 1;
+    default: {
+        const request *r = sim_request(s, p->recv);
+        int from = (rank - shift + RANKS) % RANKS;
+        assert(r->is_done && r->matched_source == from && r->matched_bytes == bytes && r->matched_tag == p->round);
+        char *wanted = malloc(MOST_BYTES);
+        fill(wanted, bytes, from, p->round);
+        assert(memcmp(wanted, p->in, (size_t)bytes) == 0);
+        free(wanted);
+        sim_release(s, p->recv);
+        if (p->send) sim_release(s, p->send);
+        p->round++;
+        p->stage = 0;
+        return go_on(s, rank, p);
+    }
+    }
+}
+
+static double run(platform *machine, const model *m)
+{
+    int host[RANKS];
+    for (int r = 0; r < RANKS; r++) host[r] = r % HOSTS;
+    sim *s = sim_new(machine, m, RANKS, host);
+    program *programs = calloc(RANKS, sizeof *programs);
+    for (int r = 0; r < RANKS; r++) {
+        programs[r].out = malloc(MOST_BYTES);
+        programs[r].in = malloc(MOST_BYTES);
+    }
+    state = 7;
+    for (;;) {
+        int next = sim_next(s);
+        if (next == SIM_DONE) break;
+        if (next == SIM_AIR) continue;
+        assert(next >= 0);
+        go_on(s, next, &programs[next]);
+    }
+    statistics stats;
+    sim_statistics(s, &stats);
+    assert(stats.messages == RANKS * ROUNDS && stats.parcels_bytes == 0);
+    double sum = 0;
+    for (int r = 0; r < RANKS; r++) {
+        assert(sim_finish_s(s)[r] > 0);
+        sum += sim_finish_s(s)[r] * (r + 1);
+        free(programs[r].out);
+        free(programs[r].in);
+    }
+    free(programs);
+    sim_free(s);
+    return sum;
+}
+
+static void a_world_freed_in_the_middle_leaks_nothing(platform *machine, const model *m)
+{
+    int host[2] = {0, 1};
+    sim *s = sim_new(machine, m, 2, host);
+    assert(sim_next(s) == 0);
+    int id = sim_append_send(s, 0, 0, 1, 5, 100, SEND_STANDARD, 1);
+    char data[100] = {0};
+    sim_request(s, id)->load = (parcel){.data = parcel_copy(s, data, 100), .bytes = 100, .kind = PARCEL_OWNED};
+    sim_append_wait_any(s, 0, 1, (int[]){sim_append_recv(s, 0, 0, 1, 1, 10)});
+    assert(sim_next(s) == 1);
+    sim_append_probe(s, 1, 0, 0, 99);
+    assert(sim_next(s) == SIM_STUCK); /* a probe alone never makes time pass for ever */
+    waiting w;
+    sim_waiting(s, 1, &w);
+    assert(w.kind == WAIT_PROBE && w.peer == 0 && w.tag == 99);
+    sim_free(s);
+}
+
+static void schedules_are_checked(void)
+{
+    state = 99;
+    for (int trial = 0; trial < 200000; trial++) {
+        int64_t words[24];
+        int n = 1 + draw(24);
+        for (int i = 0; i < n; i++) words[i] = draw(12) - (draw(8) == 0);
+        words[n - 1] = CALL_HALT;
+        schedule *made = schedule_new(n, words);
+        if (!made) continue;
+        int n_nines = 0; /* CALL_AGAIN, or TERM_MUL: a product can bound a loop that would take for ever */
+        for (int i = 0; i < n; i++) n_nines += words[i] == CALL_AGAIN;
+        schedule_frame f;
+        schedule_start(&f, made, 3, 8, 1, 100);
+        for (int step = 0; n_nines < 2 && step < 50 && schedule_step(&f).code != CALL_HALT; step++) continue;
+        schedule_free(made);
+    }
+}
+
+static void a_heap_gives_back_in_order(void)
+{
+    heap h;
+    heap_init(&h, 1);
+    state = 3;
+    for (int trial = 0; trial < 20000; trial++) {
+        int id = draw(300);
+        if (!heap_has(&h, id))
+            heap_push(&h, draw(50), trial, id);
+        else if (draw(2))
+            heap_move(&h, id, draw(50));
+        else
+            heap_remove(&h, id);
+        assert(heap_check(&h));
+    }
+    double last = -1;
+    while (h.n) {
+        assert(h.item[0].date_s >= last);
+        last = h.item[0].date_s;
+        heap_pop(&h);
+    }
+    heap_free(&h);
+}
+
+int main(void)
+{
+    model m = smpi_like();
+    for (int with_backbone = 0; with_backbone < 2; with_backbone++) {
+        platform *p = machine(with_backbone);
+        double first = run(p, &m), second = run(p, &m);
+        assert(first == second);
+        a_world_freed_in_the_middle_leaks_nothing(p, &m);
+        platform_free(p);
+    }
+    schedules_are_checked();
+    a_heap_gives_back_in_order();
+    puts("kernel: all well");
+    return 0;
+}

@@ -1,0 +1,79 @@
+"""Runs a case under smpirun and under smpy, and reads the date at which every rank finished."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from smpy.emulate.run import RunConfig, run
+from tests.peer.cases import Case
+
+PROGRAMS = Path(__file__).parent / "programs"
+SMPIRUN_OPTIONS = (
+    "--cfg=network/optim:Full",
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/wtime:0",
+    "--log=root.thres:warning",
+)
+
+
+def missing_tool() -> str | None:
+    """Why the comparison cannot run here, if it cannot."""
+    for tool in ("smpirun", "smpicc"):
+        if shutil.which(tool) is None:
+            return f"SimGrid's {tool} is not installed"
+    return None
+
+
+def compile_programs(folder: Path) -> Path:
+    """Compiles every C twin into `folder`."""
+    for source in sorted(PROGRAMS.glob("*.c")):
+        subprocess.run(["smpicc", "-O1", "-Wall", "-Wextra", "-o", folder / source.stem, source], check=True)
+    return folder
+
+
+def smpirun_finish_s(case: Case, binaries: Path, folder: Path) -> list[float]:
+    """What smpirun says, under its full re-solve of the network."""
+    command = ["smpirun", "-quiet", "-np", str(case.n_ranks), "-platform", _platform_file(case, folder)]
+    hostfile = _hostfile(case, folder)
+    if hostfile is not None:
+        command += ["-hostfile", hostfile]
+    command += [*SMPIRUN_OPTIONS, binaries / case.program, *map(str, case.arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"smpirun failed:\n{done.stdout}{done.stderr}"
+    lines = (line.split() for line in done.stdout.splitlines())
+    finish_s = {int(rank): float(date) for rank, date in lines}
+    return [finish_s[rank] for rank in range(case.n_ranks)]
+
+
+def smpy_finish_s(case: Case, folder: Path) -> list[float]:
+    """What smpy says, in this process."""
+    config = RunConfig(
+        n_ranks=case.n_ranks,
+        program=str(PROGRAMS / f"{case.program}.py"),
+        args=tuple(map(str, case.arguments)),
+        platform=_platform_file(case, folder),
+        hostfile=_hostfile(case, folder),
+        compute="none",
+    )
+    outcome = run(config)
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.exit_code == 0
+    return outcome.summary.finish_s.tolist()
+
+
+def _platform_file(case: Case, folder: Path) -> Path:
+    path = folder / "platform.xml"
+    path.write_text(case.platform_xml())
+    return path
+
+
+def _hostfile(case: Case, folder: Path) -> Path | None:
+    text = case.hostfile()
+    if text is None:
+        return None
+    path = folder / "hostfile"
+    path.write_text(text)
+    return path

@@ -1,0 +1,44 @@
+"""Every rank finishes when it does under SimGrid's smpirun: the same program in C there and in Python here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.peer.cases import CASES, Case
+from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+
+pytestmark = pytest.mark.peer
+
+TOLERANCE = 1e-6  # relative
+
+
+@pytest.fixture(scope="session")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    return compile_programs(tmp_path_factory.mktemp("smpirun"))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("case")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_every_rank_finishes_when_it_does_under_smpirun(case: Case, binaries: Path, folder: Path) -> None:
+    theirs = smpirun_finish_s(case, binaries, folder)
+    ours = smpy_finish_s(case, folder)
+    differing = [
+        f"rank {rank}: {mine!r} s, smpirun {other!r} s"
+        for rank, (mine, other) in enumerate(zip(ours, theirs, strict=True))
+        if abs(mine - other) > TOLERANCE * other
+    ]
+    assert not differing, "\n".join(differing[:10])
+
+
+def test_the_cases_have_names_of_their_own() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names) >= 300

@@ -1,0 +1,262 @@
+"""The command line: what it reads, calls and prints."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import smpy.emulate.run as emulate_run
+from click.testing import CliRunner, Result
+from smpy.emulate.run import Outcome, Progress, RunConfig
+
+from smpy.cli.main import main
+from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
+from smpy.records.summary import Summary
+
+
+class Stub:
+    """Stands for `smpy.emulate.run.run`."""
+
+    def __init__(self) -> None:
+        self.config: RunConfig | None = None
+        self.exit_code = 0
+        self.error: SmpyError | None = None
+        self.raises: BaseException | None = None
+
+    def run(self, config: RunConfig, progress: object = None) -> Outcome:
+        self.config = config
+        if self.raises is not None:
+            raise self.raises
+        summary = Summary(
+            platform="stub",
+            n_ranks=config.n_ranks,
+            makespan_s=2.0,
+            finish_s=np.full(config.n_ranks, 2.0),
+            messages=0,
+            bytes=0,
+            compute_share=1.0,
+            communication_share=0.0,
+            compute=config.compute,
+            host_speed_flop_per_s=config.host_speed_flop_per_s,
+            is_partial=self.error is not None,
+            is_folded=False,
+            wall_s=1.0,
+            peak_rss_bytes=1,
+        )
+        return Outcome(summary=summary, exit_code=self.exit_code, error=self.error)
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
+    stub = Stub()
+    monkeypatch.setattr(emulate_run, "run", stub.run)
+    return stub
+
+
+def smpy(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+def config_of(stub: Stub, *args: str) -> RunConfig:
+    result = smpy("run", *args)
+    assert result.exit_code == 0, result.output
+    assert stub.config is not None
+    return stub.config
+
+
+# ---- reading ----
+
+
+@pytest.mark.parametrize("given", [("-np", "4"), ("-n", "4"), ("-n4",)])
+def test_number_of_ranks_is_given_as_mpi_users_do(stub: Stub, given: tuple[str, ...]):
+    assert config_of(stub, *given, "program.py").n_ranks == 4
+
+
+def test_what_follows_the_program_is_the_programs(stub: Stub):
+    config = config_of(stub, "-np", "2", "program.py", "--json", "x", "-np", "7", "--", "-m", "--help")
+    assert config.program == "program.py"
+    assert config.args == ("--json", "x", "-np", "7", "--", "-m", "--help")
+    assert config.n_ranks == 2
+    assert not config.is_module
+
+
+def test_what_follows_a_module_is_the_modules(stub: Stub):
+    config = config_of(stub, "-np", "2", "-m", "package.module", "--quiet", "-m", "other")
+    assert config.is_module
+    assert config.program == "package.module"
+    assert config.args == ("--quiet", "-m", "other")
+
+
+def test_options_reach_the_run(stub: Stub):
+    config = config_of(
+        stub,
+        *("-np", "2", "--platform", "p.xml", "--hostfile", "hosts", "--compute", "none", "--host-speed", "2.5Gf"),
+        *("--private", "a", "--private", "b", "--shared", "c", "program.py"),
+    )
+    assert config == RunConfig(
+        n_ranks=2,
+        program="program.py",
+        is_module=False,
+        args=(),
+        platform=Path("p.xml"),
+        hostfile=Path("hosts"),
+        compute="none",
+        host_speed_flop_per_s=2.5e9,
+        private=("a", "b"),
+        shared=("c",),
+    )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("program.py",),
+        ("-np", "2"),
+        ("-np", "0", "program.py"),
+        ("-np", "two", "program.py"),
+        ("-np", "2", "--compute", "some", "program.py"),
+        ("-np", "2", "--host-speed", "0", "program.py"),
+        ("-np", "2", "--host-speed", "fast", "program.py"),
+        ("-np", "2", "--host-speed", "2.5gf", "program.py"),
+        ("-np", "2", "--unknown", "program.py"),
+    ],
+)
+def test_a_usage_error_exits_with_2_and_runs_nothing(stub: Stub, args: tuple[str, ...]):
+    result = smpy("run", *args)
+    assert result.exit_code == 2
+    assert "Error" in result.stderr
+    assert stub.config is None
+
+
+# ---- printing ----
+
+
+def test_summary_goes_to_standard_error_unless_quiet(stub: Stub):
+    result = smpy("run", "-np", "2", "program.py")
+    assert result.stdout == ""
+    assert "2 ranks on stub" in result.stderr
+    assert smpy("run", "-np", "2", "--quiet", "program.py").output == ""
+
+
+def test_exit_code_is_the_programs(stub: Stub):
+    stub.exit_code = 7
+    assert smpy("run", "-np", "2", "program.py").exit_code == 7
+
+
+def test_json_is_the_summary(stub: Stub, tmp_path: Path):
+    path = tmp_path / "summary.json"
+    assert smpy("run", "-np", "2", "--json", str(path), "program.py").exit_code == 0
+    assert json.loads(path.read_text(encoding="utf-8"))["makespan_s"] == 2.0
+
+
+def test_a_json_path_that_cannot_be_written_stops_before_the_run(stub: Stub, tmp_path: Path):
+    result = smpy("run", "-np", "2", "--json", str(tmp_path / "missing" / "summary.json"), "program.py")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("smpy: cannot write ")
+    assert stub.config is None
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_a_json_that_fails_after_the_run_is_told(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: tuple[str, ...]
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    run = stub.run
+
+    def remove_folder_and_run(config: RunConfig, progress: object = None) -> Outcome:
+        folder.rmdir()
+        return run(config)
+
+    monkeypatch.setattr(emulate_run, "run", remove_folder_and_run)
+    result = smpy("run", "-np", "2", *quiet, "--json", str(folder / "summary.json"), "program.py")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("smpy: cannot write ")
+
+
+def test_an_error_of_the_run_is_printed_without_traceback(stub: Stub):
+    stub.error, stub.exit_code = DeadlockError("at 0.5 s, 2 ranks wait for messages nobody will send"), 1
+    result = smpy("run", "-np", "2", "program.py")
+    assert result.exit_code == 1
+    assert "smpy: at 0.5 s, 2 ranks wait" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_bad_file_exits_with_2(stub: Stub):
+    stub.raises = PlatformError("cluster.xml:3: no such element")
+    result = smpy("run", "-np", "2", "program.py")
+    assert result.exit_code == 2
+    assert result.stderr == "smpy: cluster.xml:3: no such element\n"
+
+
+def test_an_interrupted_run_leaves_a_partial_summary_and_exits_with_130(stub: Stub):
+    stub.error = Interrupted("interrupted at 1.5 s of simulated time")
+    result = smpy("run", "-np", "2", "program.py")
+    assert result.exit_code == 130
+    assert "1.5 s" in result.stderr
+    assert "stopped before the end" in result.stderr
+
+
+def test_an_interrupt_before_the_simulation_exits_with_130(stub: Stub):
+    stub.raises = KeyboardInterrupt()
+    result = smpy("run", "-np", "2", "program.py")
+    assert result.exit_code == 130
+    assert result.stderr == "smpy: interrupted before the simulation started\n"
+
+
+def test_version_and_help_read_well():
+    assert smpy("--version").output.startswith("smpy 0.")
+    assert "Run an mpi4py program." in smpy("--help").output
+    assert "-np" in smpy("run", "--help").output
+
+
+# ---- the progress line ----
+
+
+class Terminal:
+    """A standard stream that is a terminal."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+PROGRESS = Progress(now_s=0.25, events=1000, events_per_s=500.0, rss_bytes=1 << 20, wall_s=2.0)
+
+
+def test_a_long_run_shows_a_line_that_is_erased_before_other_output(monkeypatch: pytest.MonkeyPatch):
+    from smpy.cli.progress import ERASE, progress_line
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with progress_line(is_wanted=True) as line:
+        assert line is not None
+        line(dataclasses.replace(PROGRESS, wall_s=0.1))
+        assert terminal.text == ""
+        line(PROGRESS)
+        assert "500 events/s" in terminal.text
+        print("from the program")
+    assert terminal.text.endswith(f"{ERASE}from the program\n")
+    assert sys.stdout is terminal  # type: ignore[comparison-overlap]
+
+
+def test_no_line_is_drawn_where_it_is_not_wanted_or_not_seen(monkeypatch: pytest.MonkeyPatch):
+    from smpy.cli.progress import progress_line
+
+    with progress_line(is_wanted=True) as line:
+        assert line is None
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress_line(is_wanted=False) as line:
+        assert line is None

@@ -1,0 +1,22 @@
+"""The examples in docstrings are true."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import smpy
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(smpy.__path__, "smpy.")
+    if not module.name.rpartition(".")[2].startswith("_")  # compiled ones
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_give_what_they_show(name: str):
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert result.failed == 0
