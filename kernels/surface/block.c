@@ -34,36 +34,37 @@ static int run_errands(const errand *list, int n)
     return result;
 }
 
-int block_step(int *next)
+static int run_what_is_due(void)
 {
     const errand *errands;
     const int64_t *notes;
+    const int n_errands = surface.calls->errands(surface.sim, &errands);
+    if (n_errands && run_errands(errands, n_errands) < 0) return -1;
+    return surface.calls->notes(surface.sim, &notes) ? tell_engine(surface.name._run_notes) : 0;
+}
+
+int block_step(int *next)
+{
+    if (surface.failure.type) {
+        PyErr_Restore(surface.failure.type, surface.failure.value, surface.failure.trace);
+        surface.failure.type = surface.failure.value = surface.failure.trace = NULL;
+        return -1;
+    }
 #ifdef SMPY_CHECK
     request_check();
 #endif
     *next = surface.calls->next(surface.sim);
     if (*next >= 0) surface.rank = *next;
-    const int n_errands = surface.calls->errands(surface.sim, &errands);
-    if (n_errands && run_errands(errands, n_errands) < 0) return -1;
-    if (surface.calls->notes(surface.sim, &notes) && tell_engine(surface.name._run_notes) < 0) return -1;
-    return 0;
+    return run_what_is_due();
 }
 
-static PyObject *switch_to_hub(int next, int is_failed)
+static PyObject *switch_to_hub(int next)
 {
-    PyObject *type = NULL, *value = NULL, *trace = NULL, *result = NULL;
-    if (is_failed) PyErr_Fetch(&type, &value, &trace);
     PyObject *hub = PyObject_GetAttr(surface.engine, surface.name._hub);
-    PyObject *word = is_failed ? NULL : Py_BuildValue("(i)", next);
-    if (hub && is_failed)
-        result = PyGreenlet_Throw((PyGreenlet *)hub, type, value, trace);
-    else if (hub && word)
-        result = PyGreenlet_Switch((PyGreenlet *)hub, word, NULL);
+    PyObject *word = hub ? Py_BuildValue("(i)", next) : NULL;
+    PyObject *result = word ? PyGreenlet_Switch((PyGreenlet *)hub, word, NULL) : NULL;
     Py_XDECREF(word);
     Py_XDECREF(hub);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
     return result;
 }
 
@@ -80,11 +81,14 @@ int block_on(PyObject *call)
     const int me = surface.rank;
     int next;
     if (PyList_SetItem(surface.waits_in, me, Py_NewRef(call)) < 0) return -1;
-    const int is_failed = block_step(&next) < 0;
-    if (next == me && !is_failed) return 0;
-
-    PyGreenlet *other = is_failed ? NULL : greenlet_of(next);
-    PyObject *result = other ? PyGreenlet_Switch(other, NULL, NULL) : switch_to_hub(next, is_failed);
+    if (block_step(&next) < 0) {
+        PyErr_Fetch(&surface.failure.type, &surface.failure.value, &surface.failure.trace);
+        next = SIM_AIR; /* brings the hub to its next step */
+    } else if (next == me) {
+        return 0;
+    }
+    PyGreenlet *other = greenlet_of(next);
+    PyObject *result = other ? PyGreenlet_Switch(other, NULL, NULL) : switch_to_hub(next);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }

@@ -4,7 +4,7 @@
  *   (1) the blocked rank's greenlet switches straight to the next rank's; to the hub only for what is the hub's: a rank not yet
  *       started (started from another's stack, ranks would nest without bound), air, the end, a deadlock;
  *   (2) payload that arrived and notes that are due are dealt with before anyone is resumed;
- *   (3) a failure in (2) is the run's, not that of the rank which happened to wait: it is raised in the hub;
+ *   (3) a failure in (2) is the run's, not that of the rank which happened to wait: the hub's next step raises it;
  *   (4) whoever is switched back to has its answer: block_on() never asks twice. */
 #ifndef SMPY_SURFACE_BLOCK_H
 #define SMPY_SURFACE_BLOCK_H

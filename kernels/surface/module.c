@@ -89,6 +89,9 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.rank = -1;
     surface.clock.is_running = 0;
     surface.epoch++;
+    Py_CLEAR(surface.failure.type);
+    Py_CLEAR(surface.failure.value);
+    Py_CLEAR(surface.failure.trace);
     Py_CLEAR(surface.greenlets);
     Py_CLEAR(surface.waits_in);
     Py_CLEAR(surface.engine);

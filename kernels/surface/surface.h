@@ -39,6 +39,9 @@ typedef struct {
     unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */
     unsigned long thread;
     struct request_object *held;    /* requests that only the kernel refers to */
+    struct {
+        PyObject *type, *value, *trace;
+    } failure;                      /* of an errand or a note, until the hub raises it */
     compute_clock clock;
 
     PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */

@@ -10,6 +10,8 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
+from smpy.engine.kernel import surface
+
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
@@ -68,3 +70,9 @@ class Clock:
     def resume(self, mark_s: float) -> None:
         """The rank's own code goes on."""
         self._paused_s += _monotonic_s() - mark_s
+
+
+def new_clock(engine: Engine, flop_per_s: float) -> Clock:
+    """The clock for a run: the compiled surface has one that its calls share, otherwise `Clock`."""
+    made: Clock = Clock(engine, flop_per_s) if surface is None else surface.Clock(engine, flop_per_s)
+    return made

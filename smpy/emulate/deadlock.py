@@ -81,7 +81,10 @@ def _n_ranks(n: int) -> str:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
+    """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` when they are many."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return f"ranks {ranges(ranks)}" + (f" ({len(ranks)})" if len(ranks) > 4 else "")
 
 
 def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
@@ -89,7 +92,9 @@ def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
     groups: dict[tuple[str, str], list[int]] = {}
     for rank, call, place in waits:
         groups.setdefault((call, place), []).append(rank)
-    heads = [f"{_ranks(ranks)}{f' ({len(ranks)})' if len(ranks) > 1 else ''}: {call}" for (call, _), ranks in groups.items()]
+    heads = [
+        f"{_ranks(ranks)}{f' ({len(ranks)})' if len(ranks) > 1 else ''}: {call}" for (call, _), ranks in groups.items()
+    ]
     width = max(map(len, heads), default=0)
     return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
 
@@ -195,10 +200,8 @@ def _about_tags(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
         if wait.kind == WaitKind.RECV and wait.tag != ANY:
             send = sends.get((_world_peer(engine, wait), wait.rank, wait.comm))
             if send is not None and send.tag != wait.tag:
-                return [
-                    f"Rank {send.rank} sends to rank {wait.rank} with tag {send.tag}, "
-                    f"which receives only tag {wait.tag}."
-                ]
+                both = f"Rank {send.rank} sends to rank {wait.rank} with tag {send.tag}"
+                return [f"{both}, which receives only tag {wait.tag}."]
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -72,23 +73,31 @@ class FacadeFinder:
     """An entry of `sys.meta_path`: the import system finds the facade of a private module, and has it load a copy.
 
     It is for imports that do not go through `builtins.__import__`, such as an `import_module` bound before the run.
+
+    Parameters
+    ----------
+    to_load : callable
+        Called with a module's name and where to look for it: the facade, another module that is complete, or None.
     """
 
-    def __init__(self, facade_of: Callable[[str, Sequence[str] | None], Facade | None]) -> None:
-        self._facade_of = facade_of
+    def __init__(self, to_load: Callable[[str, Sequence[str] | None], ModuleType | None]) -> None:
+        self._to_load = to_load
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """The spec of a private module's facade, or None."""
-        facade = None if running() is None else self._facade_of(name, path)
-        return None if facade is None else ModuleSpec(name, _FacadeLoader(facade))
+        """The spec of a module that is private or has a substitute, or None."""
+        module = None if running() is None else self._to_load(name, path)
+        return None if module is None else ModuleSpec(name, _FoundLoader(module))
 
 
-class _FacadeLoader(Loader):
-    def __init__(self, facade: Facade) -> None:
-        self._facade = facade
+class _FoundLoader(Loader):
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._facade
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._module if isinstance(self._module, Facade) else None
 
     def exec_module(self, module: ModuleType) -> None:
-        _load_of(self._facade)(_name_of(self._facade))
+        if isinstance(self._module, Facade):
+            _load_of(self._module)(_name_of(self._module))
+        else:
+            sys.modules[module.__name__] = self._module

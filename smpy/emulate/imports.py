@@ -64,7 +64,7 @@ class Importer:
         patches.attribute(importlib, "import_module", self.import_module)
         patches.attribute(importlib, "reload", self.reload)
         patches.attribute(importlib.util, "find_spec", self.find_spec)
-        finder = FacadeFinder(self._facade_to_load)
+        finder = FacadeFinder(self._to_load)
         self._sources.ignore(finder)
         meta_path = sys.meta_path.copy()
         patches.later(lambda: sys.meta_path.__setitem__(slice(None), meta_path))
@@ -97,12 +97,8 @@ class Importer:
         package = self.get(parent) if parent else None  # before its parts, as the import system does
         module = sys.modules.get(name)
         if module is None:
-            if name in self._substitutes:
-                self._patches.entry(sys.modules, name, self._substitutes[name]())
-            else:
-                self._shared_import(name)
-            self._look_for_awaited()
-            module = sys.modules[name]
+            with self._loading(_of_rank()):
+                module = self._substitute(name) if name in self._substitutes else self._import_shared(name)
         if package is not None and not hasattr(package, child):
             setattr(package, child, module)
         return module
@@ -186,22 +182,32 @@ class Importer:
                 self._plain[name] = known
         return known
 
+    def _import_shared(self, name: str) -> ModuleType:
+        self._shared_import(name)
+        self._look_for_awaited()
+        return sys.modules[name]
+
+    def _substitute(self, name: str) -> ModuleType:
+        module = self._substitutes[name]()
+        self._patches.entry(sys.modules, name, module)
+        self._look_for_awaited()
+        return module
+
     def _bundle(self, package: str, part: str) -> ModuleType:
-        """A module that has a substitute and nothing else of the package it lies in."""
+        """What `from package import part` takes a substitute from: the package without anything else."""
         bundle = self._bundles.get(package)
         if bundle is None:
-            bundle = self._bundles[package] = ModuleType(package)
             name = f"{package}.{part}"
-            if sys.modules.get(name) is None:
-                self._patches.entry(sys.modules, name, self._substitutes[name]())
-            setattr(bundle, part, sys.modules[name])
-            self._look_for_awaited()
+            with self._loading(_of_rank()):
+                module = sys.modules.get(name) or self._substitute(name)
+            bundle = self._bundles[package] = ModuleType(package)
+            setattr(bundle, part, module)
+            self._show_facade(package)
         return bundle
 
     def _own(self, name: str) -> ModuleType:
         """The running rank's copy of a private module."""
-        state = running()
-        assert state is not None
+        state = _of_rank()
         present = sys.modules.get(name, _MISSING)
         if type(present) is Facade:
             module = state.modules.get(name)
@@ -267,8 +273,10 @@ class Importer:
             self._patches.entry(sys.modules, name, facade)
         sys.modules[name] = facade
 
-    def _facade_to_load(self, name: str, path: Sequence[str] | None) -> Facade | None:
-        """For the import system: the facade of a private module that no rank has imported yet."""
+    def _to_load(self, name: str, path: Sequence[str] | None) -> ModuleType | None:
+        """For the import system: a substitute, or the facade of a private module that no rank has imported yet."""
+        if name in self._substitutes:
+            return self._substitute(name)
         if not self.is_private(name):
             return None
         source = self._sources.find(name, path)
@@ -303,6 +311,12 @@ class Importer:
         for name in [name for name in self._awaited if name in sys.modules]:
             if not getattr(sys.modules[name].__spec__, "_initializing", False):
                 self._awaited.pop(name)()
+
+
+def _of_rank() -> RankState:
+    state = running()
+    assert state is not None
+    return state
 
 
 def _package_of(importing: Mapping[str, Any] | None) -> str:

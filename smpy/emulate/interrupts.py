@@ -26,12 +26,12 @@ class Interrupts:
 
     Attributes
     ----------
-    signal : int or None
-        The signal that came.
+    exit_code : int
+        As shells say it: 128 and the number of the signal that came.
     """
 
     def __init__(self, engine: Engine, patches: Patches) -> None:
-        self.signal: int | None = None
+        self.exit_code = 128 + signal.SIGINT
         self._engine = engine
         if threading.current_thread() is not threading.main_thread():
             return  # signals are the main thread's
@@ -40,6 +40,6 @@ class Interrupts:
             patches.later(partial(signal.signal, number, before))
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.signal = number
+        self.exit_code = 128 + number
         signal.signal(number, signal.SIG_DFL)
         self._engine.interrupt()

@@ -58,11 +58,13 @@ class Lifetime:
         self._importer = importer
         self._streams = streams
         self.exit_code = 0
+        self._states: list[RankState] = []
         self.at_end: list[Callable[[RankState], None]] = []
 
     def live(self, rank: int) -> None:
         """The body of a rank; it raises nothing."""
         state = RankState(rank, self._engine)
+        self._states.append(state)
         begin(state)
         clock = self._engine.clock
         if clock is not None:
@@ -72,6 +74,10 @@ class Lifetime:
             self._end(state, code)
         if clock is not None:
             clock.stop()
+
+    def slept_s(self) -> float:
+        """How long all ranks together have slept."""
+        return sum(state.slept_s for state in self._states)
 
     def _run(self, state: RankState) -> int | None:
         """Run the program: its exit code, or None when it failed."""

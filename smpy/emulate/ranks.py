@@ -40,6 +40,8 @@ class RankState:
         What of the process's own state the rank has changed.
     environment : dict or None
         The rank's environment variables, once it has changed one.
+    slept_s : float
+        Simulated time it has slept.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
     """
@@ -52,6 +54,7 @@ class RankState:
     loggers: object = None
     settings: object = None
     environment: dict[Any, Any] | None = None
+    slept_s: float = 0.0
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
 
     def __init__(self, rank: int, engine: Engine) -> None:

@@ -2,29 +2,247 @@
 
 from __future__ import annotations
 
-import gc
 import resource
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Final, Literal
 
-import smpy.mpi
 from smpy.compute.clock import Clock
 from smpy.emulate.deadlock import describe_deadlock
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
-from smpy.emulate.program import open_program
+from smpy.emulate.program import Program, open_program
 from smpy.emulate.streams import Outlet
-from smpy.emulate.world import install_world
+from smpy.emulate.surroundings import install_surroundings
 from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
 from smpy.records.summary import Summary
+
+EXIT_FAILURE: Final = 1
+
+# Engines whose ranks have not all ended. A suspended rank that is dropped would run its program's `finally` blocks, in
+# a world that is over; mpiexec kills processes without asking them, too.
+_abandoned: Final[list[Engine]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What to run, and on what.
+
+    Attributes
+    ----------
+    n_ranks : int
+        Size of the world.
+    program : str
+        A file, a directory or archive with a `__main__.py`, or a module.
+    is_module : bool
+        Whether `program` is a module's name, as after `python -m`.
+    args : tuple of str
+        The program's own arguments.
+    platform : Path or None
+        SimGrid XML file of the machine; None: the default cluster.
+    hostfile : Path or None
+        Where ranks run; None: on the platform's hosts in turn.
+    compute : {"measured", "none"}
+        How computing becomes simulated time.
+    host_speed_flop_per_s : float or None
+        Speed of a core of this machine; None: as fast as each simulated host.
+    private, shared : tuple of str
+        Packages of which each rank has its own copy, or that all share.
+    """
+
+    n_ranks: int
+    program: str
+    is_module: bool = False
+    args: tuple[str, ...] = ()
+    platform: Path | None = None
+    hostfile: Path | None = None
+    compute: Literal["measured", "none"] = "measured"
+    host_speed_flop_per_s: float | None = None
+    private: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    now_s : float
+        Simulated time.
+    wall_s : float
+        Real time since the run began.
+    events_per_s : float
+        Events of the kernel a second of real time, since the last report.
+    rss_bytes : int
+        Memory the process holds.
+    """
+
+    now_s: float
+    wall_s: float
+    events_per_s: float
+    rss_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    summary : Summary
+        What it took.
+    exit_code : int
+        The program's: the first of a rank, in simulated time, that is not 0.
+    error : SmpyError or None
+        Why the run ended before all ranks had.
+    """
+
+    summary: Summary
+    exit_code: int
+    error: SmpyError | None = None
+
+
+def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -> Outcome:
+    """Run a program on a simulated machine.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What to run, and on what.
+    progress : callable, optional
+        Told from time to time where the run stands.
+
+    Returns
+    -------
+    Outcome
+        Also when the program failed, or the user stopped it.
+
+    Raises
+    ------
+    UsageError
+        If the program, the platform or the hostfile cannot be used.
+    RankFailure
+        If the program is not Python.
+    """
+    began_s = perf_counter()
+    program = open_program(config.program, is_module=config.is_module, n_ranks=config.n_ranks)
+    platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
+    engine = Engine(platform, platform.network_model, place(platform, config.n_ranks, config.hostfile))
+    if config.compute == "measured":
+        engine.clock = Clock(engine, config.host_speed_flop_per_s or platform.speed_flop_per_s(0))
+    reporter = _Reporter(engine, began_s, progress)
+    exit_code, error, slept_s = _turn(config, engine, program, reporter)
+    summary = _summarise(config, platform, engine, perf_counter() - began_s, slept_s, is_partial=error is not None)
+    return Outcome(summary, exit_code, error)
+
+
+def _turn(
+    config: RunConfig, engine: Engine, program: Program, reporter: _Reporter
+) -> tuple[int, SmpyError | None, float]:
+    """Run the ranks: exit code, error, and how long they slept together, in seconds."""
+    patches = Patches()
+    outlets = Outlet(sys.stdout), Outlet(sys.stderr)
+    try:
+        lifetime = install_surroundings(patches, config, engine, program, outlets)
+        interrupts = Interrupts(engine, patches)
+        running.enter(engine)
+        patches.later(lambda: running.enter(None))
+        engine.spawn(lifetime.live)
+        exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home)
+    finally:
+        patches.undo()
+        for outlet in outlets:
+            outlet.flush()
+    if error is not None:
+        _abandoned.append(engine)
+    return exit_code, error, lifetime.slept_s()
+
+
+def _run_engine(
+    engine: Engine,
+    lifetime: Lifetime,
+    interrupts: Interrupts,
+    reporter: _Reporter,
+    outlets: tuple[Outlet, Outlet],
+    home: str,
+) -> tuple[int, SmpyError | None]:
+    def on_air() -> None:
+        for outlet in outlets:
+            outlet.flush()
+        reporter.report()
+
+    try:
+        stopped = engine.run(on_air)
+    except DeadlockError:
+        return EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home))
+    except Interrupted:
+        return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time")
+    except SmpyError as error:
+        return EXIT_FAILURE, error
+    match stopped:
+        case Failed(rank, text):
+            told = f":\n{text}" if text else "; its sys.excepthook has told why"
+            return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{told}")
+        case Aborted(rank, code):
+            return code & 0xFF, RankFailure(f"rank {rank} called Abort({code}) at {engine.now_s:.9g} s")
+    return lifetime.exit_code, None
+
+
+class _Reporter:
+    """Tells how far a run has come."""
+
+    def __init__(self, engine: Engine, began_s: float, tell: Callable[[Progress], None] | None) -> None:
+        self._engine = engine
+        self._began_s = began_s
+        self._tell = tell
+        self._last_s = began_s
+        self._last_events = 0
+
+    def report(self) -> None:
+        if self._tell is None:
+            return
+        now_s = perf_counter()
+        events = self._engine.statistics().events
+        rate = (events - self._last_events) / max(now_s - self._last_s, 1e-9)
+        self._last_s, self._last_events = now_s, events
+        self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, _rss_bytes()))
+
+
+def _summarise(
+    config: RunConfig, platform: Platform, engine: Engine, wall_s: float, slept_s: float, *, is_partial: bool
+) -> Summary:
+    import numpy as np
+
+    counts = engine.statistics()
+    finish_s = np.array(engine.finish_s())
+    lived_s = float(np.where(np.isnan(finish_s), engine.now_s, finish_s).sum())
+    computed_s = sum(engine.compute_s())
+    return Summary(
+        platform=platform.name,
+        n_ranks=config.n_ranks,
+        makespan_s=engine.now_s if is_partial else float(finish_s.max()),
+        finish_s=finish_s,
+        messages=counts.messages,
+        bytes=counts.bytes,
+        compute_share=min(computed_s / lived_s, 1.0) if lived_s else 0.0,
+        communication_share=max(lived_s - computed_s - slept_s, 0.0) / lived_s if lived_s else 0.0,
+        compute=config.compute,
+        host_speed_flop_per_s=config.host_speed_flop_per_s,
+        is_partial=is_partial,
+        is_folded=engine.has_folded,
+        wall_s=wall_s,
+        peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    )
+
+
+def _rss_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()

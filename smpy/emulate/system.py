@@ -73,7 +73,6 @@ def install_system(patches: Patches, argv: list[str], outlets: tuple[Outlet, Out
     """
     out, err = RankOutput(outlets[0], 1), RankOutput(outlets[1], 2)
     first_input = RankInput(sys.stdin, out, outlets[0])
-    excepthook: Final = sys.excepthook
     path: Final = sys.path
     attributes: dict[str, Make] = {
         "argv": lambda _: argv.copy(),
@@ -83,7 +82,7 @@ def install_system(patches: Patches, argv: list[str], outlets: tuple[Outlet, Out
         "stderr": lambda _: err,
         "__stdout__": lambda _: out,
         "__stderr__": lambda _: err,
-        "excepthook": lambda _: excepthook,
+        "excepthook": lambda _: sys.__excepthook__,
     }
     for name, make in attributes.items():
         setattr(_RankSystem, name, _OfRank(name, make))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
 
-from smpy.engine.kernel import ffi, lib
+from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import NO_MESSAGE, STANDARD, Load, Message, WaitingRank
 from smpy.errors import DeadlockError, Interrupted, SmpyError
 
@@ -36,6 +36,10 @@ _TROUBLE = {
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed",
 }
+
+
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
 
 
 class Engine:
@@ -108,6 +112,16 @@ class Engine:
             After `interrupt`.
         """
         self._hub = getcurrent()
+        if surface is None:
+            return self._loop(on_air)
+        surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
+        self._next, self.block = surface.step, surface.block  # type: ignore[method-assign]
+        try:
+            return self._loop(on_air)
+        finally:
+            surface.detach()
+
+    def _loop(self, on_air: Callable[[], None]) -> object:
         said: int | None = None
         while not self._is_interrupted:
             word = self._next() if said is None else said

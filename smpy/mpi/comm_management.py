@@ -33,12 +33,10 @@ class Management(CommCore):
 
     # ---- what it is ----
 
-    def Get_size(self) -> int:
-        """Number of ranks."""
+    def _Get_size(self) -> int:
         return current().comm_size(self._number("Get_size"))
 
-    def Get_rank(self) -> int:
-        """The running rank in this communicator."""
+    def _Get_rank(self) -> int:
         return current().comm_rank(self._number("Get_rank"))
 
     def Get_group(self) -> Group:
@@ -91,16 +89,6 @@ class Management(CommCore):
         if mine == its:
             return CONGRUENT
         return SIMILAR if sorted(mine) == sorted(its) else UNEQUAL
-
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        return self.Get_size()
-
-    @property
-    def rank(self) -> int:
-        """The running rank in this communicator."""
-        return self.Get_rank()
 
     @property
     def group(self) -> Group:

@@ -7,6 +7,7 @@ and hands everything else, before it has posted anything, to the method of the s
 CommBase
     Slot ``comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2) for
     COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``.
+    ``Get_rank, Get_size, rank, size`` fall back to ``self._Get_rank()`` and ``self._Get_size()`` for a null handle.
     ``Send, Recv, Isend, Irecv, Sendrecv`` fall back to ``self._Send, ...``, which have the same signatures:
     ``_Send(buf, dest, tag=0)``, ``_Recv(buf, source=-1, tag=-1, status=None)``, ``_Isend(buf, dest, tag=0)``,
     ``_Irecv(buf, source=-1, tag=-1)``,
@@ -45,9 +46,9 @@ Truncation
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from smpy.engine.kernel import surface as _surface
 from smpy.mpi import plain
 
 __all__ = ["IDLE", "MYSELF", "NOWHERE", "RECEIVING", "SENDING", "CommBase", "RequestBase", "is_compiled", "use_request_class"]
@@ -57,15 +58,7 @@ IDLE, SENDING, RECEIVING = 0, 1, 2
 
 if TYPE_CHECKING:
     from smpy.mpi.plain import CommBase, RequestBase
-
-    _surface: object = None
 else:
-    _surface = None
-    if os.environ.get("SMPY_SURFACE") != "python":
-        try:
-            from smpy.engine import _surface
-        except ImportError:
-            _surface = None
     CommBase = plain.CommBase if _surface is None else _surface.CommBase
     RequestBase = plain.RequestBase if _surface is None else _surface.RequestBase
 
@@ -77,5 +70,5 @@ def is_compiled() -> bool:
 
 def use_request_class(request_class: type[RequestBase]) -> None:
     """Tell both bases which class Isend and Irecv make."""
-    if not TYPE_CHECKING and _surface is not None:
+    if _surface is not None:
         _surface.use_request_class(request_class)

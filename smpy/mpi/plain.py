@@ -27,6 +27,24 @@ class CommBase:
         self.comm = -1
         return self
 
+    def Get_size(self) -> int:
+        """Number of ranks."""
+        return self._Get_size()
+
+    def Get_rank(self) -> int:
+        """The running rank in this communicator."""
+        return self._Get_rank()
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return self._Get_size()
+
+    @property
+    def rank(self) -> int:
+        """The running rank in this communicator."""
+        return self._Get_rank()
+
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer; returns when it may be used again."""
         self._Send(buf, dest, tag)
@@ -55,6 +73,12 @@ class CommBase:
     ) -> None:
         """Send one buffer and receive into another at the same time."""
         self._Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
+
+    def _Get_size(self) -> int:
+        raise NotImplementedError
+
+    def _Get_rank(self) -> int:
+        raise NotImplementedError
 
     def _Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         raise NotImplementedError

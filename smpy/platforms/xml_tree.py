@@ -146,6 +146,6 @@ def read_elements(path: str | Path) -> Element:
         raise PlatformError(f"{path}:{line}: not well-formed XML, at column {column + 1}: {reason}") from None
     except DefusedXmlException as wrong:
         line = reader.parser.CurrentLineNumber
-        raise PlatformError(f"{path}:{line}: entities are refused in platform files: write them out ({wrong})") from None
+        raise PlatformError(f"{path}:{line}: entities are refused, write out what they stand for: {wrong}") from None
     assert reader.root is not None  # a document without elements is not well-formed
     return reader.root

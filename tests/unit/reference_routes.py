@@ -1,4 +1,4 @@
-"""Routes by the definition of each topology: explicit nodes, ports and graph searches, nothing computed from numbers."""
+"""Routes by the definition of each topology: nodes, ports and graph searches, no arithmetic on numbers of links."""
 
 from __future__ import annotations
 

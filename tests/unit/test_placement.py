@@ -117,7 +117,7 @@ def test_a_hostfile_without_hosts_is_refused(hostfile: Path) -> None:
 
 
 def test_a_hostfile_that_cannot_be_read_is_refused(hostfile: Path) -> None:
-    with pytest.raises(PlatformError, match="cannot read hostfile .*No such file"):
+    with pytest.raises(PlatformError, match=r"cannot read hostfile .*No such file"):
         read_hostfile(hostfile, machine())
     hostfile.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(PlatformError, match="not a text file"):
@@ -129,7 +129,8 @@ def test_a_hostfile_that_cannot_be_read_is_refused(hostfile: Path) -> None:
 
 @pytest.mark.parametrize(
     ("n_ranks", "n_hosts", "n_levels"),
-    [(1, 1, 1), (128, 1, 1), (129, 2, 1), (2560, 20, 1), (4096, 32, 2), (65536, 520, 2), (102_400, 800, 2), (150_000, 1200, 3)],
+    [(1, 1, 1), (128, 1, 1), (129, 2, 1), (2560, 20, 1), (4096, 32, 2), (65536, 520, 2), (102_400, 800, 2),
+     (150_000, 1200, 3)],
 )  # fmt: skip
 def test_the_default_cluster_grows_with_the_run(n_ranks: int, n_hosts: int, n_levels: int) -> None:
     platform = default_cluster(n_ranks)

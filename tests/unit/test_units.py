@@ -20,8 +20,8 @@ from smpy.units import (
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("50us", 50e-6), ("1.5ms", 1.5e-3), ("3ns", 3e-9), ("7ps", 7e-12), ("2s", 2), ("2m", 120), ("1h", 3600), ("1d", 86400),
-     ("1w", 604800), ("0.25", 0.25), ("1e-3s", 1e-3), ("0", 0), (" 5us ", 5e-6)],
+    [("50us", 50e-6), ("1.5ms", 1.5e-3), ("3ns", 3e-9), ("7ps", 7e-12), ("2s", 2), ("2m", 120), ("1h", 3600),
+     ("1d", 86400), ("1w", 604800), ("0.25", 0.25), ("1e-3s", 1e-3), ("0", 0), (" 5us ", 5e-6)],
 )  # fmt: skip
 def test_times_are_read_in_seconds(text: str, seconds: float) -> None:
     assert parse_time_s(text) == pytest.approx(seconds, rel=1e-15)
@@ -38,7 +38,8 @@ def test_speeds_are_read_in_flop_per_second(text: str, flop_per_s: float) -> Non
 
 @pytest.mark.parametrize(
     ("text", "bytes_per_s"),
-    [("10Gbps", 1.25e9), ("10GBps", 1e10), ("8bps", 1), ("1KiBps", 1024), ("8Mibps", 1024**2), ("125MBps", 125e6), ("3Bps", 3)],
+    [("10Gbps", 1.25e9), ("10GBps", 1e10), ("8bps", 1), ("1KiBps", 1024), ("8Mibps", 1024**2), ("125MBps", 125e6),
+     ("3Bps", 3)],
 )  # fmt: skip
 def test_the_case_of_the_b_tells_bytes_from_bits(text: str, bytes_per_s: float) -> None:
     assert parse_bandwidth_bytes_per_s(text) == bytes_per_s

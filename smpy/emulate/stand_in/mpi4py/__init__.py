@@ -4,7 +4,7 @@ from pathlib import Path as _Path
 from typing import Any as _Any
 
 __version__ = "4.1.0"  # whose names and behaviour `smpy.mpi` follows
-__all__ = ["MPI"]  # noqa: F822  # a module of this name is imported by whoever asks for it
+__all__ = ["MPI"]  # a module of this name is imported by whoever asks for it
 
 
 class Rc:

@@ -1,0 +1,96 @@
+"""What ranks find around them: everything that they share but that differs by rank is made to ask who runs."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from smpy.emulate.environment import install_environment
+from smpy.emulate.imports import Importer
+from smpy.emulate.lifetime import Lifetime, install_exits
+from smpy.emulate.patches import Patches
+from smpy.emulate.privacy import Privacy
+from smpy.emulate.program import Program
+from smpy.emulate.randomness import install_numpy_random, install_random
+from smpy.emulate.ranks import RankState
+from smpy.emulate.settings import Settings
+from smpy.emulate.sources import Sources
+from smpy.emulate.streams import Outlet
+from smpy.emulate.system import install_system
+from smpy.emulate.virtual_time import install_time
+
+if TYPE_CHECKING:
+    from smpy.emulate.run import RunConfig
+    from smpy.engine.engine import Engine
+
+
+def install_surroundings(
+    patches: Patches, config: RunConfig, engine: Engine, program: Program, outlets: tuple[Outlet, Outlet]
+) -> Lifetime:
+    """Prepare the process for a run, until the patches are undone; what each rank does from beginning to end."""
+    path = [program.home, *sys.path]
+    patches.attribute(sys, "path", path)
+    privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path)
+    importer = Importer(privacy, Sources(config.n_ranks), partial(_not_computing, engine))
+    importer.install(patches)
+    importer.substitute("mpi4py.MPI", _load_mpi)
+    importer.provide("__main__")
+    streams = install_system(patches, [program.name, *config.args], outlets)
+    lifetime = Lifetime(engine, program, importer, streams)
+    install_exits(patches, importer)
+    install_environment(patches)
+    Settings(patches)
+    install_time(patches)
+    install_random(patches)
+    importer.when_imported("numpy.random", partial(install_numpy_random, patches))
+    importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
+    _spare_collections(patches, engine)
+    return lifetime
+
+
+def _load_mpi() -> ModuleType:
+    return importlib.import_module("smpy.mpi")
+
+
+def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:
+    from smpy.emulate import loggers
+
+    loggers.install_loggers(patches)
+    lifetime.at_end.append(loggers.shut_down)
+
+
+@contextmanager
+def _not_computing(engine: Engine, state: RankState) -> Iterator[None]:
+    """What happens inside is not the rank's computing; MPI calls in there leave the clock alone."""
+    clock = engine.clock
+    if clock is None or not clock.stop():
+        yield
+        return
+    try:
+        yield
+    finally:
+        clock.start()
+
+
+def _spare_collections(patches: Patches, engine: Engine) -> None:
+    """Do not count the garbage collector's work, which is on all ranks' memory, as the running rank's."""
+    clock = engine.clock
+    if clock is None:
+        return
+    mark_s = 0.0
+
+    def on_collection(phase: str, info: dict[str, int]) -> None:
+        nonlocal mark_s
+        if phase == "start":
+            mark_s = clock.pause()
+        else:
+            clock.resume(mark_s)
+
+    gc.callbacks.append(on_collection)
+    patches.later(lambda: gc.callbacks.remove(on_collection))

@@ -1,0 +1,150 @@
+"""The parameters of the network model: its defaults, the options of a platform file, and what the kernel gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.engine.kernel import lib
+from smpy.errors import PlatformError, PlatformWarning, UsageError
+from smpy.platforms import Platform, read_simgrid_xml
+from smpy.platforms.model import SMPI_LATENCY_FACTOR, NetworkModel, Overhead, Step
+
+Read = Callable[[str], Platform]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Reads a platform of one host, with options."""
+
+    def reader(options: str) -> Platform:
+        path = tmp_path / "machine.xml"
+        path.write_text(
+            f"<platform version='4.1'>\n{options}<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone></platform>"
+        )
+        return read_simgrid_xml(path)
+
+    return reader
+
+
+def config(options: dict[str, str]) -> str:
+    props = "".join(f"<prop id='{name}' value='{value}'/>" for name, value in options.items())
+    return f"<config id='General'>{props}</config>"
+
+
+def test_options_of_the_network_model_are_honoured(read: Read) -> None:
+    platform = read(
+        config(
+            {
+                "network/model": "SMPI",
+                "network/TCP-gamma": "1000",
+                "network/crosstraffic": "no",
+                "network/weight-S": "1",
+                "smpi/test": "2e-4",
+                "smpi/iprobe": "5e-6",
+                "smpi/wtime": "0",
+                "smpi/send-is-detached-thresh": "1000",
+            }
+        )
+    )
+    assert platform.network_model == NetworkModel(
+        tcp_gamma_bytes=1000,
+        crosstraffic=0,
+        weight_bytes=1,
+        test_s=2e-4,
+        iprobe_s=5e-6,
+        wtime_s=0,
+        detached_below_bytes=1000,
+    )
+
+
+def test_factors_and_overheads_are_tables(read: Read) -> None:
+    platform = read(
+        config(
+            {
+                "smpi/lat-factor": "1000:3;0:1.5:9",
+                "smpi/bw-factor": "0.5",
+                "smpi/os": "0:1e-3:1e-6;1000:5e-3:0",
+                "smpi/ois": "0:0:0:0:0",
+                "smpi/or": "0:3us",
+            }
+        )
+    )
+    model = platform.network_model
+    assert model.latency_factor == (Step(1000, 3), Step(0, 1.5))
+    assert model.bandwidth_factor == (Step(0, 0.5),)
+    assert model.send_overhead == (Overhead(0, 1e-3, 1e-6), Overhead(1000, 5e-3, 0))
+    assert model.isend_overhead == ()
+    assert model.recv_overhead == (Overhead(0, 3e-6, 0),)
+
+
+def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
+    options = (
+        "<config><prop id='network/loopback-bw' value='1e9'/><prop id='network/loopback-lat' value='1us'/></config>"
+    )
+    platform = read(options + zone(HOSTS))
+    assert platform.route(0, 0).latency_s == 1e-6
+    assert lib.platform_link_bandwidth_bytes_per_s(platform.handle, 0) == 1e9
+
+
+def test_options_that_say_what_is_so_anyway_are_accepted(read: Read) -> None:
+    assert read(config({"network/optim": "Full", "smpi/coll-selector": "default"})).network_model == NetworkModel()
+
+
+def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read) -> None:
+    with pytest.warns(PlatformWarning, match=r"smpi/coll-selector=ompi is ignored: smpy does not have it$"):
+        read(config({"smpi/coll-selector": "ompi"}))
+    with pytest.warns(
+        PlatformWarning, match=r"smpi/iprobes=1 is ignored: smpy does not have it: did you mean 'smpi/iprobe'"
+    ):
+        read(config({"smpi/iprobes": "1"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("network/model", "LV08", "network model 'LV08' is not supported"),
+        ("network/crosstraffic", "maybe", "'maybe' is neither yes nor no"),
+        ("smpi/test", "soon", "'soon' is not a time"),
+        ("smpi/os", "0", "'0' has no value"),
+        ("smpi/lat-factor", "0:x", "could not convert"),
+        ("smpi/test", "-1", "test_s is -1.0: it cannot be negative"),
+        ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_refused(read: Read, name: str, value: str, message: str) -> None:
+    with pytest.raises(PlatformError, match=message):
+        read(config({name: value}))
+
+
+def test_the_kernel_gets_the_model_as_one_table_of_both_factors() -> None:
+    model = NetworkModel(latency_factor=(Step(0, 2), Step(1000, 3)), bandwidth_factor=(Step(500, 0.5),)).to_c()
+    rows = [
+        (model.factor_above_bytes[i], model.latency_factor[i], model.bandwidth_factor[i])
+        for i in range(model.n_factors)
+    ]
+    assert rows == [(0, 2, 1), (500, 2, 0.5), (1000, 3, 0.5)]
+    default = NetworkModel().to_c()
+    assert default.n_factors == len(SMPI_LATENCY_FACTOR)
+    assert (default.weight_bytes, default.tcp_gamma_bytes, default.crosstraffic) == (8775, 4194304, 0.05)
+    assert (default.envelope_bytes, default.detached_below_bytes, default.wtime_s) == (16, 65536, 1e-8)
+
+
+def test_the_first_overhead_also_holds_below_its_threshold() -> None:
+    model = NetworkModel(send_overhead=(Overhead(1000, 5, 0), Overhead(10, 1, 2))).to_c()
+    assert model.n_send_overhead == 2
+    assert list(model.send_overhead)[:6] == [-float("inf"), 1, 2, 1000, 5, 0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NetworkModel(latency_factor=tuple(Step(above, 1.0) for above in range(33))),
+        NetworkModel(recv_overhead=tuple(Overhead(above, 1.0, 0.0) for above in range(17))),
+    ],
+)
+def test_tables_that_the_kernel_has_no_room_for_are_refused(model: NetworkModel) -> None:
+    with pytest.raises(UsageError, match="has room for"):
+        model.to_c()
