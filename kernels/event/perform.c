@@ -81,6 +81,10 @@ static int post(sim *s, int id)
     int is_send = x->is.is_send;
     if (is_send && x->is.is_detached && !(x->context & 1)) s->line[x->is.rank].ahead_bytes -= x->is.bytes;
     int other = is_send ? match_send(&s->match, &s->requests, id) : match_recv(&s->match, &s->requests, id);
+    if (is_send && !other) {
+        s->news++;
+        s->n_informed = 0;
+    }
     if (other <= 0) return other;
     int send = is_send ? id : other, recv = is_send ? other : id;
     slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
@@ -92,12 +96,20 @@ static int post(sim *s, int id)
 }
 
 /* A receive of a detached message costs the receiver its overhead once it learns of it, one message after the other. */
+static double overhead_s(const sim *s, const slot *x)
+{
+    int64_t bytes = x->is.matched_bytes < x->is.bytes ? x->is.matched_bytes : x->is.bytes;
+    return x->has_overhead ? piecewise(s->model.recv_overhead, s->model.n_recv_overhead, bytes) : 0;
+}
+
+static void pay(const sim *s, timeline *t, double seconds)
+{
+    if (seconds > 0) t->busy_until_s = fmax(t->busy_until_s, s->now_s) + seconds;
+}
+
 static void pay_overhead(const sim *s, timeline *t, const slot *x)
 {
-    if (!x->has_overhead) return;
-    double from_s = t->busy_until_s > s->now_s ? t->busy_until_s : s->now_s;
-    int64_t bytes = x->is.matched_bytes < x->is.bytes ? x->is.matched_bytes : x->is.bytes;
-    t->busy_until_s = from_s + piecewise(s->model.recv_overhead, s->model.n_recv_overhead, bytes);
+    pay(s, t, overhead_s(s, x));
 }
 
 static int after_overheads(sim *s, int line)
@@ -141,9 +153,13 @@ static void tell(sim *s, slot *x)
     int line = x->waiter;
     timeline *t = &s->line[line];
     x->waiter = -1;
-    pay_overhead(s, t, x);
     if (x->waiter_index < 0) {
         performance *p = first(t)->with.show;
+        int is_waited_for = x->waiter_index == AWAITED || (t->state == WAITING && p->call.code == CALL_WAIT_ALL);
+        if (is_waited_for)
+            pay_overhead(s, t, x);
+        else
+            p->owed_s += overhead_s(s, x);
         if (x->waiter_index == AWAITED)
             p->n_awaited--;
         else
@@ -152,6 +168,7 @@ static void tell(sim *s, slot *x)
         if (t->state != WAITING || !is_over) return;
         t->stage = 0;
     } else {
+        pay_overhead(s, t, x);
         t->answer = x->waiter_index;
         count_end(s, t);
         if (--t->n_pending > 0 && first(t)->what != DO_WAIT_ANY) return;
@@ -217,11 +234,11 @@ static int test_starts(sim *s, int line, int in_a_row)
     return sleep_until(s, line, s->now_s + in_a_row * s->model.test_s);
 }
 
-static int test_ends(sim *s, int line, int id, int *in_a_row)
+static int test_ends(sim *s, int line, int id, int *in_a_row, int grows)
 {
     timeline *t = &s->line[line];
     int is_success = id >= 0;
-    *in_a_row = is_success ? 1 : *in_a_row + 1;
+    *in_a_row = is_success ? 1 : *in_a_row + grows;
     t->busy_until_s = 0;
     if (id > 0) pay_overhead(s, t, &s->requests.at[id]);
     timeline_drop_first(t);
@@ -233,7 +250,7 @@ static int test_one(sim *s, int line, int id)
 {
     timeline *t = &s->line[line];
     if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->tests_in_a_row);
-    if (t->stage == LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row);
+    if (t->stage == LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row, s->model.polls_grow);
     t->answer = id <= 0 || s->requests.at[id].is.is_done;
     t->stage = LEARN;
     return id > 0 ? MADE_A_CALL : FREE_OF_CHARGE;
@@ -247,7 +264,7 @@ static int test_any(sim *s, int line, const action *a)
     if (t->stage == LEARN) {
         int id = t->answer < 0 ? -1 : list[t->answer];
         free(a->with.list);
-        return test_ends(s, line, id, &s->test_anys_in_a_row);
+        return test_ends(s, line, id, &s->test_anys_in_a_row, 1); /* whatever the model says, as the peer has it */
     }
     t->answer = -1;
     for (int i = 0; i < a->id && t->answer < 0; i++)
@@ -257,6 +274,13 @@ static int test_any(sim *s, int line, const action *a)
 }
 
 enum { MADE = 0, BOUND = 1, STARTED = 2, LOOKED = 3, LEARNT = 4 }; /* the stages of a probe */
+
+/* A blocking probe has looked: keeps count of those that know all there is. */
+static void inform(sim *s, timeline *t)
+{
+    s->n_informed += (!t->answer) - (t->news == s->news);
+    t->news = t->answer ? -1 : s->news;
+}
 
 static int look(sim *s, int line, int until_found)
 {
@@ -279,11 +303,12 @@ static int look(sim *s, int line, int until_found)
         return MADE_A_CALL;
     }
     default: /* LEARNT */
-        s->iprobes_in_a_row = t->answer ? 1 : s->iprobes_in_a_row + 1;
+        s->iprobes_in_a_row = t->answer ? 1 : s->iprobes_in_a_row + s->model.polls_grow;
         if (t->answer || !until_found)
             timeline_drop_first(t);
         else
             t->stage = MADE;
+        if (until_found) inform(s, t);
         return FREE_OF_CHARGE;
     }
 }
@@ -334,14 +359,19 @@ static int show_ends(sim *s, timeline *t)
     return FREE_OF_CHARGE;
 }
 
-static int await(timeline *t, performance *p)
+static int await(sim *s, int line, performance *p)
 {
+    timeline *t = &s->line[line];
+    if (p->call.code == CALL_WAIT_ALL) {
+        pay(s, t, p->owed_s);
+        p->owed_s = 0;
+    }
     if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
         t->state = WAITING;
         return BLOCKED;
     }
     t->stage = FETCH;
-    return MADE_A_CALL;
+    return after_overheads(s, line);
 }
 
 static int show(sim *s, int line)
@@ -356,8 +386,8 @@ static int show(sim *s, int line)
         if (c->code == CALL_HALT) return show_ends(s, t);
         int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
         t->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
-        double overhead_s = inner_overhead_s(s, c);
-        if (overhead_s > 0) return sleep_until(s, line, s->now_s + overhead_s);
+        double first_s = inner_overhead_s(s, c);
+        if (first_s > 0) return sleep_until(s, line, s->now_s + first_s);
     }
     if (t->stage == SEND) {
         error = post_inner(s, line, p, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
@@ -366,7 +396,7 @@ static int show(sim *s, int line)
         error = post_inner(s, line, p, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
         t->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
     } else {
-        return await(t, p);
+        return await(s, line, p);
     }
     return error < 0 ? error : MADE_A_CALL;
 }

@@ -155,9 +155,9 @@ static zone *zone_at(const platform *p, int number)
 
 int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
 {
-    int error = 0;
-    if (parent_zone < 0 ? p->n_zones > 0 : !is_point(p, parent_zone, POINT_ZONE) || !zone_at(p, parent_zone)->kind->gateways)
-        error = PLATFORM_BAD_ARGUMENT;
+    int fits = parent_zone < 0 ? p->n_zones == 0
+                               : is_point(p, parent_zone, POINT_ZONE) && zone_at(p, parent_zone)->kind->gateways;
+    int error = fits ? 0 : PLATFORM_BAD_ARGUMENT;
     if (!error) error = reserve_points(p, 1);
     if (!error) error = reserve_zone(p);
     if (error < 0) {

@@ -23,8 +23,8 @@ enum {                                /* errors; every function below may answer
     PLATFORM_BAD_GATEWAY = -6         /* not a host or router inside the zone it is said to lead to */
 };
 
-/* Hosts, routers and zones are points, numbered 0, 1, ... in order of creation. After an error the platform is fit only to
- * be freed, except that a refused link, host, router or declared route leaves it as it was. */
+/* Hosts, routers and zones are points, numbered 0, 1, ... in order of creation. A refused link, host, router or
+ * declared route leaves the platform as it was; after a refused zone or cluster it is fit only to be freed. */
 platform *platform_new(void);
 void platform_free(platform *p);
 int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy); /* its number */
@@ -45,7 +45,7 @@ int platform_add_route(platform *p, int zone, int source, int target, int source
                        const int *link);
 
 /* Hosts that are all alike. A bandwidth of 0: there is no such link.
- * Links of a cluster follow one another: those of the wires (up, then down, if split), loopbacks, limiters, backbone. */
+ * The links of a cluster follow one another: wires (up, then down, if split), loopbacks, limiters, backbone. */
 typedef struct {
     int n_hosts, cores;
     double speed_flop_per_s;
@@ -57,11 +57,11 @@ typedef struct {
     int backbone_policy;
 } cluster;
 
-/* One wire a host and a backbone that all traffic crosses. The points after the zone's are its hosts, then its router. */
+/* One wire a host, and a backbone that all traffic crosses. After the zone's point come its hosts' and its router's. */
 int platform_add_flat_cluster(platform *p, int parent_zone, const cluster *c); /* its point */
 
 /* Leiserson 1985, as XGFT(levels; children; parents; cables) with parallel cables, from the leaves upward.
- * The points after the zone's are its hosts. first_position: where routing starts to count them, 0 for the first tree and
+ * After the zone's point come its hosts'. first_position: where routing starts to count them, 0 for the first tree and
  * the hosts of all earlier trees for the others. */
 int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_levels, const int *children,
                           const int *parents, const int *cables, int first_position); /* its point */

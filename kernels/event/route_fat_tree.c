@@ -2,9 +2,9 @@
  *
  * Level 0 holds the hosts. The nodes of level l are numbered in a mixed radix, digit 0 fastest: parents[j] values of
  * digit j < l, children[j] of digit j >= l. Two nodes of levels l and l + 1 are joined, by cables[l] parallel cables,
- * when their digits agree but for digit l. So a switch is an ancestor of a host when their digits from its level on agree,
- * and a node is (low, high): low < above[l] made of the digits below l, high the position of all hosts under it over
- * below[l]. Wires are numbered by child, then digit l of the parent, then cable. */
+ * when their digits agree but for digit l. So a switch is an ancestor of a host when their digits from its level on
+ * agree, and the number of a node of level l is low + above[l] * high: low its digits below l, high the number of any
+ * host under it over below[l]. Wires are numbered by child, then digit l of the parent, then cable. */
 #include "zone.h"
 
 #include <limits.h>
@@ -41,40 +41,55 @@ static int append_limiter(const platform *p, const fat_tree *z, int level, int n
     return path_append(p, path, z->links.limiters + z->first_node[level] + node);
 }
 
+typedef struct {
+    int level, low;                /* the node reached, as node_at takes it */
+    int parent_digit[LEVELS_MAX];  /* chosen on each level */
+} ascent;
+
+/* From the source to the lowest switch above both; even a host that sends to itself goes up once. */
+static int climb(const platform *p, const fat_tree *z, int source, int target, ascent *at, platform_path *path)
+{
+    int error = 0;
+    do {
+        int level = at->level, child = node_at(z, level, at->low, source);
+        int port = (z->first_position + target) / z->above[level] % (z->parents[level] * z->cables[level]);
+        int digit = port % z->parents[level], cable = port / z->parents[level];
+        error = append_limiter(p, z, level, child, path);
+        if (!error) error = path_append(p, path, wire_up(&z->links, wire_at(z, level, child, digit, cable)));
+        at->parent_digit[level] = digit;
+        at->low += z->above[level] * digit;
+        at->level++;
+    } while (!error && source / z->below[at->level] != target / z->below[at->level]);
+    return error;
+}
+
+/* From there to the target. Ports of a switch are numbered by cable, then child digit; the search for one that leads to
+ * the target starts at the source's own cable and, on lower levels, goes on from where it stopped while it can. That is
+ * SimGrid's choice among the parallel cables; nothing else depends on it. */
+static int descend(const platform *p, const fat_tree *z, int source, int target, ascent *at, platform_path *path)
+{
+    int error = 0, next = -1;
+    while (at->level > 0 && !error) {
+        int parent = node_at(z, at->level, at->low, target);
+        int level = --at->level, n_children = z->children[level], digit = target / z->below[level] % n_children;
+        int cable = (next + n_children - 1 - digit) / n_children; /* of the first fitting port from `next` on */
+        if (next < 0 || cable >= z->cables[level]) cable = (z->first_position + source) % z->cables[level];
+        at->low -= z->above[level] * at->parent_digit[level];
+        int wire = wire_at(z, level, node_at(z, level, at->low, target), at->parent_digit[level], cable);
+        error = path_append(p, path, wire_down(&z->links, wire));
+        if (!error) error = append_limiter(p, z, level + 1, parent, path);
+        next = cable * n_children + digit + 1;
+    }
+    return error;
+}
+
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)
 {
     const fat_tree *z = state;
     if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
-
-    int parent_digit[LEVELS_MAX], level = 0, low = 0, error = 0;
-    do { /* even a host that sends to itself goes up once */
-        int port = (z->first_position + target) / z->above[level] % (z->parents[level] * z->cables[level]);
-        int child = node_at(z, level, low, source);
-        parent_digit[level] = port % z->parents[level];
-        error = append_limiter(p, z, level, child, path);
-        if (!error)
-            error = path_append(
-                p, path, wire_up(&z->links, wire_at(z, level, child, parent_digit[level], port / z->parents[level])));
-        low += z->above[level] * parent_digit[level];
-        level++;
-    } while (!error && source / z->below[level] != target / z->below[level]);
-
-    /* Ports of a switch are numbered by cable, then child digit. The search for a port that leads down to the target starts
-     * at the source's own cable, and goes on where it stopped on the level above while it can: only the choice among
-     * parallel cables depends on that. */
-    for (int next = -1; level > 0 && !error; level--) {
-        int below = level - 1, n_children = z->children[below], digit = target / z->below[below] % n_children;
-        int ports = n_children * z->cables[below], port = next < 0 ? ports : next;
-        port += ((digit - port) % n_children + n_children) % n_children;
-        if (port >= ports) port = (z->first_position + source) % z->cables[below] * n_children + digit;
-        int node = node_at(z, level, low, target);
-        low -= z->above[below] * parent_digit[below];
-        int child = node_at(z, below, low, target);
-        error = path_append(p, path,
-                            wire_down(&z->links, wire_at(z, below, child, parent_digit[below], port / n_children)));
-        if (!error) error = append_limiter(p, z, level, node, path);
-        next = port + 1;
-    }
+    ascent at = {0};
+    int error = climb(p, z, source, target, &at, path);
+    if (!error) error = descend(p, z, source, target, &at, path);
     return error ? error : append_limiter(p, z, 0, target, path);
 }
 

@@ -51,7 +51,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
         s->host[h].cores = platform_cores(p, h);
     }
     for (int r = 0; r < n_ranks; r++) {
-        s->line[r] = (timeline){.rank = r, .host = host_of_rank[r], .computing_since_s = NAN};
+        s->line[r] = (timeline){.rank = r, .host = host_of_rank[r], .computing_since_s = NAN, .news = -1};
         s->host[host_of_rank[r]].n_ranks++;
         s->finish_s[r] = NAN;
         s->turn[r] = r;
@@ -187,7 +187,7 @@ static int advance(sim *s)
         int error = flow_update(s);
         if (error < 0) return error;
     }
-    if (s->n_live_flows == 0 && s->n_timed == s->n_probing) return 0;
+    if (s->n_live_flows == 0 && s->n_timed == s->n_probing && s->n_informed == s->n_probing) return 0;
     double date_s = first_date_s(s);
     if (isinf(date_s)) return 0;
     if (date_s > s->now_s) s->now_s = date_s;

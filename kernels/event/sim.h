@@ -81,7 +81,8 @@ typedef struct {
     double send_overhead[3 * 16];
     double isend_overhead[3 * 16];
     double recv_overhead[3 * 16];
-    double test_s, iprobe_s, wtime_s; /* first poll; the k-th failed one in a row costs k times that */
+    double test_s, iprobe_s, wtime_s; /* a first poll; reading the clock */
+    int polls_grow;                   /* the k-th failed poll in a row costs k times the first */
 } model;
 
 typedef struct {

@@ -113,6 +113,7 @@ typedef struct performance {
     schedule_call call;
     int comm, tag;
     int n_awaited, n_background; /* requests of the call under way; outstanding ones */
+    double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
     struct performance *next;    /* in the free list */
 } performance;
 
@@ -142,6 +143,7 @@ typedef struct {
     double computing_since_s;
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     request probed;
+    int64_t news;                /* what a blocking probe knows: see sim.news */
 } timeline;
 
 struct sim {
@@ -191,6 +193,8 @@ struct sim {
 
     int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* shared by all ranks, as the peer has it */
     int n_timed, n_probing;      /* timelines that time alone will wake; of those, the polls of blocking probes */
+    int64_t news;                /* how many sends have been queued: a probe that has looked since will not find one */
+    int n_informed;              /* blocking probes that have */
     statistics stats;
     double *finish_s, *compute_s;
 };

@@ -19,7 +19,19 @@ static void drop_anchor(double now_s)
     surface.clock.anchor_cpu_s = read_s(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void clock_start(void)
+/* What the rank has computed since the clock was started: processor time, or for less than the threshold what passed. */
+static double burst_s(void)
+{
+    compute_clock *clock = &surface.clock;
+    const double now_s = read_s(CLOCK_MONOTONIC), passed_s = now_s - clock->started_s;
+    if (passed_s < THRESHOLD_S) return passed_s;
+    const double since_anchor_s = now_s - clock->anchor_s, processor_s = clock->anchor_cpu_s;
+    drop_anchor(now_s);
+    const double away_s = since_anchor_s - (clock->anchor_cpu_s - processor_s);
+    return away_s <= 0 ? passed_s : away_s < passed_s ? passed_s - away_s : 0;
+}
+
+static void start_after(double computed_s)
 {
     double now_s = read_s(CLOCK_MONOTONIC);
     if (now_s - surface.clock.anchor_s > ANCHOR_AGE_S) {
@@ -27,22 +39,20 @@ void clock_start(void)
         now_s = read_s(CLOCK_MONOTONIC);
     }
     surface.clock.started_s = now_s;
-    surface.clock.paused_s = 0;
+    surface.clock.carried_s = computed_s;
     surface.clock.is_running = 1;
+}
+
+void clock_start(void)
+{
+    start_after(0);
 }
 
 int clock_charge(void)
 {
-    compute_clock *clock = &surface.clock;
-    const double now_s = read_s(CLOCK_MONOTONIC);
-    double burst_s = now_s - clock->started_s - clock->paused_s;
-    if (burst_s < THRESHOLD_S || !surface_is_here()) return 0;
-    const double since_s = now_s - clock->anchor_s, processor_s = clock->anchor_cpu_s;
-    drop_anchor(now_s);
-    const double away_s = since_s - (clock->anchor_cpu_s - processor_s);
-    if (away_s > 0) burst_s -= away_s;
-    if (burst_s < THRESHOLD_S) return 0;
-    const int code = surface.calls->append_compute(surface.sim, surface.rank, burst_s * clock->flop_per_s);
+    const double computed_s = surface.clock.carried_s + burst_s();
+    if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
+    const int code = surface.calls->append_compute(surface.sim, surface.rank, computed_s * surface.clock.flop_per_s);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
@@ -81,19 +91,21 @@ static PyObject *Clock_stop(PyObject *self, PyObject *unused)
     return was_running < 0 ? NULL : PyBool_FromLong(was_running);
 }
 
+/* The mark is what the burst has come to, so that it belongs to the rank and not to the clock; negative: it did not run. */
 static PyObject *Clock_pause(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    return PyFloat_FromDouble(read_s(CLOCK_MONOTONIC));
+    if (!surface.clock.is_running) return PyFloat_FromDouble(-1);
+    surface.clock.is_running = 0;
+    return PyFloat_FromDouble(surface.clock.carried_s + burst_s());
 }
 
 static PyObject *Clock_resume(PyObject *self, PyObject *mark)
 {
     (void)self;
-    double mark_s = PyFloat_AsDouble(mark);
-    if (mark_s == -1.0 && PyErr_Occurred()) return NULL;
-    if (mark_s < surface.clock.started_s) mark_s = surface.clock.started_s; /* a call came in between */
-    surface.clock.paused_s += read_s(CLOCK_MONOTONIC) - mark_s;
+    const double computed_s = PyFloat_AsDouble(mark);
+    if (computed_s == -1 && PyErr_Occurred()) return NULL;
+    if (computed_s >= 0) start_after(computed_s);
     Py_RETURN_NONE;
 }
 

@@ -1,9 +1,10 @@
 /* clock.h -- Clock: what the running rank computes between two calls becomes simulated time.
  *
- * The compiled twin of smpy.compute.clock.Clock, with its methods; both surfaces use the one that is compiled when there is one.
+ * The compiled twin of smpy.compute.clock.Clock, with its methods.
  * Laws:
  *   (1) smpy's own time is never the rank's: a call stops the clock as it enters and starts it as it leaves; only the call that
- *       found it running starts it again, so calls nest, and a rank that is switched away from has its clock stopped;
+ *       found it running starts it again, so calls nest, and a rank that is switched away from has its clock stopped. A pause is
+ *       for what happens under a program without being its work: the burst goes on behind it, calls in it find the clock stopped;
  *   (2) a burst shorter than the threshold is nothing, and costs one reading of the monotonic clock at each end;
  *   (3) the thread's processor clock, some twenty times dearer, is read at the end of longer bursts only. What the thread did not
  *       run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than

@@ -67,6 +67,7 @@ static int intern_names(void)
         {&surface.name._run_errands, "_run_errands"},
         {&surface.name._run_notes, "_run_notes"},
         {&surface.name._truncated, "_truncated"},
+        {&surface.name.__smpy_folded__, "__smpy_folded__"},
         {&surface.name._size, "_size"},
         {&surface.name._source, "_source"},
         {&surface.name._tag, "_tag"},

@@ -27,17 +27,29 @@ static Py_ssize_t basic_bytes(PyObject *datatype)
     return bytes > 0 ? bytes : 0;
 }
 
+/* A folded array has a length and no bytes: its elements are all one element, and its class says that they mean nothing. */
+static int is_folded(const Py_buffer *view)
+{
+    for (int i = 0; i < view->ndim; i++)
+        if (view->strides[i] != 0) return 0;
+    PyObject *mark = PyObject_GetAttr((PyObject *)Py_TYPE(view->obj), surface.name.__smpy_folded__);
+    Py_XDECREF(mark);
+    PyErr_Clear();
+    return mark != NULL;
+}
+
 static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, payload *out)
 {
-    if (PyObject_GetBuffer(what, view, PyBUF_ND | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
+    if (PyObject_GetBuffer(what, view, PyBUF_STRIDES | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
         PyErr_Clear();
         return 0;
     }
-    if (!is_basic(view->format)) {
+    const int has_bytes = PyBuffer_IsContiguous(view, 'C');
+    if (!is_basic(view->format) || (!has_bytes && !is_folded(view))) {
         PyBuffer_Release(view);
         return 0;
     }
-    *out = (payload){view->len ? view->buf : NULL, view->len};
+    *out = (payload){has_bytes && view->len ? view->buf : NULL, view->len};
     return 1;
 }
 

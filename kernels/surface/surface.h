@@ -21,7 +21,7 @@ enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a n
 typedef struct {
     int is_running;
     double flop_per_s;
-    double started_s, paused_s;     /* of the burst under way: its beginning, and what of it is not the rank's */
+    double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
 } compute_clock;
 
@@ -52,7 +52,7 @@ typedef struct {
         PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Get_rank, *_Get_size;
-        PyObject *_hub, *_run_errands, *_run_notes, *_truncated;
+        PyObject *_hub, *_run_errands, *_run_notes, *_truncated, *__smpy_folded__;
         PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

@@ -46,14 +46,15 @@ class ProgressLine:
 
 
 class _AfterErasing:
-    """A stream on the same terminal: whatever is asked of it, the line goes first."""
+    """A stream on the same terminal: the line goes before anything is written."""
 
     def __init__(self, stream: TextIO, line: ProgressLine) -> None:
         self._stream = stream
         self._line = line
 
     def __getattr__(self, name: str) -> Any:
-        self._line.erase()
+        if name in ("write", "writelines", "buffer"):
+            self._line.erase()
         return getattr(self._stream, name)
 
 
@@ -66,8 +67,8 @@ def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
         return
     line = ProgressLine(err)
     if out.isatty():
-        sys.stdout = _AfterErasing(out, line)  # type: ignore[assignment]  # a stream by delegation
-    sys.stderr = _AfterErasing(err, line)  # type: ignore[assignment]
+        sys.stdout = _AfterErasing(out, line)
+    sys.stderr = _AfterErasing(err, line)
     try:
         yield line
     finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
-from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.errors import SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.emulate.run import Outcome, RunConfig
@@ -142,7 +142,6 @@ def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
 
 def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
     """Prints what came out; the exit code."""
-    exit_code = EXIT_INTERRUPTED if isinstance(outcome.error, Interrupted) else outcome.exit_code
     if outcome.error is not None:
         _say(str(outcome.error))
     if not is_quiet:
@@ -152,8 +151,8 @@ def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
             outcome.summary.write_json(json_path)
         except UsageError as error:
             _say(str(error))
-            return exit_code or EXIT_FAILURE
-    return exit_code
+            return outcome.exit_code or EXIT_FAILURE
+    return outcome.exit_code
 
 
 def _say(message: str) -> None:

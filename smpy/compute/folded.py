@@ -1,7 +1,7 @@
 """Folded arrays: they have a shape and a type, and stand for memory whose content does not matter.
 
-All elements are one element: the strides are 0. Messages of folded arrays take their time and carry nothing, so numbers in a run
-that has folded anything are not results; its record says so.
+All elements are one element: the strides are 0. Messages of folded arrays take their time and carry nothing, so
+numbers in a run that has folded anything are not results; its record says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Folded(np.ndarray):
     def __smpy_folded__(self) -> bool:
         return self.size > 0 and not any(self.strides)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any
+    ) -> Any:
         """Compute with ordinary arrays, so that what has memory of its own is never taken for folded.
 
         Results that go into folded arrays alone are not computed.
@@ -74,6 +76,4 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
         current().has_folded = True
     element = np.zeros(1, dtype)
     dimensions = (shape,) if isinstance(shape, int) else tuple(shape)
-    return np.ndarray.__new__(
-        Folded, dimensions, element.dtype, element, strides=(0,) * len(dimensions)  # type: ignore[arg-type]
-    )
+    return np.ndarray.__new__(Folded, dimensions, element.dtype, element, strides=(0,) * len(dimensions))

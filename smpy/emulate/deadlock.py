@@ -41,14 +41,16 @@ def describe_deadlock(engine: Engine, home: str) -> str:
         The program's directory: file names are given from there.
     """
     waiting = engine.waiting()
-    what = "wait for messages nobody will send"
-    if any(wait.kind == WaitKind.COLLECTIVE for wait in waiting):
-        what = "wait for what will not happen"
-    elif any(wait.kind == WaitKind.SEND for wait in waiting):
-        what = "wait for messages nobody will send or receive"
+    kinds = {wait.kind for wait in waiting}
+    what = "wait and nothing will wake them"
+    if kinds <= {WaitKind.RECV, WaitKind.PROBE}:
+        what = "wait for messages nobody will send"
+    elif kinds == {WaitKind.SEND}:
+        what = "wait to send messages nobody will receive"
+    who = "1 rank" if len(waiting) == 1 else f"{len(waiting)} ranks"
     if len(waiting) == 1:
-        what = what.replace("wait", "waits", 1)
-    head = f"at {engine.now_s:.9g} s, {_n_ranks(len(waiting))} {what}"
+        what = what.replace("wait", "waits", 1).replace("them", "it")
+    head = f"at {engine.now_s:.9g} s, {who} {what}"
     places = {wait.rank: _place(engine, wait.rank, home) for wait in waiting}
     lines = _lines([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
     if len(lines) > _LINES_MAX:
@@ -76,10 +78,6 @@ def ranges(ranks: Iterable[int]) -> str:
     return ", ".join(texts)
 
 
-def _n_ranks(n: int) -> str:
-    return "1 rank" if n == 1 else f"{n} ranks"
-
-
 def _ranks(ranks: Sequence[int]) -> str:
     """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` when they are many."""
     if len(ranks) == 1:
@@ -92,9 +90,7 @@ def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
     groups: dict[tuple[str, str], list[int]] = {}
     for rank, call, place in waits:
         groups.setdefault((call, place), []).append(rank)
-    heads = [
-        f"{_ranks(ranks)}{f' ({len(ranks)})' if len(ranks) > 1 else ''}: {call}" for (call, _), ranks in groups.items()
-    ]
+    heads = [f"{_ranks(ranks)}: {call}" for (call, _), ranks in groups.items()]
     width = max(map(len, heads), default=0)
     return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
 
@@ -155,7 +151,7 @@ def _hints(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
         *_about_collectives(engine, waiting, ended),
         *_about_ended(engine, waiting, ended),
         *_about_tags(engine, waiting),
-        *_about_pairs(waiting),
+        *_about_pairs(engine, waiting),
     ]
 
 
@@ -176,7 +172,8 @@ def _about_collectives(engine: Engine, waiting: list[WaitingRank], ended: set[in
         if missing:
             gone = sorted(ended.intersection(missing))
             note = f" ({_ranks(gone)} ended)" if gone else ""
-            hints.append(f"{call} has not been entered by {_ranks(missing)} of its communicator{note}.")
+            whose = " of its communicator" if comm else ""
+            hints.append(f"{call} has not been entered by {_ranks(missing)}{whose}{note}.")
     return hints
 
 
@@ -205,15 +202,16 @@ def _about_tags(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
     return []
 
 
-def _about_pairs(waiting: list[WaitingRank]) -> list[str]:
+def _about_pairs(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
     """What is usually wrong when point-to-point calls wait for each other."""
-    kinds = {wait.kind for wait in waiting}
+    pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
+    kinds = {wait.kind for wait in pairs.values()}
     if WaitKind.SEND in kinds:
         return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
-    if kinds == {WaitKind.RECV} and len(waiting) > 1 and all(wait.peer != ANY for wait in waiting):
-        return ["Each waits for another to send first: use Sendrecv, or let one of them send before it receives."]
-    if kinds <= {WaitKind.RECV, WaitKind.PROBE} and any(wait.peer == ANY for wait in waiting):
+    if any(wait.peer == ANY and wait.kind in (WaitKind.RECV, WaitKind.PROBE) for wait in pairs.values()):
         return ["A receive from ANY_SOURCE waits for one message more than is sent."]
+    if WaitKind.SEVERAL not in kinds and any(_world_peer(engine, wait) in pairs for wait in pairs.values()):
+        return ["Each waits for another to send first: use Sendrecv, or let one of them send before it receives."]
     return []
 
 

@@ -165,7 +165,13 @@ class Importer:
             return self._shared_find_spec(name, package)
         absolute = importlib.util.resolve_name(name, package)
         parent = absolute.rpartition(".")[0]
-        path = self.get(parent).__path__ if parent else None
+        path = None
+        if parent:
+            try:
+                path = self.get(parent).__path__
+            except AttributeError as error:
+                message = f"__path__ attribute not found on {parent!r} while trying to find {absolute!r}"
+                raise ModuleNotFoundError(message, name=absolute) from error
         if self.is_private(absolute):
             source = self._sources.find(absolute, path)
             return None if source is None else source.spec
@@ -189,7 +195,8 @@ class Importer:
 
     def _substitute(self, name: str) -> ModuleType:
         module = self._substitutes[name]()
-        self._patches.entry(sys.modules, name, module)
+        self._patches.keep_entry(sys.modules, name)
+        sys.modules[name] = module
         self._look_for_awaited()
         return module
 
@@ -267,23 +274,26 @@ class Importer:
         return state.modules[name]
 
     def _show_facade(self, name: str) -> None:
+        sys.modules[name] = self._facade(name)
+
+    def _facade(self, name: str) -> Facade:
         facade = self._facades.get(name)
         if facade is None:
             facade = self._facades[name] = Facade(name, self._own)
-            self._patches.entry(sys.modules, name, facade)
-        sys.modules[name] = facade
+            self._patches.keep_entry(sys.modules, name)
+        return facade
 
     def _to_load(self, name: str, path: Sequence[str] | None) -> ModuleType | None:
         """For the import system: a substitute, or the facade of a private module that no rank has imported yet."""
         if name in self._substitutes:
-            return self._substitute(name)
+            self._patches.keep_entry(sys.modules, name)
+            return self._substitutes[name]()
         if not self.is_private(name):
             return None
         source = self._sources.find(name, path)
         if source is None or source.is_shared:
             return None
-        self._show_facade(name)
-        return self._facades[name]
+        return self._facade(name)
 
     def _import_parts(self, package: ModuleType, fromlist: Sequence[str]) -> None:
         """Import what `from package import ...` names and the package does not have yet."""

@@ -14,9 +14,10 @@ from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.program import Program
 from smpy.emulate.ranks import RankState, begin, running
-from smpy.emulate.streams import RankOutput, leave_note
+from smpy.emulate.streams import RankOutput
 from smpy.emulate.tracebacks import report
 from smpy.engine.outcomes import Failed
+from smpy.engine.running import mpi_call
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -105,7 +106,7 @@ class Lifetime:
         for stream in self._streams:
             stream.release(state)
         if code:
-            leave_note(state, partial(self._note_exit_code, code))
+            mpi_call(self._engine.note)(partial(self._note_exit_code, code))
 
     def _note_exit_code(self, code: int) -> None:
         self.exit_code = self.exit_code or code
@@ -147,7 +148,7 @@ def install_exits(patches: Patches, importer: Importer) -> None:
     def register(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Have a function called when the rank ends."""
         state = running()
-        if state is None or not _is_rank_code(sys._getframe(1).f_globals, importer):  # noqa: SLF001
+        if state is None or not _is_rank_code(sys._getframe(1).f_globals, importer):
             return real_register(function, *args, **kwargs)
         if state.at_exit is None:
             state.at_exit = []

@@ -23,14 +23,18 @@ class Patches:
         else:
             self._undo.append(lambda: setattr(owner, name, before))
 
-    def entry(self, table: dict[Any, Any], key: object, value: object) -> None:
-        """Replace what a dictionary has under `key`."""
+    def keep_entry(self, table: dict[Any, Any], key: object) -> None:
+        """Note what a dictionary has under `key`, to put it back."""
         before = table.get(key, _MISSING)
-        table[key] = value
         if before is _MISSING:
             self._undo.append(lambda: table.pop(key, None))
         else:
             self._undo.append(lambda: table.__setitem__(key, before))
+
+    def entry(self, table: dict[Any, Any], key: object, value: object) -> None:
+        """Replace what a dictionary has under `key`."""
+        self.keep_entry(table, key)
+        table[key] = value
 
     def later(self, undo: Callable[[], object]) -> None:
         """Have `undo` called among the others."""

@@ -82,7 +82,8 @@ class ScriptProgram:
         except OSError as error:
             raise UsageError(f"cannot read program {self.name!r}: {error.strerror}") from error
         except (SyntaxError, ValueError) as error:
-            raise RankFailure("\n" + "".join(traceback.format_exception_only(error)).rstrip()) from error
+            text = "".join(traceback.format_exception_only(error)).rstrip()
+            raise RankFailure(f"syntax error in the program:\n{text}") from error
 
     def run(self, state: RankState, importer: Importer) -> None:
         """Execute `__main__` for the running rank."""
@@ -136,19 +137,18 @@ class ModuleProgram:
 
     def _find(self, name: str, importer: Importer) -> Source:
         """Import the packages that the module lies in, for this rank too, then find it."""
-        spec = importer.find_spec(name)
+        try:
+            spec = importer.find_spec(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            raise UsageError(f"cannot run module {self._module!r}: {error}") from None
         if spec is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            raise UsageError(f"cannot run module {self._module!r}: there is no {name!r}")
         if spec.submodule_search_locations is not None:
-            if name.endswith("__main__"):
-                raise ImportError("Cannot use package as __main__ module", name=name)
-            try:
-                return self._find(f"{name}.__main__", importer)
-            except ModuleNotFoundError as error:
-                if error.name != f"{name}.__main__":
-                    raise
-                message = f"{error}; {name!r} is a package and cannot be directly executed"
-                raise ImportError(message, name=name) from None
+            if name.endswith(".__main__"):
+                raise UsageError(f"cannot run module {self._module!r}: its __main__ is a package")
+            return self._find(f"{name}.__main__", importer)
         if self._main is None:
             self._main = Source(spec, self._n_ranks)
         return self._main

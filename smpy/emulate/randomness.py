@@ -16,16 +16,16 @@ from typing import Any, Final
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 
-_SEED_OF_RANK_0: Final = 0x736D7079
+_SEED: Final = "smpy"
 
 
 class _Generators:
-    """A rank's own sources of randomness."""
+    """A rank's own sources of randomness; each has a seed of its own, so that the use of one does not change another."""
 
     __slots__ = ("numpy", "python", "system")
 
     def __init__(self, rank: int) -> None:
-        self.system = random.Random(_SEED_OF_RANK_0 + rank)
+        self.system = random.Random(f"{_SEED} system {rank}")
         self.python: random.Random | None = None
         self.numpy: Any = None
 
@@ -39,15 +39,15 @@ def _generators(state: RankState) -> _Generators:
 def _python(state: RankState) -> random.Random:
     generators = _generators(state)
     if generators.python is None:
-        generators.python = random.Random(generators.system.getrandbits(256))
+        generators.python = random.Random(f"{_SEED} python {state.rank}")
     return generators.python
 
 
 def _numpy(state: RankState) -> Any:
     generators = _generators(state)
     if generators.numpy is None:
-        mtrand = sys.modules["numpy.random.mtrand"]
-        generators.numpy = mtrand.RandomState(generators.system.getrandbits(32))
+        seed = random.Random(f"{_SEED} numpy {state.rank}").getrandbits(32)
+        generators.numpy = sys.modules["numpy.random.mtrand"].RandomState(seed)
     return generators.numpy
 
 
@@ -67,7 +67,7 @@ def install_numpy_random(patches: Patches) -> None:
     import numpy as np
 
     mtrand: Any = sys.modules["numpy.random.mtrand"]
-    shared = mtrand._rand  # noqa: SLF001  # what scipy and others take for the global generator
+    shared = mtrand._rand  # what scipy and others take for the global generator
     for module in (np.random, mtrand):
         for name, method in list(vars(module).items()):
             if getattr(method, "__self__", None) is shared:

@@ -185,6 +185,8 @@ def _run_engine(
     except DeadlockError:
         return EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home))
     except Interrupted:
+        for outlet in outlets:  # what the program said last tells where it was
+            outlet.write_rest()
         return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time")
     except SmpyError as error:
         return EXIT_FAILURE, error

@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import greenlet
 
@@ -25,7 +25,7 @@ class _Settings:
 
     folder: str
     filters: list[Any]
-    show: Any
+    show: tuple[Any, ...]  # the functions that show a warning
 
     def key(self) -> tuple[Any, ...]:
         return (self.folder, tuple(self.filters), self.show)
@@ -41,13 +41,13 @@ class Settings:
     """
 
     def __init__(self, patches: Patches) -> None:
-        self._common = _Settings(os.getcwd(), list(warnings.filters), warnings.showwarning)
+        self._common = _Settings(os.getcwd(), list(warnings.filters), _show())
         self._in_force = self._common
         self._changed_by: RankState | None = None
         self._alike: dict[tuple[Any, ...], _Settings] = {self._common.key(): self._common}
         self._is_tracing = False
         self._patches = patches
-        patches.later(functools.partial(_set_filters, warnings.filters, warnings.showwarning))
+        patches.later(functools.partial(_set_filters, warnings.filters, _show()))
         patches.later(functools.partial(os.chdir, self._common.folder))
         for owner, name in (
             (os, "chdir"),
@@ -79,7 +79,7 @@ class Settings:
             self._patches.later(functools.partial(greenlet.settrace, before))
         if self._changed_by is None:
             now = self._in_force
-            self._in_force = _Settings(now.folder, list(warnings.filters), warnings.showwarning)
+            self._in_force = _Settings(now.folder, list(warnings.filters), _show())
             _set_filters(self._in_force.filters, self._in_force.show)
             state.settings = self._in_force
             self._changed_by = state
@@ -100,7 +100,7 @@ class Settings:
         """The rank that has changed something leaves: keep what it had, with ranks that have the same."""
         self._changed_by = None
         left = self._in_force
-        left.folder, left.filters, left.show = os.getcwd(), list(warnings.filters), warnings.showwarning
+        left.folder, left.filters, left.show = os.getcwd(), list(warnings.filters), _show()
         state.settings = self._in_force = self._alike.setdefault(left.key(), left)
         _set_filters(self._in_force.filters, self._in_force.show)
 
@@ -108,9 +108,16 @@ class Settings:
 _real_chdir = os.chdir
 
 
-def _set_filters(filters: Any, show: Any) -> None:
+_SHOW: Final = ("showwarning", "_showwarnmsg_impl")  # `catch_warnings(record=True)` replaces both
+
+
+def _show() -> tuple[Any, ...]:
+    return tuple(vars(warnings)[name] for name in _SHOW)
+
+
+def _set_filters(filters: Any, show: tuple[Any, ...]) -> None:
     warnings.filters = filters
-    warnings.showwarning = show
+    vars(warnings).update(zip(_SHOW, show, strict=True))
     _tell_interpreter()
 
 

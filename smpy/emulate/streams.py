@@ -16,14 +16,36 @@ if TYPE_CHECKING:
 _ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
 
 
+@mpi_call
+def _leave_note(state: RankState, what: Callable[[], None]) -> None:
+    """Have `what` done when simulated time gets to where the rank is now."""
+    state.engine.note(what)
+
+
 class Outlet:
     """The real stream that all ranks' lines go to, one rank at a time."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self._unfinished_by: int | None = None
+        self._left: dict[int, tuple[int, str]] = {}
+        self._n_left = 0
 
-    def write(self, rank: int, text: str) -> None:
+    def leave(self, state: RankState, text: str) -> None:
+        """Have the running rank's text written at its date."""
+        self._n_left += 1
+        self._left[self._n_left] = state.rank, text
+        _leave_note(state, partial(self._write_left, self._n_left))
+
+    def write_rest(self) -> None:
+        """Write what was left for dates that will not come."""
+        for number in list(self._left):
+            self._write_left(number)
+
+    def _write_left(self, number: int) -> None:
+        self._write(*self._left.pop(number))
+
+    def _write(self, rank: int, text: str) -> None:
         """Write a rank's text; a line that another rank left unfinished is ended first."""
         if self._unfinished_by not in (None, rank):
             text = "\n" + text
@@ -47,12 +69,6 @@ class Outlet:
         else:
             self.stream.flush()
             buffer.write(raw)
-
-
-@mpi_call
-def leave_note(state: RankState, what: Callable[[], None]) -> None:
-    """Have `what` done when simulated time gets to where the rank is now."""
-    state.engine.note(what)
 
 
 class RankOutput(io.TextIOBase):
@@ -91,7 +107,7 @@ class RankOutput(io.TextIOBase):
             pieces = self._pieces(state)
             line = "".join((*pieces, text[:end]))
             pieces[:] = [text[end:]] if end < len(text) else []
-            leave_note(state, partial(self._outlet.write, state.rank, line))
+            self._outlet.leave(state, line)
         return len(text)
 
     def flush(self) -> None:
@@ -108,7 +124,7 @@ class RankOutput(io.TextIOBase):
             return False
         line = "".join(pieces)
         pieces.clear()
-        leave_note(state, partial(self._outlet.write, state.rank, line))
+        self._outlet.leave(state, line)
         return True
 
     def _pieces(self, state: RankState) -> list[str]:

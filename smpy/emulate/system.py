@@ -45,7 +45,17 @@ class _OfRank:
         raise AttributeError(f"sys.{self._name} cannot be deleted while ranks share sys")
 
 
-class _RankSystem(ModuleType):
+class _AnyModule(type):
+    """`isinstance(x, type(sys))` and `type(sys)(name)` go on meaning modules: the import system makes them so."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, ModuleType)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> ModuleType:
+        return ModuleType(*args, **kwargs)
+
+
+class _RankSystem(ModuleType, metaclass=_AnyModule):
     """The class that `sys` has during a run."""
 
     if sys.version_info >= (3, 14):

@@ -16,13 +16,15 @@ _IMPORTS: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstra
 def report(error: BaseException) -> str:
     """The traceback of an error that a program raised.
 
-    Frames of smpy and of the import system are left out. Those at the very end stay when the error is not one that smpy
-    raises on purpose: they tell where it came from.
+    Frames of smpy and of the import system are left out. Those at the very end stay when the error is not one that is
+    raised there on purpose: they tell where it came from.
     """
     text = traceback.TracebackException.from_exception(error)
     _strip(text, set())
     if _is_purposeful(error):
         _drop_tail(text)
+        if not text.stack:
+            return str(error)
     return "".join(text.format()).rstrip()
 
 
@@ -47,4 +49,5 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
 
 
 def _is_purposeful(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] in ("smpy", "mpi4py")
+    package = type(error).__module__.partition(".")[0]
+    return package in ("smpy", "mpi4py") or isinstance(error, (ImportError, SyntaxError))

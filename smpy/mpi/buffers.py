@@ -6,19 +6,27 @@ Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or For
 
 from __future__ import annotations
 
-from sys import byteorder
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from smpy.engine.kernel import ffi
 from smpy.mpi.exceptions import fail
 
-__all__ = ["BOTTOM", "IN_PLACE", "BottomType", "InPlaceType", "Memory", "is_bottom", "is_buffer", "is_in_place", "memory_of"]
+__all__ = [
+    "BOTTOM",
+    "IN_PLACE",
+    "BottomType",
+    "InPlaceType",
+    "Memory",
+    "is_bottom",
+    "is_in_place",
+    "memory_of",
+]
 
 
 class BottomType(int):
     """Type of `BOTTOM`."""
 
-    def __new__(cls) -> BottomType:
+    def __new__(cls) -> Self:
         return super().__new__(cls, 0)
 
     def __repr__(self) -> str:
@@ -31,7 +39,7 @@ class BottomType(int):
 class InPlaceType(int):
     """Type of `IN_PLACE`."""
 
-    def __new__(cls) -> InPlaceType:
+    def __new__(cls) -> Self:
         return super().__new__(cls, -1)
 
     def __repr__(self) -> str:
@@ -95,15 +103,6 @@ NOTHING: Final = Memory(0, "B", ffi.from_buffer(b""))
 """Memory of zero bytes."""
 
 
-def is_buffer(what: object) -> bool:
-    """Whether `what` exports a buffer."""
-    try:
-        memoryview(what)  # type: ignore[arg-type]
-    except TypeError:
-        return False
-    return True
-
-
 def memory_of(exporter: Any, is_written: bool) -> Memory:
     """The memory that `exporter` exports.
 
@@ -123,26 +122,19 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
     ValueError, BufferError
         If it would be written and is read-only; which of them is the exporter's choice.
     """
-    view = memoryview(exporter)
+    try:
+        view = memoryview(exporter)
+    except TypeError:
+        raise TypeError(f"message: expecting buffer or list/tuple, not {type(exporter).__name__}") from None
     if getattr(exporter, "__smpy_folded__", False):
-        return Memory(view.nbytes, _native(view.format), None)
+        return Memory(view.nbytes, view.format, None)
     if not view.c_contiguous:
         if not view.contiguous:
             raise BufferError(
                 f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
             )
         exporter = exporter.T  # Fortran order: the transposed array is the same memory in C order
-    return Memory(view.nbytes, _native(view.format), ffi.from_buffer("char[]", exporter, require_writable=is_written))
-
-
-def _native(item_format: str) -> str:
-    """The format without its byte order, which must be the machine's."""
-    order = item_format[:1]
-    if order == "@" or order == ("<" if byteorder == "little" else ">"):
-        return item_format[1:]
-    if order in "<>!" and order:
-        raise BufferError(f"message: format {item_format!r} is not in this machine's byte order: convert it first")
-    return item_format
+    return Memory(view.nbytes, view.format, ffi.from_buffer("char[]", exporter, require_writable=is_written))
 
 
 def address_of(location: Any) -> int:

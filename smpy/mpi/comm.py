@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from smpy.mpi.comm_core import handle_on
 from smpy.mpi.comm_management import Management
 from smpy.mpi.comm_object_collectives import ObjectCollectives
 from smpy.mpi.comm_objects import ObjectPointToPoint
@@ -23,15 +24,15 @@ class Comm(ObjectPointToPoint, ObjectCollectives, Management):
 
     __slots__ = ("__weakref__",)
 
-    def __new__(cls, comm: Comm | None = None) -> Comm:
-        self: Comm = super().__new__(cls)
+    def __new__(cls, comm: Comm | None = None) -> Self:
+        self = super().__new__(cls)
         if comm is not None:
             self.comm = comm.comm
         return self
 
     @classmethod
     def _new_intracomm(cls, number: int) -> Any:
-        return Intracomm._of(number)
+        return handle_on(Intracomm, number)
 
     @classmethod
     def _null_handle(cls) -> Any:
@@ -51,6 +52,6 @@ class Intracomm(Comm):
 
 
 COMM_NULL: Final = Comm()
-COMM_SELF: Final[Intracomm] = Intracomm._of(MYSELF)
-COMM_WORLD: Final[Intracomm] = Intracomm._of(0)
-Comm._named = {"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD}
+COMM_SELF: Final[Intracomm] = handle_on(Intracomm, MYSELF)
+COMM_WORLD: Final[Intracomm] = handle_on(Intracomm, 0)
+Comm.know({"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD})

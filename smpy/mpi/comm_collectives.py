@@ -6,12 +6,13 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.buffers import is_in_place
-from smpy.mpi.comm_core import CommCore, check_root, perform
+from smpy.mpi.comm_core import CommCore, check_root, member_of, perform
 from smpy.mpi.exceptions import fail
 from smpy.mpi.folds import Fold, check_defined
 from smpy.mpi.gathering import NOT_COMPARED, Signature, enter
 from smpy.mpi.messages import Part, message_of
 from smpy.mpi.operations import SUM, Op
+from smpy.mpi.world import Communicator
 
 __all__ = ["Blocks", "Collectives"]
 
@@ -60,7 +61,7 @@ class Collectives(CommCore):
         self._barrier("Barrier")
 
     def _barrier(self, call: str) -> None:
-        communicator, rank = self._member(call)
+        communicator, rank = member_of(self, call)
         meeting = enter(communicator, rank, Signature("Barrier"), object)
         perform(meeting, communicator, "barrier", 0, 0, call)
         meeting.leave()
@@ -68,7 +69,7 @@ class Collectives(CommCore):
     @mpi_call
     def Bcast(self, buf: Any, root: int = 0) -> None:
         """Give all ranks what the root has in its buffer."""
-        communicator, rank = self._member("Bcast")
+        communicator, rank = member_of(self, "Bcast")
         check_root(communicator, root, "Bcast")
         part = message_of(buf, is_written=rank != root)
         meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), lambda: Blocks(1))
@@ -82,13 +83,11 @@ class Collectives(CommCore):
     @mpi_call
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Put the blocks of all ranks, in rank order, into the root's buffer."""
-        communicator, rank = self._member("Gather")
+        communicator, rank = member_of(self, "Gather")
         check_root(communicator, root, "Gather")
         into = message_of(recvbuf, is_written=True, n_blocks=communicator.size) if rank == root else None
         out = _own_block(sendbuf, into, rank, "Gather")
-        meeting = enter(
-            communicator, rank, Signature("Gather", root, out.nbytes), lambda: Blocks(communicator.size)
-        )
+        meeting = enter(communicator, rank, Signature("Gather", root, out.nbytes), lambda: Blocks(communicator.size))
         meeting.payload.leave(rank, out.carried())
         perform(meeting, communicator, "gather", root, out.nbytes, "Gather")
         if into is not None:
@@ -98,7 +97,7 @@ class Collectives(CommCore):
     @mpi_call
     def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
         """Put the blocks of all ranks, in rank order, into every rank's buffer."""
-        communicator, rank = self._member("Allgather")
+        communicator, rank = member_of(self, "Allgather")
         into = message_of(recvbuf, is_written=True, n_blocks=communicator.size)
         out = _own_block(sendbuf, into, rank, "Allgather")
         meeting = enter(
@@ -112,7 +111,7 @@ class Collectives(CommCore):
     @mpi_call
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Give each rank its block of the root's buffer."""
-        communicator, rank = self._member("Scatter")
+        communicator, rank = member_of(self, "Scatter")
         check_root(communicator, root, "Scatter")
         out = message_of(sendbuf, is_written=False, n_blocks=communicator.size) if rank == root else None
         into = None if rank == root and is_in_place(recvbuf) else message_of(recvbuf, is_written=True)
@@ -131,31 +130,34 @@ class Collectives(CommCore):
     @mpi_call
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into the root's."""
-        communicator, rank = self._member("Reduce")
+        communicator, rank = member_of(self, "Reduce")
         check_root(communicator, root, "Reduce")
         into = message_of(recvbuf, is_written=True) if rank == root else None
-        self._reduce(sendbuf, into, op, "Reduce", root)
+        _reduce(communicator, rank, sendbuf, into, op, "Reduce", root)
 
     @mpi_call
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
-        self._member("Allreduce")
-        self._reduce(sendbuf, message_of(recvbuf, is_written=True), op, "Allreduce", NOT_COMPARED)
+        communicator, rank = member_of(self, "Allreduce")
+        into = message_of(recvbuf, is_written=True)
+        _reduce(communicator, rank, sendbuf, into, op, "Allreduce", NOT_COMPARED)
 
-    def _reduce(self, sendbuf: Any, into: Part | None, op: Op, call: str, root: int) -> None:
-        communicator, rank = self._member(call)
-        out = into if into is not None and is_in_place(sendbuf) else message_of(sendbuf, is_written=False)
-        if into is not None:
-            _check_equal(out, into)
-        operation = op.operation
-        check_defined(operation, out.layout)
-        signature = Signature(call, root, out.nbytes, operation.name, out.layout.typestr)
-        meeting = enter(communicator, rank, signature, lambda: Fold(operation, out.datatype, communicator.size))
-        meeting.payload.put(rank, out.carried())
-        perform(meeting, communicator, call.lower(), max(root, 0), out.nbytes, call, operation.is_commutative)
-        if into is not None:
-            into.put(meeting.payload.result(operation))
-        meeting.leave()
+
+def _reduce(
+    communicator: Communicator, rank: int, sendbuf: Any, into: Part | None, op: Op, call: str, root: int
+) -> None:
+    out = into if into is not None and is_in_place(sendbuf) else message_of(sendbuf, is_written=False)
+    if into is not None:
+        _check_equal(out, into)
+    operation = op.operation
+    check_defined(operation, out.layout)
+    signature = Signature(call, root, out.nbytes, operation.name, out.layout.typestr)
+    meeting = enter(communicator, rank, signature, lambda: Fold(operation, out.datatype, communicator.size))
+    meeting.payload.put(rank, out.carried())
+    perform(meeting, communicator, call.lower(), max(root, 0), out.nbytes, call, operation.is_commutative)
+    if into is not None:
+        into.put(meeting.payload.result(operation))
+    meeting.leave()
 
 
 def _own_block(sendbuf: Any, into: Part | None, rank: int, call: str) -> Part:

@@ -1,8 +1,8 @@
-"""What every communicator method starts with: which communicator this is, who asks, and whether the arguments can be right."""
+"""What every communicator method starts with: which communicator, who asks, and whether the arguments can be right."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from smpy.collectives.selectors import schedule_for, select
 from smpy.engine.running import current
@@ -13,7 +13,9 @@ from smpy.mpi.handle import Handle
 from smpy.mpi.handles import MYSELF, NOWHERE, CommBase
 from smpy.mpi.world import Communicator, world
 
-__all__ = ["CommCore", "check_dest", "check_source", "perform"]
+__all__ = ["CommCore", "check_dest", "check_root", "check_source", "handle_on", "member_of", "number_of", "perform"]
+
+C = TypeVar("C", bound="CommCore")
 
 
 class CommCore(CommBase, Handle):
@@ -26,28 +28,30 @@ class CommCore(CommBase, Handle):
     def _identity(self) -> int:
         return self.comm
 
-    def _number(self, call: str) -> int:
-        """The kernel's number for the running rank; raises ``ERR_COMM`` when the handle is null."""
-        if self.comm >= 0:
-            return self.comm
-        if self.comm == MYSELF:
-            return 1 + current().rank
-        fail("ERR_COMM", f"{call}: the communicator is null")
 
-    def _member(self, call: str) -> tuple[Communicator, int]:
-        """The communicator as its ranks share it, and the running rank there."""
-        number = self._number(call)
-        rank = current().comm_rank(number)
-        if rank < 0:
-            fail("ERR_COMM", f"{call}: rank {current().rank} is not in this communicator")
-        return world().communicator(number), rank
+def number_of(comm: CommCore, call: str) -> int:
+    """The kernel's number of a communicator for the running rank; raises ``ERR_COMM`` when the handle is null."""
+    if comm.comm >= 0:
+        return comm.comm
+    if comm.comm == MYSELF:
+        return 1 + current().rank
+    return fail("ERR_COMM", f"{call}: the communicator is null")
 
-    @classmethod
-    def _of(cls, number: int) -> Any:
-        """A handle on the communicator with a number."""
-        self = cls.__new__(cls)
-        self.comm = number
-        return self
+
+def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
+    """The communicator as its ranks share it, and the running rank there."""
+    number = number_of(comm, call)
+    rank = current().comm_rank(number)
+    if rank < 0:
+        fail("ERR_COMM", f"{call}: rank {current().rank} is not in this communicator")
+    return world().communicator(number), rank
+
+
+def handle_on(kind: type[C], number: int) -> C:
+    """A handle, of class `kind`, on the communicator with a number."""
+    handle = kind.__new__(kind)
+    handle.comm = number
+    return handle
 
 
 def check_dest(number: int, dest: int, tag: int, call: str) -> None:
@@ -75,7 +79,13 @@ def check_root(communicator: Communicator, root: int, call: str) -> None:
 
 
 def perform(
-    meeting: OpenCollective, communicator: Communicator, op: str, root: int, nbytes: int, call: str, commutative: bool = True
+    meeting: OpenCollective,
+    communicator: Communicator,
+    op: str,
+    root: int,
+    nbytes: int,
+    call: str,
+    commutative: bool = True,
 ) -> None:
     """Take part in a collective with the algorithm that the table selects; the first rank to come looks it up."""
     if communicator.size == 1:

@@ -1,7 +1,7 @@
 """Making, comparing, naming and ending communicators.
 
-A new communicator costs what SMPI's does: rank 0 of it broadcasts 4 bytes. A split first gathers 8 bytes at rank 0, which
-sends each member 8 bytes, group by group.
+A new communicator costs what SMPI's does: rank 0 of it broadcasts 4 bytes. A split first gathers 8 bytes at rank 0,
+which sends each member 8 bytes, group by group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from smpy.engine.messages import Load
 from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, mpi_call
 from smpy.mpi import constants
-from smpy.mpi.comm_core import CommCore, perform
+from smpy.mpi.comm_core import CommCore, handle_on, member_of, number_of, perform
 from smpy.mpi.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.exceptions import fail
 from smpy.mpi.gathering import OpenCollective, Signature, enter
@@ -24,6 +24,7 @@ __all__ = ["Management", "pay_for_new"]
 
 _ANNOUNCED_BYTES: Final = 4
 _SPLIT_BYTES: Final = 8
+_LARGEST_TAG: Final = 2**31 - 1  # the kernel's are 32-bit
 
 
 class Management(CommCore):
@@ -34,30 +35,30 @@ class Management(CommCore):
     # ---- what it is ----
 
     def _Get_size(self) -> int:
-        return current().comm_size(self._number("Get_size"))
+        return current().comm_size(number_of(self, "Get_size"))
 
     def _Get_rank(self) -> int:
-        return current().comm_rank(self._number("Get_rank"))
+        return current().comm_rank(number_of(self, "Get_rank"))
 
     def Get_group(self) -> Group:
         """The group of its ranks."""
-        return Group.of(self._member("Get_group")[0].world_ranks())
+        return Group.of(member_of(self, "Get_group")[0].world_ranks())
 
     def Get_name(self) -> str:
         """What it is called."""
         if self.comm == NOWHERE:
             return "MPI_COMM_NULL"
-        communicator, rank = self._member("Get_name")
+        communicator, rank = member_of(self, "Get_name")
         return communicator.names.get(rank, communicator.name)
 
     def Set_name(self, name: str) -> None:
         """Call it something, on this rank."""
-        communicator, rank = self._member("Set_name")
+        communicator, rank = member_of(self, "Set_name")
         communicator.names[rank] = name[: constants.MAX_OBJECT_NAME - 1]
 
     def Is_inter(self) -> bool:
         """Whether it joins two groups."""
-        self._number("Is_inter")
+        number_of(self, "Is_inter")
         return False
 
     def Is_intra(self) -> bool:
@@ -66,14 +67,14 @@ class Management(CommCore):
 
     def Get_topology(self) -> int:
         """Which virtual topology it has: none."""
-        self._number("Get_topology")
+        number_of(self, "Get_topology")
         return UNDEFINED
 
     def Get_attr(self, keyval: int) -> Any:
         """A predefined attribute, or None when there is no such."""
-        self._number("Get_attr")
+        number_of(self, "Get_attr")
         known = {
-            constants.TAG_UB: constants.LARGEST_TAG,
+            constants.TAG_UB: _LARGEST_TAG,
             constants.WTIME_IS_GLOBAL: 1,
             constants.UNIVERSE_SIZE: current().n_ranks,
             constants.IO: constants.ANY_SOURCE,
@@ -82,7 +83,7 @@ class Management(CommCore):
 
     def Compare(self, comm: Management) -> int:
         """``IDENT``, ``CONGRUENT`` (same ranks in the same order), ``SIMILAR`` (other order) or ``UNEQUAL``."""
-        numbers = self._number("Compare"), comm._number("Compare")
+        numbers = number_of(self, "Compare"), number_of(comm, "Compare")
         if numbers[0] == numbers[1]:
             return IDENT
         mine, its = (world().communicator(number).world_ranks() for number in numbers)
@@ -129,14 +130,14 @@ class Management(CommCore):
     @mpi_call
     def Dup(self, info: Any = None) -> Any:
         """A communicator of the same ranks, with messages of its own."""
-        communicator, rank = self._member("Dup")
+        communicator, rank = member_of(self, "Dup")
         meeting = enter(
             communicator, rank, Signature("Dup"), lambda: world().new_communicator(communicator.world_ranks())
         )
         new: Communicator = meeting.payload
         pay_for_new(new, rank, "Dup")
         meeting.leave()
-        return self._of(new.number)
+        return handle_on(type(self), new.number)
 
     def Clone(self) -> Any:
         """A communicator of the same ranks, with messages of its own."""
@@ -153,7 +154,7 @@ class Management(CommCore):
         key : int
             Order in the new communicator.
         """
-        communicator, rank = self._member("Split")
+        communicator, rank = member_of(self, "Split")
         if color < 0 and color != UNDEFINED:
             fail("ERR_ARG", f"Split(color={color}): a color is not negative, or UNDEFINED")
         new = _split(communicator, rank, color, key)
@@ -164,7 +165,7 @@ class Management(CommCore):
 
     def Free(self) -> None:
         """Give the communicator back; the handle becomes null."""
-        communicator, _ = self._member("Free")
+        communicator, _ = member_of(self, "Free")
         if self.comm in (0, MYSELF):
             fail("ERR_COMM", f"Free: {communicator.name} is predefined")
         self.comm = NOWHERE
@@ -241,9 +242,7 @@ def _tell_groups(communicator: Communicator, splitting: _Splitting, meeting: Ope
     for ranks in splitting.groups():
         new = world().new_communicator([world_ranks[r] for r in ranks])
         splitting.new.update(dict.fromkeys(ranks, new))
-        sent = [
-            engine.isend(communicator.shadow(), r, _tag(meeting), Load(_SPLIT_BYTES)) for r in ranks if r != 0
-        ]
+        sent = [engine.isend(communicator.shadow(), r, _tag(meeting), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
         engine.wait_all(sent, "Split")
 
 

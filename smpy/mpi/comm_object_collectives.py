@@ -1,6 +1,7 @@
 """Collectives on objects, timed as mpi4py performs them: sizes first, then the pickled bytes.
 
-A reduction of objects is mpi4py's binomial tree of messages on a duplicate of the communicator, made when it is first needed.
+A reduction of objects is mpi4py's binomial tree of messages on a duplicate of the communicator, made when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from smpy.collectives.selectors import schedule_for
 from smpy.engine.messages import Load
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comm_collectives import Blocks, Collectives
-from smpy.mpi.comm_core import check_root, perform
+from smpy.mpi.comm_core import check_root, member_of, perform
 from smpy.mpi.comm_management import pay_for_new
 from smpy.mpi.comm_objects import ANY_SIZE, Inbox, load_of
 from smpy.mpi.environment import option
@@ -42,27 +43,27 @@ class ObjectCollectives(Collectives):
     @mpi_call
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """Give all ranks a copy of the root's object."""
-        communicator, rank = self._member("bcast")
+        communicator, rank = member_of(self, "bcast")
         check_root(communicator, root, "bcast")
         return _broadcast(communicator, rank, obj, root, "bcast")
 
     @mpi_call
     def gather(self, sendobj: Any, root: int = 0) -> list[Any] | None:
         """A list of all ranks' objects, in rank order, at the root."""
-        communicator, rank = self._member("gather")
+        communicator, rank = member_of(self, "gather")
         check_root(communicator, root, "gather")
         return _gathered(communicator, rank, sendobj, root)
 
     @mpi_call
     def allgather(self, sendobj: Any) -> list[Any]:
         """A list of all ranks' objects, in rank order, at every rank."""
-        communicator, rank = self._member("allgather")
+        communicator, rank = member_of(self, "allgather")
         return _gathered_by_all(communicator, rank, sendobj)
 
     @mpi_call
     def scatter(self, sendobj: Sequence[Any] | None, root: int = 0) -> Any:
         """Give each rank its object of the root's sequence."""
-        communicator, rank = self._member("scatter")
+        communicator, rank = member_of(self, "scatter")
         check_root(communicator, root, "scatter")
         pickled = _pickled_each(sendobj, communicator.size) if rank == root else None
         meeting = enter(communicator, rank, Signature("scatter", root), lambda: Blocks(communicator.size))
@@ -77,7 +78,7 @@ class ObjectCollectives(Collectives):
     @mpi_call
     def reduce(self, sendobj: Any, op: Operation = SUM, root: int = 0) -> Any | None:
         """Reduce the ranks' objects, in rank order, at the root."""
-        communicator, rank = self._member("reduce")
+        communicator, rank = member_of(self, "reduce")
         check_root(communicator, root, "reduce")
         if not option("fast_reduce", True):
             return _folded(_gathered(communicator, rank, sendobj, root), op)
@@ -86,7 +87,7 @@ class ObjectCollectives(Collectives):
     @mpi_call
     def allreduce(self, sendobj: Any, op: Operation = SUM) -> Any:
         """Reduce the ranks' objects, in rank order, at every rank."""
-        communicator, rank = self._member("allreduce")
+        communicator, rank = member_of(self, "allreduce")
         if not option("fast_reduce", True):
             return _folded(_gathered_by_all(communicator, rank, sendobj), op)
         private = _duplicate(communicator, rank)
@@ -134,7 +135,7 @@ def _leave_pickled(communicator: Communicator, rank: int, obj: Any, signature: S
 
 
 def _perform_ragged(algorithm: str, communicator: Communicator, root: int, nbytes: int, call: str) -> None:
-    """Blocks of different sizes always go the linear way, as SMPI's do: the algorithm may not depend on one rank's size."""
+    """Blocks of different sizes go the linear way, as SMPI's do: an algorithm may not depend on one rank's size."""
     if communicator.size > 1:
         engine = current()
         schedule = schedule_for(engine, algorithm, communicator.size)

@@ -1,6 +1,7 @@
 """Point-to-point communication of objects: pickled bytes under the same protocol.
 
-A receive of an object takes any size, as mpi4py's matched probe does; `irecv` has room for ``mpi4py.rc.irecv_bufsz`` bytes, as there.
+A receive of an object takes any size, as mpi4py's matched probe does; `irecv` has room for ``mpi4py.rc.irecv_bufsz``
+bytes, as there.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any, Final, Literal
 from smpy.engine.kernel import ffi
 from smpy.engine.messages import NO_MESSAGE, STANDARD, SYNCHRONOUS, Load, Message
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comm_core import check_dest, check_source
+from smpy.mpi.comm_core import check_dest, check_source, number_of
 from smpy.mpi.comm_point_to_point import PointToPoint
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.environment import option
 from smpy.mpi.handles import RECEIVING, SENDING
 from smpy.mpi.pickling import pickle
-from smpy.mpi.requests import FROM_NOBODY, Request
+from smpy.mpi.requests import FROM_NOBODY, Request, new_request
 from smpy.mpi.status import Status
 
 __all__ = ["ANY_SIZE", "Inbox", "ObjectPointToPoint", "load_of"]
@@ -80,9 +81,7 @@ class ObjectPointToPoint(PointToPoint):
         return self._start_send_object(obj, dest, tag, SYNCHRONOUS, "issend")
 
     @mpi_call
-    def recv(
-        self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
-    ) -> Any:
+    def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object.
 
         Parameters
@@ -107,13 +106,13 @@ class ObjectPointToPoint(PointToPoint):
         source, tag : int
             Of the message.
         """
-        number = self._number("irecv")
+        number = number_of(self, "irecv")
         if source == PROC_NULL:
-            return Request.of(0, RECEIVING, message=FROM_NOBODY)
+            return new_request(0, RECEIVING, message=FROM_NOBODY)
         check_source(number, source, tag, "irecv")
         inbox = Inbox()
         capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf)
-        return Request.of(current().irecv(number, source, tag, inbox.load(capacity)), RECEIVING, finish=inbox.open)
+        return new_request(current().irecv(number, source, tag, inbox.load(capacity)), RECEIVING, finish=inbox.open)
 
     @mpi_call
     def sendrecv(
@@ -145,22 +144,22 @@ class ObjectPointToPoint(PointToPoint):
     # ---- inside ----
 
     def _send_object(self, obj: Any, dest: int, tag: int, mode: int, call: str) -> None:
-        number = self._number(call)
+        number = number_of(self, call)
         if dest != PROC_NULL:
             load = load_of(pickle.dumps(obj))
             check_dest(number, dest, tag, call)
             current().send(number, dest, tag, load, mode, call)
 
     def _start_send_object(self, obj: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-        number = self._number(call)
+        number = number_of(self, call)
         if dest == PROC_NULL:
-            return Request.of(0, SENDING, message=NO_MESSAGE)
+            return new_request(0, SENDING, message=NO_MESSAGE)
         load = load_of(pickle.dumps(obj))
         check_dest(number, dest, tag, call)
-        return Request.of(current().isend(number, dest, tag, load, mode), SENDING)
+        return new_request(current().isend(number, dest, tag, load, mode), SENDING)
 
     def _receive_object(self, buf: Any, source: int, tag: int, status: Status | None, call: str) -> Any:
-        number = self._number(call)
+        number = number_of(self, call)
         if buf is not None:
             warnings.warn("the 'buf' argument is deprecated", UserWarning, stacklevel=4)
         message, inbox = FROM_NOBODY, Inbox()

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from smpy.engine.messages import NO_MESSAGE, STANDARD, SYNCHRONOUS, Message
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comm_core import CommCore, check_dest, check_source
+from smpy.mpi.comm_core import CommCore, check_dest, check_source, number_of
+from smpy.mpi.completion import truncated
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.handles import RECEIVING, SENDING
 from smpy.mpi.messages import message_of
-from smpy.mpi.requests import FROM_NOBODY, Request, truncated
+from smpy.mpi.requests import FROM_NOBODY, Request, new_request
 from smpy.mpi.status import Status, fill
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class PointToPoint(CommCore):
 
     @mpi_call
     def _Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
-        number = self._number("Recv")
+        number = number_of(self, "Recv")
         message = FROM_NOBODY
         if source != PROC_NULL:
             load = message_of(buf, is_written=True).incoming()
@@ -54,12 +55,12 @@ class PointToPoint(CommCore):
 
     @mpi_call
     def _Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
-        number = self._number("Irecv")
+        number = number_of(self, "Irecv")
         if source == PROC_NULL:
-            return Request.of(0, RECEIVING, message=FROM_NOBODY)
+            return new_request(0, RECEIVING, message=FROM_NOBODY)
         load = message_of(buf, is_written=True).incoming()
         check_source(number, source, tag, "Irecv")
-        return Request.of(current().irecv(number, source, tag, load), RECEIVING)
+        return new_request(current().irecv(number, source, tag, load), RECEIVING)
 
     @mpi_call
     def _Sendrecv(
@@ -72,7 +73,7 @@ class PointToPoint(CommCore):
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
-        number = self._number("Sendrecv")
+        number = number_of(self, "Sendrecv")
         out = None if dest == PROC_NULL else message_of(sendbuf, is_written=False)
         into = None if source == PROC_NULL else message_of(recvbuf, is_written=True)
         if out is not None:
@@ -87,7 +88,7 @@ class PointToPoint(CommCore):
     @mpi_call
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Literal[True]:
         """Wait for a message without receiving it."""
-        number = self._number("Probe")
+        number = number_of(self, "Probe")
         check_source(number, source, tag, "Probe")
         fill(status, FROM_NOBODY if source == PROC_NULL else current().probe(number, source, tag))
         return True
@@ -95,7 +96,7 @@ class PointToPoint(CommCore):
     @mpi_call
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether there is a message to receive."""
-        number = self._number("Iprobe")
+        number = number_of(self, "Iprobe")
         check_source(number, source, tag, "Iprobe")
         message = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)
         if message is not None:
@@ -105,19 +106,19 @@ class PointToPoint(CommCore):
     # ---- inside ----
 
     def _send_buffer(self, buf: Any, dest: int, tag: int, mode: int, call: str) -> None:
-        number = self._number(call)
+        number = number_of(self, call)
         if dest != PROC_NULL:
             load = message_of(buf, is_written=False).outgoing()
             check_dest(number, dest, tag, call)
             current().send(number, dest, tag, load, mode, call)
 
     def _start_send(self, buf: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-        number = self._number(call)
+        number = number_of(self, call)
         if dest == PROC_NULL:
-            return Request.of(0, SENDING, message=NO_MESSAGE)
+            return new_request(0, SENDING, message=NO_MESSAGE)
         load = message_of(buf, is_written=False).outgoing()
         check_dest(number, dest, tag, call)
-        return Request.of(current().isend(number, dest, tag, load, mode), SENDING)
+        return new_request(current().isend(number, dest, tag, load, mode), SENDING)
 
     def _received(self, message: Message, status: Status | None, call: str) -> None:
         fill(status, message)
@@ -147,4 +148,3 @@ def _copied(out: Part, into: Part, rank: int, sendtag: int, recvtag: int) -> Mes
     carried = out.carried()
     into.put(None if carried is None else bytes(carried[: into.nbytes]))
     return message
-

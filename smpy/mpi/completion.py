@@ -1,26 +1,49 @@
 """Waiting for requests and testing them, one or several.
 
-A request has completed early when its ``message`` is set: nothing is left to ask the kernel, and asking is free. One whose
-``number`` is 0 is complete too, but nobody has looked: a look costs what a look costs.
+A request has completed early when its ``message`` is set: nothing is left to ask the kernel, and asking is free. One
+whose ``number`` is 0 is complete too, but nobody has looked: a look costs what a look costs.
 
-Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before all are.
+Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
+all are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from smpy.engine.messages import NO_MESSAGE, Message
 from smpy.engine.running import current
 from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.exceptions import Exception as MPIException
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handles import IDLE
 from smpy.mpi.status import Status, fill
 
 if TYPE_CHECKING:
     from smpy.mpi.requests import Request
 
-__all__ = ["test", "test_all", "test_any", "test_some", "wait", "wait_all", "wait_any", "wait_some"]
+__all__ = ["end", "test", "test_all", "test_any", "test_some", "truncated", "wait", "wait_all", "wait_any", "wait_some"]
+
+
+def end(request: Request, message: Message, status: Status | None, call: str) -> Any:
+    """Make a request null, now that its operation has completed: the object that was received, if any."""
+    finish = request.finish
+    request.number, request.kind = -1, IDLE
+    request.buffer = request.message = request.finish = None
+    fill(status, message)
+    if message.nbytes > message.capacity:
+        truncated(call, message)
+    return None if finish is None else finish(message)
+
+
+def truncated(call: str, message: Message) -> NoReturn:
+    """Raise ``ERR_TRUNCATE`` for a message that did not fit."""
+    fail(
+        "ERR_TRUNCATE",
+        f"{call}: the message from rank {message.source} with tag {message.tag} has {message.nbytes} bytes, "
+        f"the buffer has room for {message.capacity}: receive into a larger one",
+    )
 
 
 def wait(request: Request, status: Status | None, call: str) -> Any:
@@ -29,7 +52,7 @@ def wait(request: Request, status: Status | None, call: str) -> Any:
         fill(status, NO_MESSAGE)
         return None
     message = request.message
-    return request.end(current().wait(request.number, call) if message is None else message, status, call)
+    return end(request, current().wait(request.number, call) if message is None else message, status, call)
 
 
 def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]:
@@ -38,7 +61,7 @@ def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]
         fill(status, NO_MESSAGE)
         return True, None
     message = _looked_at(request, call)
-    return (False, None) if message is None else (True, request.end(message, status, call))
+    return (False, None) if message is None else (True, end(request, message, status, call))
 
 
 def wait_all(requests: Sequence[Request], statuses: list[Status] | None, call: str) -> list[Any]:
@@ -63,20 +86,20 @@ def wait_any(requests: Sequence[Request], status: Status | None, call: str) -> t
     early = _early(requests)
     if early is not None:
         request = requests[early]
-        return early, request.end(request.message or NO_MESSAGE, status, call)
+        return early, end(request, request.message or NO_MESSAGE, status, call)
     if all(request.number < 0 for request in requests):
         fill(status, NO_MESSAGE)
         return UNDEFINED, None
     index, message = current().wait_any([request.number for request in requests], call)
-    return index, requests[index].end(message, status, call)
+    return index, end(requests[index], message, status, call)
 
 
 def test_any(requests: Sequence[Request], status: Status | None, call: str) -> tuple[int, bool, Any]:
-    """Look at several: index of one that has completed, whether there is one or all are null, and the object received."""
+    """Look at several: index of one that has completed, whether there is one or all are null, its object."""
     early = _early(requests)
     if early is not None:
         request = requests[early]
-        return early, True, request.end(request.message or NO_MESSAGE, status, call)
+        return early, True, end(request, request.message or NO_MESSAGE, status, call)
     if all(request.number < 0 for request in requests):
         fill(status, NO_MESSAGE)
         return UNDEFINED, True, None
@@ -84,13 +107,13 @@ def test_any(requests: Sequence[Request], status: Status | None, call: str) -> t
     if found is None:
         return UNDEFINED, False, None
     index, message = found
-    return index, True, requests[index].end(message, status, call)
+    return index, True, end(requests[index], message, status, call)
 
 
 def wait_some(
     requests: Sequence[Request], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
-    """Wait for one, then look at all others: indices and objects of those that have completed; None when all are null."""
+    """Wait for one, then look at the others: indices and objects of those completed; None when all are null."""
     if all(request.number < 0 for request in requests):
         return None, None
     first = Status()
@@ -135,7 +158,7 @@ def _look_at_each(
         message = _looked_at(request, call) if request.number >= 0 else None
         if message is not None:
             status = Status()
-            objects.append(request.end(message, status, call))
+            objects.append(end(request, message, status, call))
             indices.append(index)
             told.append(status)
 
@@ -148,7 +171,7 @@ def _end_all(
     first_error: MPIException | None = None
     for request, message, status in zip(requests, messages, told, strict=True):
         try:
-            objects.append(request.end(message, status, call) if request.number >= 0 else None)
+            objects.append(end(request, message, status, call) if request.number >= 0 else None)
         except MPIException as error:
             status.Set_error(error.Get_error_class())
             first_error = first_error or error

@@ -58,6 +58,3 @@ MAX_DATAREP_STRING: Final = 128
 MAX_LIBRARY_VERSION_STRING: Final = 256
 MAX_PSET_NAME_LEN: Final = 1024
 MAX_STRINGTAG_LEN: Final = 256
-
-LARGEST_TAG: Final = 2**31 - 1
-"""What `Get_attr(TAG_UB)` answers; the kernel's tags are 32-bit."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from sys import byteorder
+from typing import Any, Final, Self
 
 from smpy.mpi.basic_types import ALIASES, BASIC, C_CODES, CODES, FORTRAN_CODES, NOT_HERE, PAIRS
 from smpy.mpi.constants import COMBINER_NAMED, UNDEFINED
@@ -28,14 +29,16 @@ class Datatype(Handle):
     _layout: Layout | None
     _size: int
 
-    def __new__(cls, datatype: Datatype | None = None) -> Datatype:
-        self = super().__new__(cls)
-        self._refer(None if datatype is None else datatype._layout)
-        return self
+    def __new__(cls, datatype: Datatype | None = None) -> Self:
+        return cls.of(datatype.layout if datatype else None)
 
-    def _refer(self, layout: Layout | None) -> None:
+    @classmethod
+    def of(cls, layout: Layout | None) -> Self:
+        """A handle on a layout."""
+        self = super().__new__(cls)
         self._layout = layout
         self._size = layout.size if layout is not None and layout.is_contiguous else 0
+        return self
 
     def _identity(self) -> int:
         return 0 if self._layout is None else self._layout.number
@@ -179,7 +182,7 @@ class Datatype(Handle):
 
     @property
     def typestr(self) -> str:
-        """numpy's type string of an entry."""
+        """Numpy's type string of an entry."""
         layout = self.layout
         return layout.typestr if layout.kind != "pair" else f"V{layout.extent}"
 
@@ -227,8 +230,8 @@ def _pair_layout(name: str, number: int) -> Layout:
 def _predefine() -> dict[str, Datatype]:
     known: dict[str, Datatype] = {"DATATYPE_NULL": Datatype()}
     for number, name in enumerate([*BASIC, *PAIRS], start=1):
-        handle = known[name] = Datatype()
-        handle._refer(_basic_layout(name, number) if name in BASIC else _pair_layout(name, number))
+        layout = _basic_layout(name, number) if name in BASIC else _pair_layout(name, number)
+        known[name] = Datatype.of(layout)
     for alias, name in ALIASES.items():
         known[alias] = Datatype(known[name])
     return known | {name: Datatype() for name in NOT_HERE}
@@ -236,13 +239,26 @@ def _predefine() -> dict[str, Datatype]:
 
 _STANDARD_NAMES = {"LONG_LONG": "MPI_LONG_LONG_INT"}
 _CHARACTER_OF = {
-    **{"i1": "b", "i2": "h", "i4": "i", "i8": "l", "u1": "B", "u2": "H", "u4": "I", "u8": "L"},
-    **{"f2": "e", "f4": "f", "f8": "d", "f16": "g", "c8": "F", "c16": "D", "c32": "G"},
+    "i1": "b",
+    "i2": "h",
+    "i4": "i",
+    "i8": "l",
+    "u1": "B",
+    "u2": "H",
+    "u4": "I",
+    "u8": "L",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "f16": "g",
+    "c8": "F",
+    "c16": "D",
+    "c32": "G",
 }
 
 PREDEFINED: Final[dict[str, Datatype]] = _predefine()
 """Every predefined datatype by its name in `mpi4py.MPI`."""
-Datatype._named = PREDEFINED
+Datatype.know(PREDEFINED)
 
 DATATYPE_NULL: Final = PREDEFINED["DATATYPE_NULL"]
 BYTE: Final = PREDEFINED["BYTE"]
@@ -253,17 +269,27 @@ _typedict_f: Final[dict[str, Datatype]] = {code: PREDEFINED[name] for code, name
 
 
 def of_format(code: str) -> Datatype:
-    """The datatype with a code.
+    """The datatype with a code, or of a buffer with that format.
 
     Raises
     ------
     KeyError
         If no predefined datatype has it.
+    BufferError
+        If its byte order is not the machine's.
     """
-    try:
-        return _typedict[code]
-    except KeyError:
-        raise KeyError(f"cannot map {code!r} to MPI datatype") from None
+    found = _typedict.get(code) or _typedict.get(_without_byte_order(code))
+    if found is None:
+        raise KeyError(f"cannot map {code!r} to MPI datatype")
+    return found
+
+
+def _without_byte_order(code: str) -> str:
+    if code[:1] == "@" or code[:1] == ("<" if byteorder == "little" else ">"):
+        return code[1:]
+    if code[:1] in {"<", ">", "!"}:
+        raise BufferError(f"message: format {code!r} is not in this machine's byte order: convert it first")
+    return code
 
 
 def as_datatype(datatype: Datatype | str) -> Datatype:
@@ -273,12 +299,12 @@ def as_datatype(datatype: Datatype | str) -> Datatype:
 
 def _typecode(datatype: Datatype) -> str | None:
     """Map a datatype to its character code or type string, or None when it has none."""
-    return None if datatype._layout is None else datatype._layout.code or None
+    return datatype.layout.code or None if datatype else None
 
 
 def _typealign(datatype: Datatype) -> int | None:
     """Alignment of a datatype in bytes."""
-    return None if datatype._layout is None else datatype._layout.alignment
+    return datatype.layout.alignment if datatype else None
 
 
 def __getattr__(name: str) -> Any:

@@ -81,7 +81,7 @@ _NUMBERS = {name: number for name, (number, _) in ERROR_CLASSES.items()}
 _UNKNOWN = _NUMBERS["ERR_UNKNOWN"]
 
 
-class Exception(builtins.RuntimeError):  # mpi4py's own name for it
+class Exception(builtins.RuntimeError):  # mpi4py's name for it
     """An error with a class of the MPI standard; compares equal to the number of its class.
 
     Parameters

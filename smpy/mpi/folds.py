@@ -1,10 +1,10 @@
 """Reductions: contributions of all ranks folded strictly left in rank order, for every operation and datatype.
 
-Floating-point sums depend on their order, so the order is the same whatever algorithm moves the bytes and whenever ranks
-arrive: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
+Floating-point sums depend on their order, so the order is the same whatever algorithm moves the bytes and whenever
+ranks arrive: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
 
-A contribution is folded at once when those before it have been, and kept otherwise; so what is kept is what waits, never all.
-A program's own operation runs when the first rank needs the result, as that rank's.
+A contribution is folded at once when those before it have been, and kept otherwise; so what is kept is what waits,
+never all. A program's own operation runs when the first rank needs the result, as that rank's.
 """
 
 from __future__ import annotations
@@ -121,45 +121,45 @@ def _folded(
     operation: Operation, layout: Layout, accumulated: NDArray[Any] | None, rows: Sequence[bytes | memoryview]
 ) -> NDArray[Any]:
     """`accumulated`, which is overwritten, and then `rows`, folded from left to right."""
-    import numpy
+    import numpy as np
 
     joined = rows[0] if len(rows) == 1 else b"".join(rows)
-    arrays = numpy.frombuffer(joined, _dtype(layout)).reshape(len(rows), -1)
+    arrays = np.frombuffer(joined, _dtype(layout)).reshape(len(rows), -1)
     if accumulated is None:
         accumulated, arrays = arrays[0].copy(), arrays[1:]
     if not len(arrays) or not accumulated.size:
         return accumulated
-    ufunc = getattr(numpy, operation.ufunc)
-    with numpy.errstate(all="ignore"):  # as C computes
+    ufunc = getattr(np, operation.ufunc)
+    with np.errstate(all="ignore"):  # as C computes
         if layout.kind == "pair":
             return _folded_pairs(ufunc, accumulated, arrays)
         if accumulated.nbytes >= _WIDE_BYTES or len(arrays) == 1:
             for row in arrays:
                 ufunc(accumulated, row, out=accumulated)
             return accumulated
-        whole = numpy.concatenate([accumulated[None, :], arrays])
+        whole = np.concatenate([accumulated[None, :], arrays])
         in_between = bool if operation.ufunc.startswith("logical") else whole.dtype
         last: NDArray[Any] = ufunc.accumulate(whole, axis=0, dtype=in_between)[-1]
         return last.astype(whole.dtype)
 
 
 def _dtype(layout: Layout) -> Any:
-    """numpy's type of one entry, without gaps."""
-    import numpy
+    """Numpy's type of one entry, without gaps."""
+    import numpy as np
 
     if layout.kind != "pair":
-        return numpy.dtype(layout.typestr)
+        return np.dtype(layout.typestr)
     value, location = layout.typestr.split(",")
-    return numpy.dtype([("value", value), ("location", location)])
+    return np.dtype([("value", value), ("location", location)])
 
 
 def _folded_pairs(ufunc: Any, accumulated: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
     """The extreme values with the least location among equals: the same in any order."""
-    import numpy
+    import numpy as np
 
-    whole = numpy.concatenate([accumulated[None, :], rows])
+    whole = np.concatenate([accumulated[None, :], rows])
     values, locations = whole["value"], whole["location"]
     accumulated["value"] = ufunc.reduce(values, axis=0)
-    farthest = numpy.iinfo(locations.dtype).max
-    accumulated["location"] = numpy.where(values == accumulated["value"], locations, farthest).min(axis=0)
+    farthest = np.iinfo(locations.dtype).max
+    accumulated["location"] = np.where(values == accumulated["value"], locations, farthest).min(axis=0)
     return accumulated

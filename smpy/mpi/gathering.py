@@ -1,8 +1,8 @@
 """Where the ranks of a collective meet: what each contributes, and that they mean the same call.
 
-Collectives of a communicator are numbered by each rank as it enters them; the n-th of all ranks is one `OpenCollective`. It holds
-what the ranks have left for each other. The first rank to enter makes it, the last one to leave takes it away. Entering costs
-the same for any number of ranks.
+Collectives of a communicator are numbered by each rank as it enters them; the n-th of all ranks is one
+`OpenCollective`. It holds what the ranks have left for each other. The first rank to enter makes it, the last one to
+leave takes it away. Entering costs the same for any number of ranks.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class OpenCollective:
         self._n_left = 0
 
     def leave(self) -> None:
-        """This rank has what it needs; the last one closes the collective."""
+        """Say that the running rank has what it needs; the last one to say so closes the collective."""
         self._n_left += 1
         if self._n_left == self._communicator.size:
             del self._communicator.open[self.place]
@@ -98,7 +98,8 @@ class OpenCollective:
         lines = "".join(f"\n  {who:<{widths[0]}} {call:<{widths[1]}}   {line}" for who, call, line in callers)
         fail(
             error_class,
-            f"two ranks of {self._communicator.name or 'a communicator'} disagree on its collective number {self.place}{lines}\n"
+            f"two ranks of {self._communicator.name or 'a communicator'} disagree on its collective number {self.place}"
+            f"{lines}\n"
             "All ranks of a communicator make the same collective calls in the same order, "
             "with the same root, operation and size.",
         )

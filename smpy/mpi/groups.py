@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from smpy.engine.running import current
 from smpy.mpi.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
@@ -27,15 +27,13 @@ class Group(Handle):
 
     _members: tuple[int, ...] | None
 
-    def __new__(cls, group: Group | None = None) -> Group:
-        self = super().__new__(cls)
-        self._members = None if group is None else group._members
-        return self
+    def __new__(cls, group: Group | None = None) -> Self:
+        return cls.of(group.members if group else None)
 
     @classmethod
-    def of(cls, world_ranks: tuple[int, ...]) -> Group:
+    def of(cls, world_ranks: tuple[int, ...] | None) -> Self:
         """The group of these world ranks, in this order."""
-        self = cls()
+        self = super().__new__(cls)
         self._members = world_ranks
         return self
 
@@ -81,9 +79,7 @@ class Group(Handle):
         if group is None:
             return [PROC_NULL if rank == PROC_NULL else self.members[rank] for rank in wanted]
         places = {member: rank for rank, member in enumerate(group.members)}
-        return [
-            PROC_NULL if rank == PROC_NULL else places.get(self.members[rank], UNDEFINED) for rank in wanted
-        ]
+        return [PROC_NULL if rank == PROC_NULL else places.get(self.members[rank], UNDEFINED) for rank in wanted]
 
     def Compare(self, group: Group) -> int:
         """``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``."""
@@ -142,4 +138,4 @@ def _place(members: tuple[int, ...], member: int) -> int:
 
 GROUP_NULL: Final = Group()
 GROUP_EMPTY: Final = Group.of(())
-Group._named = {"GROUP_NULL": GROUP_NULL, "GROUP_EMPTY": GROUP_EMPTY}
+Group.know({"GROUP_NULL": GROUP_NULL, "GROUP_EMPTY": GROUP_EMPTY})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from smpy.mpi.exceptions import fail
 
@@ -48,25 +48,30 @@ class Handle:
                 return name
         raise ValueError(f"cannot pickle a {type(self).__name__} that is not predefined")
 
+    @classmethod
+    def know(cls, named: Mapping[str, Any]) -> None:
+        """Say which objects are predefined."""
+        cls._named = named
+
     @property
     def handle(self) -> int:
         """The number of what the handle refers to."""
         return self._identity()
 
     @classmethod
-    def fromhandle(cls: type[H], handle: int) -> H:
+    def fromhandle(cls, handle: int) -> Self:
         """The object with a number that `handle` gave; only predefined ones can be found again."""
         for known in cls._named.values():
             if known._identity() == handle and isinstance(known, cls):
                 return known
-        fail("ERR_ARG", f"{handle} is not the handle of a predefined {cls.__name__}")
+        return fail("ERR_ARG", f"{handle} is not the handle of a predefined {cls.__name__}")
 
     def toint(self) -> int:
         """The number of what the handle refers to."""
         return self._identity()
 
     @classmethod
-    def fromint(cls: type[H], arg: int, /) -> H:
+    def fromint(cls, arg: int, /) -> Self:
         """The object with a number that `toint` gave."""
         return cls.fromhandle(arg)
 
@@ -75,7 +80,7 @@ class Handle:
         return self._identity()
 
     @classmethod
-    def f2py(cls: type[H], arg: int) -> H:
+    def f2py(cls, arg: int) -> Self:
         """The object with a number that `py2f` gave."""
         return cls.fromhandle(arg)
 

@@ -1,43 +1,43 @@
 """Which classes carry the hot calls: the compiled surface's, or their plain twins.
 
-Both offer the same two bases; everything else of the surface is Python on top of them. `SMPY_SURFACE=python` asks for the
-plain ones; they also serve where the extension is not built. A compiled call tries one contiguous buffer of a basic type
-and hands everything else, before it has posted anything, to the method of the same name with an underscore.
+Both offer the same two bases; everything else of the surface is Python on top of them. `SMPY_SURFACE=python` asks for
+the plain ones; they also serve where the extension is not built. A compiled call tries one contiguous buffer of a
+basic type and hands everything else, before it has posted anything, to the method of the same name with an
+underscore.
 
 CommBase
-    Slot ``comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2) for
-    COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``.
+    Slot ``comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2)
+    for COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``.
     ``Get_rank, Get_size, rank, size`` fall back to ``self._Get_rank()`` and ``self._Get_size()`` for a null handle.
     ``Send, Recv, Isend, Irecv, Sendrecv`` fall back to ``self._Send, ...``, which have the same signatures:
     ``_Send(buf, dest, tag=0)``, ``_Recv(buf, source=-1, tag=-1, status=None)``, ``_Isend(buf, dest, tag=0)``,
-    ``_Irecv(buf, source=-1, tag=-1)``,
-    ``_Sendrecv(sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1, status=None)``.
-    The fast path is for: 0 <= dest, source < size of the communicator (or source -1), 0 <= tag (or tag -1 of a receive); a
-    buffer, or a list or tuple of a buffer and a `Datatype` (or its type string); the buffer exports contiguous memory, writable
-    for receives, of one native basic format (`Datatype.fromcode` knows it), and is not folded (`smpy.compute.folded`; such
-    an array is not contiguous, save one of a single element, which may be sent as it is).
+    ``_Irecv(buf, source=-1, tag=-1)``, ``_Sendrecv(sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1,
+    status=None)``. The fast path is for: 0 <= dest, source < size of the communicator (or source -1), 0 <= tag (or
+    tag -1 of a receive); a buffer, or a list or tuple of a buffer and a `Datatype` (or its type string); the buffer
+    exports contiguous memory, writable for receives, of one native basic format (`Datatype.fromcode` knows it), and
+    is not folded (`smpy.compute.folded`; such an array is not contiguous, save one of a single element, which may be
+    sent as it is).
 
 RequestBase
-    ``number`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1: null.
-    ``kind`` (int): ``IDLE`` 0 (null), ``SENDING`` 1, ``RECEIVING`` 2.
-    ``buffer``: keeps the memory alive until the request completes, then None.
-    ``message``: None, or the `Message` of a request that has completed already (then ``number`` is 0).
-    ``finish``: None, or a callable that the owner runs on completion, given the `Message`; what it returns is the object that
-    the lower-case forms return.
-    ``RequestBase.__new__`` takes any arguments and leaves -1, 0, None, None, None.
-    ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to ``self._Wait`` and ``self._Test``; the fast path is
-    for requests whose ``message`` and ``finish`` are None. On completion number becomes -1, kind 0, the others None.
-    ``Waitall(requests, statuses=None)`` is a class method: the fast path is for a list or tuple of such requests (null ones
-    are skipped) and no statuses; else ``cls._Waitall``.
+    ``number`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1:
+    null. ``kind`` (int): ``IDLE`` 0 (null), ``SENDING`` 1, ``RECEIVING`` 2. ``buffer``: keeps the memory alive until
+    the request completes, then None. ``message``: None, or the `Message` of a request that has completed already
+    (then ``number`` is 0). ``finish``: None, or a callable that the owner runs on completion, given the `Message`;
+    what it returns is the object that the lower-case forms return. ``RequestBase.__new__`` takes any arguments and
+    leaves -1, 0, None, None, None. ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
+    ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``message`` and ``finish`` are None. On
+    completion number becomes -1, kind 0, the others None. ``Waitall(requests, statuses=None)`` is a class method: the
+    fast path is for a list or tuple of such requests (null ones are skipped) and no statuses; else ``cls._Waitall``.
     Isend and Irecv make objects of the class given to ``use_request_class(Request)``.
 
 Status
-    A plain class with the slots ``_source, _tag, _error, _nbytes, _cancelled``. A completed receive sets the first four (error
-    0); a completed send or a null request sets ``ANY_SOURCE, ANY_TAG, 0, 0``, and all of them set ``_cancelled`` False.
+    A plain class with the slots ``_source, _tag, _error, _nbytes, _cancelled``. A completed receive sets the first
+    four (error 0); a completed send or a null request sets ``ANY_SOURCE, ANY_TAG, 0, 0``, and all of them set
+    ``_cancelled`` False.
 
 Datatype
-    The slot ``_size`` is the size in bytes of a basic contiguous datatype and 0 of every other: a message of a buffer and such
-    a datatype carries the whole buffer when its length is a multiple of ``_size``.
+    The slot ``_size`` is the size in bytes of a basic contiguous datatype and 0 of every other: a message of a buffer
+    and such a datatype carries the whole buffer when its length is a multiple of ``_size``.
 
 Truncation
     A receive that completes with more bytes than it has room for calls, from both bases,
@@ -48,27 +48,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import surface as _surface
-from smpy.mpi import plain
+from smpy.engine.kernel import surface
 
-__all__ = ["IDLE", "MYSELF", "NOWHERE", "RECEIVING", "SENDING", "CommBase", "RequestBase", "is_compiled", "use_request_class"]
+if TYPE_CHECKING or surface is None:
+    from smpy.mpi.plain import CommBase, RequestBase
+else:
+    CommBase, RequestBase = surface.CommBase, surface.RequestBase
+
+__all__ = ["IDLE", "MYSELF", "NOWHERE", "RECEIVING", "SENDING", "CommBase", "RequestBase", "use_request_class"]
 
 NOWHERE, MYSELF = -1, -2
 IDLE, SENDING, RECEIVING = 0, 1, 2
 
-if TYPE_CHECKING:
-    from smpy.mpi.plain import CommBase, RequestBase
-else:
-    CommBase = plain.CommBase if _surface is None else _surface.CommBase
-    RequestBase = plain.RequestBase if _surface is None else _surface.RequestBase
-
-
-def is_compiled() -> bool:
-    """Whether the hot calls are the compiled surface's."""
-    return _surface is not None
-
 
 def use_request_class(request_class: type[RequestBase]) -> None:
-    """Tell both bases which class Isend and Irecv make."""
-    if _surface is not None:
-        _surface.use_request_class(request_class)
+    """Tell the compiled calls which class Isend and Irecv make."""
+    if surface is not None:
+        surface.use_request_class(request_class)

@@ -53,27 +53,29 @@ class Layout:
 
 def pack(layout: Layout, memory: Memory, start: int, count: int) -> bytes:
     """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
-    import numpy
+    import numpy as np
 
-    rows = numpy.frombuffer(memory.data(), numpy.uint8, count * layout.extent, start).reshape(count, layout.extent)
-    return b"".join(rows[:, offset : offset + length].tobytes() for offset, length in layout.blocks) if count == 1 else (
-        numpy.hstack([rows[:, offset : offset + length] for offset, length in layout.blocks]).tobytes()
+    rows = np.frombuffer(memory.data(), np.uint8, count * layout.extent, start).reshape(count, layout.extent)
+    return (
+        b"".join(rows[:, offset : offset + length].tobytes() for offset, length in layout.blocks)
+        if count == 1
+        else (np.hstack([rows[:, offset : offset + length] for offset, length in layout.blocks]).tobytes())
     )
 
 
 def unpack(layout: Layout, packed: memoryview, memory: Memory, start: int) -> None:
     """Put packed bytes where the entries from byte `start` of `memory` keep them; what lies in the gaps stays."""
-    import numpy
+    import numpy as np
 
     count, rest = divmod(len(packed), layout.size)
-    into = numpy.frombuffer(memory.data(), numpy.uint8, -1, start)
+    into = np.frombuffer(memory.data(), np.uint8, -1, start)
     rows = into[: count * layout.extent].reshape(count, layout.extent)
-    carried = numpy.frombuffer(packed, numpy.uint8, count * layout.size).reshape(count, layout.size)
+    carried = np.frombuffer(packed, np.uint8, count * layout.size).reshape(count, layout.size)
     begin = 0
     for offset, length in layout.blocks:
         rows[:, offset : offset + length] = carried[:, begin : begin + length]
         tail = min(max(rest - begin, 0), length)
         if tail:
             at = count * layout.extent + offset
-            into[at : at + tail] = numpy.frombuffer(packed, numpy.uint8, tail, count * layout.size + begin)
+            into[at : at + tail] = np.frombuffer(packed, np.uint8, tail, count * layout.size + begin)
         begin += length

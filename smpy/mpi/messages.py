@@ -1,20 +1,21 @@
 """Message specifications: from what a program passes to a run of entries in memory.
 
-All of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``; ``[buffer, (count, displacement),
-type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type strings; without one the buffer's format
-says it, without a count the buffer's length.
+All of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``; ``[buffer,
+(count, displacement), type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type strings;
+without one the buffer's format says it, without a count the buffer's length.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
 from smpy.engine.kernel import ffi
 from smpy.engine.messages import Load
 from smpy.engine.running import current
-from smpy.mpi.buffers import NOTHING, Memory, is_bottom, is_buffer, memory_of
-from smpy.mpi.datatypes import Datatype, as_datatype
+from smpy.mpi.buffers import NOTHING, Memory, is_bottom, memory_of
+from smpy.mpi.datatypes import Datatype, as_datatype, of_format
 from smpy.mpi.layout import Layout, pack, unpack
 
 __all__ = ["Part", "message_of"]
@@ -66,7 +67,7 @@ class Part:
         return Load(self.nbytes, take=lambda packed: unpack(self.layout, packed, memory, self.start))
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
-        """The bytes of some blocks, without gaps; None when they are folded. Valid while the program's memory does not change."""
+        """The bytes of some blocks, without gaps, as long as the program leaves them; None when they are folded."""
         if self.memory.is_folded:
             current().has_folded = True
             return None
@@ -104,6 +105,10 @@ def message_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     TypeError, ValueError, KeyError, BufferError
         As mpi4py does, if it makes no sense.
     """
+    if not isinstance(spec, (list, tuple)):
+        memory = memory_of(spec, is_written)
+        datatype = of_format(memory.format)
+        return Part(memory, 0, _inferred_count(memory.nbytes, datatype.layout, n_blocks), datatype)
     exporter, count, displacement, named = _taken_apart(spec)
     if is_bottom(exporter):
         if named is None:
@@ -112,26 +117,24 @@ def message_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
         datatype = as_datatype(named)
     else:
         memory = memory_of(exporter, is_written)
-        datatype = as_datatype(memory.format if named is None else named)
+        datatype = of_format(memory.format) if named is None else as_datatype(named)
     layout = datatype.layout
     entries = 0 if displacement is None else index(displacement)
     if entries < 0:
         raise ValueError(f"message: negative displacement {entries}")
     start = entries * layout.extent
     if start > memory.nbytes:
-        raise ValueError(f"message: displacement {entries} is beyond the {memory.nbytes // layout.extent} entries of the buffer")
+        raise ValueError(
+            f"message: displacement {entries} is beyond the {memory.nbytes // layout.extent} entries of the buffer"
+        )
     room = memory.nbytes - start
     number = _inferred_count(room, layout, n_blocks) if count is None else index(count)
     _check_count(number, n_blocks, room, layout)
     return Part(memory, start, number, datatype)
 
 
-def _taken_apart(spec: Any) -> tuple[Any, Any, Any, Any]:
+def _taken_apart(spec: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
     """Buffer, count, displacement and datatype, None where not given."""
-    if not isinstance(spec, (list, tuple)):
-        if not is_buffer(spec):
-            raise TypeError(f"message: expecting buffer or list/tuple, not {type(spec).__name__}")
-        return spec, None, None, None
     if len(spec) == 4:
         return spec[0], spec[1], spec[2], spec[3]
     if len(spec) == 3:
@@ -154,7 +157,8 @@ def _inferred_count(room: int, layout: Layout, n_blocks: int) -> int:
     entries, rest = divmod(room, layout.extent)
     if rest:
         raise ValueError(
-            f"message: cannot infer count, buffer length {room} is not a multiple of the extent {layout.extent} of {layout.name}"
+            f"message: cannot infer count, buffer length {room} is not a multiple of "
+            f"the extent {layout.extent} of {layout.name}"
         )
     count, rest = divmod(entries, n_blocks)
     if rest:

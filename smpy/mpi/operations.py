@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
@@ -59,9 +59,14 @@ class Op(Handle):
 
     _operation: Operation | None
 
-    def __new__(cls, op: Op | None = None) -> Op:
+    def __new__(cls, op: Op | None = None) -> Self:
+        return cls.of(op.operation if op else None)
+
+    @classmethod
+    def of(cls, operation: Operation | None) -> Self:
+        """A handle on an operation."""
         self = super().__new__(cls)
-        self._operation = None if op is None else op._operation
+        self._operation = operation
         return self
 
     def _identity(self) -> int:
@@ -90,15 +95,14 @@ class Op(Handle):
         """
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
-        self = cls()
-        self._operation = Operation(
+        operation = Operation(
             name=getattr(function, "__name__", "function"),
             number=next(_numbers),
-            on_objects=lambda x, y: function(x, y, None),  # type: ignore[arg-type]
+            on_objects=lambda x, y: function(x, y, None),
             is_commutative=bool(commute),
             function=function,
         )
-        return self
+        return cls.of(operation)
 
     def Free(self) -> None:
         """Give the operation back; predefined ones cannot be."""
@@ -122,11 +126,11 @@ class Op(Handle):
 
 
 def _larger(x: Any, y: Any) -> Any:
-    return y if y > x else x
+    return max(x, y)
 
 
 def _smaller(x: Any, y: Any) -> Any:
-    return y if y < x else x
+    return min(x, y)
 
 
 def _with_larger(x: Any, y: Any) -> Any:
@@ -149,9 +153,7 @@ _numbers = count(1)
 
 
 def _built_in(name: str, on_objects: Callable[[Any, Any], Any], ufunc: str, kinds: frozenset[str]) -> Op:
-    op = Op()
-    op._operation = Operation(f"MPI_{name}", next(_numbers), on_objects, ufunc, kinds)
-    return op
+    return Op.of(Operation(f"MPI_{name}", next(_numbers), on_objects, ufunc, kinds))
 
 
 PREDEFINED: Final[dict[str, Op]] = {
@@ -172,6 +174,6 @@ PREDEFINED: Final[dict[str, Op]] = {
     "NO_OP": _built_in("NO_OP", lambda x, y: x, "", frozenset()),
 }
 """Every predefined operation by its name in `mpi4py.MPI`."""
-Op._named = PREDEFINED
+Op.know(PREDEFINED)
 
 OP_NULL, SUM, MAX, MIN = (PREDEFINED[name] for name in ("OP_NULL", "SUM", "MAX", "MIN"))

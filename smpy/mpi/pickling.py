@@ -9,8 +9,8 @@ from typing import Any, Final
 
 __all__ = ["Pickle", "pickle"]
 
-_PROTOCOL = int(os.environ.get("MPI4PY_PICKLE_PROTOCOL", HIGHEST_PROTOCOL))
-_THRESHOLD = int(os.environ.get("MPI4PY_PICKLE_THRESHOLD", 1 << 18))
+_PROTOCOL = int(os.environ.get("MPI4PY_PICKLE_PROTOCOL", str(HIGHEST_PROTOCOL)))
+_THRESHOLD = int(os.environ.get("MPI4PY_PICKLE_THRESHOLD", str(1 << 18)))
 
 
 class Pickle:
@@ -36,7 +36,7 @@ class Pickle:
         self._dumps = _dumps if dumps is None else dumps
         self._loads = _loads if loads is None else loads
         self.PROTOCOL = protocol
-        self.THRESHOLD = threshold  # type: ignore[assignment]  # the setter takes None
+        self.THRESHOLD = threshold
 
     def dumps(self, obj: Any) -> bytes:
         """The object as bytes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
 
@@ -22,7 +22,7 @@ class CommBase:
 
     comm: int
 
-    def __new__(cls, *args: object, **named: object) -> CommBase:
+    def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
         self.comm = -1
         return self
@@ -119,7 +119,7 @@ class RequestBase:
     message: Message | None
     finish: Any
 
-    def __new__(cls, *args: object, **named: object) -> RequestBase:
+    def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
         self.number = -1
         self.kind = 0

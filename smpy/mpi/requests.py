@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 from smpy.engine.messages import Message
 from smpy.engine.running import mpi_call
 from smpy.mpi import completion
 from smpy.mpi.constants import ANY_TAG, PROC_NULL
-from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
-from smpy.mpi.handles import IDLE, RequestBase, use_request_class
-from smpy.mpi.status import Status, fill
+from smpy.mpi.handles import RequestBase, use_request_class
+from smpy.mpi.status import Status
 
-__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "truncated"]
+__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "new_request"]
 
 FROM_NOBODY: Final = Message(PROC_NULL, ANY_TAG, 0, 0)
 """What a receive from ``PROC_NULL`` gets."""
-
-
-def truncated(call: str, message: Message) -> NoReturn:
-    """Raise ``ERR_TRUNCATE`` for a message that did not fit."""
-    fail(
-        "ERR_TRUNCATE",
-        f"{call}: the message from rank {message.source} with tag {message.tag} has {message.nbytes} bytes, "
-        f"the buffer has room for {message.capacity}: receive into a larger one",
-    )
 
 
 class Request(RequestBase, Handle):
@@ -42,37 +32,18 @@ class Request(RequestBase, Handle):
     _family: ClassVar = "Request"
     _null: ClassVar = -1
 
-    def __new__(cls, request: Request | None = None) -> Request:
-        self: Request = super().__new__(cls)
+    def __new__(cls, request: Request | None = None) -> Self:
+        self = super().__new__(cls)
         if request is not None:
             self.number, self.kind, self.buffer = request.number, request.kind, request.buffer
             self.message, self.finish = request.message, request.finish
         return self
 
-    @classmethod
-    def of(
-        cls, number: int, kind: int, buffer: object = None, finish: Any = None, message: Message | None = None
-    ) -> Request:
-        """A request for what the kernel knows by `number`; see `smpy.mpi.handles` for the rest."""
-        self = cls()
-        self.number, self.kind, self.buffer, self.finish, self.message = number, kind, buffer, finish, message
-        return self
-
     def _identity(self) -> int:
         return id(self) if self.number == 0 else self.number
 
-    def end(self, message: Message, status: Status | None, call: str) -> Any:
-        """Become null, now that the operation has completed: the object that was received, if any."""
-        finish = self.finish
-        self.number, self.kind = -1, IDLE
-        self.buffer = self.message = self.finish = None
-        fill(status, message)
-        if message.nbytes > message.capacity:
-            truncated(call, message)
-        return None if finish is None else finish(message)
-
     def _truncated(self, call: str, message: Message) -> NoReturn:
-        truncated(call, message)
+        completion.truncated(call, message)
 
     # ---- one ----
 
@@ -182,4 +153,13 @@ class Request(RequestBase, Handle):
 use_request_class(Request)
 
 REQUEST_NULL: Final = Request()
-Request._named = {"REQUEST_NULL": REQUEST_NULL}
+Request.know({"REQUEST_NULL": REQUEST_NULL})
+
+
+def new_request(
+    number: int, kind: int, *, finish: Callable[[Message], Any] | None = None, message: Message | None = None
+) -> Request:
+    """A request for what the kernel knows by `number`; `smpy.mpi.handles` says what the other arguments are."""
+    request = Request()
+    request.number, request.kind, request.finish, request.message = number, kind, finish, message
+    return request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from smpy.mpi.datatypes import BYTE, Datatype
@@ -32,7 +32,7 @@ class Status:
     _nbytes: int
     _cancelled: bool
 
-    def __new__(cls, status: Status | None = None) -> Status:
+    def __new__(cls, status: Status | None = None) -> Self:
         self = super().__new__(cls)
         if status is None:
             self._source, self._tag, self._error, self._nbytes, self._cancelled = ANY_SOURCE, ANY_TAG, 0, 0, False
@@ -173,5 +173,6 @@ class Status:
 def fill(status: Status | None, message: Message) -> None:
     """Write into `status`, when there is one, what `message` says."""
     if status is not None:
-        status._source, status._tag, status._error = message.source, message.tag, 0
-        status._nbytes, status._cancelled = min(message.nbytes, message.capacity), False
+        nbytes = min(message.nbytes, message.capacity)
+        told = {"source": message.source, "tag": message.tag, "error": 0, "nbytes": nbytes, "cancelled": False}
+        status.__setstate__(told)

@@ -71,7 +71,9 @@ class NetworkModel:
         What a blocking send, a non-blocking one and the receive of an eager message cost the calling rank, by the
         user's size; the first one also holds below its threshold.
     test_s, iprobe_s : float
-        The cost of a first poll; the k-th failed one in a row costs k times that.
+        The cost of a first poll.
+    polls_grow : bool
+        The k-th failed poll in a row costs k times that.
     wtime_s : float
         The cost of reading the clock.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
@@ -90,6 +92,7 @@ class NetworkModel:
     recv_overhead: tuple[Overhead, ...] = ()
     test_s: float = 1e-4
     iprobe_s: float = 1e-4
+    polls_grow: bool = True
     wtime_s: float = 1e-8
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
@@ -142,7 +145,7 @@ class NetworkModel:
 
 _SCALARS: Final = (
     "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "test_s", "iprobe_s",
-    "wtime_s",
+    "polls_grow", "wtime_s",
 )  # fmt: skip
 
 

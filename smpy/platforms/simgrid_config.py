@@ -70,6 +70,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "smpi/or": ("recv_overhead", _overheads),
     "smpi/test": ("test_s", parse_time_s),
     "smpi/iprobe": ("iprobe_s", parse_time_s),
+    "smpi/grow-injected-times": ("polls_grow", _yes_or_no),
     "smpi/wtime": ("wtime_s", parse_time_s),
     "smpi/send-is-detached-thresh": ("detached_below_bytes", _whole_bytes),
 }
@@ -88,7 +89,6 @@ _GIVEN: Final[dict[str, tuple[str, ...]]] = {
     "maxmin/precision": ("1e-5",),
     "smpi/async-small-thresh": ("0",),
     "smpi/coll-selector": ("default",),
-    "smpi/grow-injected-times": ("yes", "1", "true", "on"),
     "smpi/iprobe-cpu-usage": ("1", "1.0"),
 }
 

@@ -27,17 +27,17 @@ class Element:
     attributes: dict[str, str]
     children: list[Element] = field(default_factory=list)
 
-    @property
-    def where(self) -> str:
-        """File, line and element, as messages begin."""
+    def __str__(self) -> str:
         names = "".join(f" {key}={self.attributes[key]!r}" for key in ("id", "src", "dst") if key in self.attributes)
-        return f"{self.file}:{self.line}: <{self.tag}{names}>"
+        return f"<{self.tag}{names}>"
 
     def error(self, message: str) -> PlatformError:
-        return PlatformError(f"{self.where}: {message}")
+        """The error to raise, with file, line and element."""
+        return PlatformError(f"{self.file}:{self.line}: {self}: {message}")
 
     def warn(self, message: str) -> None:
-        warnings.warn(f"{self.where}: {message}", PlatformWarning, stacklevel=2)
+        """Warns at the element's own line."""
+        warnings.warn_explicit(f"{self}: {message}", PlatformWarning, self.file, self.line)
 
     def has(self, name: str) -> bool:
         return name in self.attributes
@@ -66,7 +66,7 @@ class Element:
         except ValueError as wrong:
             raise self.error(f"attribute {name!r}: {wrong}") from None
         if not has_unit(text):
-            self.warn(f"attribute {name!r}: {text!r} has no unit, and is taken in bytes/s, s or flop/s: add the unit")
+            self.warn(f"attribute {name!r}: {text!r} has no unit, and is read in bytes, s or flop: add one")
         return value
 
     def integer(self, name: str, default: str | None = None) -> int:

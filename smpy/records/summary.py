@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -29,7 +31,7 @@ class Summary:
         Ranks of the world.
     makespan_s : float
         Simulated date at which the last rank ended; of a partial run, at which it stopped.
-    finish_s : (n_ranks,) array of float
+    finish_s : sequence of float
         Simulated date at which each rank ended; NaN if it had not.
     messages, bytes : int
         Messages that started to travel, those inside collectives included, and what they carried.
@@ -52,7 +54,7 @@ class Summary:
     platform: str
     n_ranks: int
     makespan_s: float
-    finish_s: NDArray[np.float64]
+    finish_s: Sequence[float] | NDArray[np.float64]
     messages: int
     bytes: int
     compute_share: float
@@ -69,7 +71,7 @@ class Summary:
 
         Equal runs give equal text, but for the last two keys: they tell of this machine, not of the simulated one.
         """
-        finish_s = [None if date != date else date for date in self.finish_s.tolist()]
+        finish_s = [None if math.isnan(date) else float(date) for date in self.finish_s]
         record = {
             "schema": SCHEMA,
             "platform": self.platform,

@@ -38,7 +38,7 @@ static model smpi_like(void)
 {
     return (model){.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
                    .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05,
-                   .envelope_bytes = 16, .detached_below_bytes = 65536, .test_s = 1e-4, .iprobe_s = 1e-4,
+                   .envelope_bytes = 16, .detached_below_bytes = 65536, .test_s = 1e-4, .iprobe_s = 1e-4, .polls_grow = 1,
                    .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}};
 }
 

@@ -1,4 +1,4 @@
-"""A world with nothing above the compiled surface: its bases, subclassed so that whatever is handed over is recorded."""
+"""A world with nothing above the compiled surface: subclasses of its bases record whatever is handed over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from smpy.engine import _surface, running
 from smpy.engine.engine import Engine
-from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Message
 from smpy.platforms import default_cluster, place
 
@@ -115,9 +114,7 @@ def new_engine(n_ranks: int) -> Engine:
     return Engine(platform, platform.network_model, place(platform, n_ranks))
 
 
-def run(
-    *bodies: Callable[[], None], engine: Engine | None = None, prepare: Callable[[Engine], None] = lambda engine: None
-) -> Engine:
+def run(*bodies: Callable[[], None], engine: Engine | None = None) -> Engine:
     """Run one rank for each body; what a body raises is raised here."""
     engine = engine or new_engine(len(bodies))
     raised: list[BaseException] = []
@@ -132,28 +129,14 @@ def run(
     Recorder.handed_over.clear()
     _surface.use_request_class(Request)
     running.enter(engine)
-    attach(engine)
-    prepare(engine)
     try:
         engine.run(lambda: None)
     finally:
-        _surface.detach()
         running.enter(None)
         engine._greenlets[:] = [None] * engine.n_ranks  # ranks that still wait are unwound, in no world
     if raised:
         raise raised[0]
     return engine
-
-
-def attach(engine: Engine) -> None:
-    """Put the compiled surface between an engine and its kernel."""
-    _surface.attach(_address(engine._sim), _address(lib.sim_kernel_calls()), engine)
-    engine._next = _surface.step  # type: ignore[method-assign]
-    engine.block = _surface.block  # type: ignore[method-assign]
-
-
-def _address(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
 
 
 def both(sender: Callable[[], None], receiver: Callable[[], None]) -> Sequence[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smpy.compute.folded import folded
 from smpy.engine import _surface
 from smpy.engine.kernel import lib
 from smpy.errors import DeadlockError
@@ -73,9 +74,7 @@ def test_every_argument_may_be_named() -> None:
     def sender() -> None:
         WORLD.Send(buf=b"one", dest=1, tag=1)
         WORLD.Isend(buf=b"two", tag=2, dest=1).Wait(status=None)
-        WORLD.Sendrecv(
-            sendbuf=b"3", dest=1, sendtag=3, recvbuf=bytearray(1), source=1, recvtag=3, status=None
-        )
+        WORLD.Sendrecv(sendbuf=b"3", dest=1, sendtag=3, recvbuf=bytearray(1), source=1, recvtag=3, status=None)
 
     def receiver() -> None:
         got = bytearray(3)
@@ -123,6 +122,28 @@ def test_contiguous_memory_of_a_basic_type_is_sent_as_it_is(buffer: Any) -> None
         assert got == memoryview(exporter).tobytes()
 
     assert both(lambda: WORLD.Send(buffer, 1), receiver) == []
+
+
+@pytest.mark.parametrize("n_doubles", [EAGER, RENDEZVOUS])
+def test_folded_arrays_travel_without_bytes(n_doubles: int) -> None:
+    length = (2, n_doubles // 2)
+
+    def sender() -> None:
+        WORLD.Send(folded(length), 1)
+        WORLD.Isend([folded(length)[0], DOUBLE], 1).Wait()
+        WORLD.Send(np.ones(length), 1)
+
+    def receiver() -> None:
+        status, got = Status(), np.full(length, 7.0)
+        WORLD.Recv(got, status=status)
+        assert status.told() == (0, 0, 8 * n_doubles)
+        WORLD.Irecv(got[0]).Wait(status)
+        assert status.told() == (0, 0, 4 * n_doubles)
+        WORLD.Recv(folded(length), status=status)
+        assert status.told() == (0, 0, 8 * n_doubles)
+        assert (got == 7).all()
+
+    assert both(sender, receiver) == []
 
 
 def test_an_eager_send_leaves_its_buffer_to_the_program_at_once() -> None:
@@ -203,6 +224,7 @@ UNUSUAL_TO_SEND = {
     "no integer": (b"", "1"),
     "a negative tag": (b"", 1, -1),
     "no tag": (b"", 1, None),
+    "a broadcast array": (np.broadcast_to(1.0, 5), 1),
     "a gap in memory": (np.zeros(8)[::2], 1),
     "Fortran order": (np.zeros((2, 3), order="F"), 1),
     "the other byte order": (np.zeros(2, ">f8"), 1),

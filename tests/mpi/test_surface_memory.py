@@ -307,7 +307,6 @@ def test_worlds_and_failures_leave_no_references_behind() -> None:
 
         with pytest.raises(LookupError):
             run(body, body, engine=engine)
-        del engine._next, engine.block  # of the harness
         references.append(reference)
 
     references: list[weakref.ref[Engine]] = []
@@ -324,7 +323,12 @@ def test_the_surface_itself_costs_a_steady_number_of_objects() -> None:
     def traffic() -> None:
         status, got, large = Status(), np.zeros(4), np.zeros(LARGE)
         for _ in range(50):
-            requests = [WORLD.Irecv(got, 0), WORLD.Isend(np.ones(4), 0), WORLD.Irecv(large, 0, 1), WORLD.Isend(large + 1, 0, 1)]
+            requests = [
+                WORLD.Irecv(got, 0),
+                WORLD.Isend(np.ones(4), 0),
+                WORLD.Irecv(large, 0, 1),
+                WORLD.Isend(large + 1, 0, 1),
+            ]
             requests[0].Wait(status)
             Request.Waitall(requests)
             WORLD.Send(b"", 9)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import smpy.emulate.run as emulate_run
 from click.testing import CliRunner, Result
-from smpy.emulate.run import Outcome, Progress, RunConfig
 
+import smpy.emulate.run as emulate_run
 from smpy.cli.main import main
+from smpy.emulate.run import Outcome, Progress, RunConfig
 from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
 from smpy.records.summary import Summary
 
@@ -192,7 +192,7 @@ def test_a_bad_file_exits_with_2(stub: Stub):
 
 
 def test_an_interrupted_run_leaves_a_partial_summary_and_exits_with_130(stub: Stub):
-    stub.error = Interrupted("interrupted at 1.5 s of simulated time")
+    stub.error, stub.exit_code = Interrupted("interrupted at 1.5 s of simulated time"), 130
     result = smpy("run", "-np", "2", "program.py")
     assert result.exit_code == 130
     assert "1.5 s" in result.stderr
@@ -232,7 +232,7 @@ class Terminal:
         pass
 
 
-PROGRESS = Progress(now_s=0.25, events=1000, events_per_s=500.0, rss_bytes=1 << 20, wall_s=2.0)
+PROGRESS = Progress(now_s=0.25, events_per_s=500.0, rss_bytes=1 << 20, wall_s=2.0)
 
 
 def test_a_long_run_shows_a_line_that_is_erased_before_other_output(monkeypatch: pytest.MonkeyPatch):
@@ -246,7 +246,8 @@ def test_a_long_run_shows_a_line_that_is_erased_before_other_output(monkeypatch:
         line(dataclasses.replace(PROGRESS, wall_s=0.1))
         assert terminal.text == ""
         line(PROGRESS)
-        assert "500 events/s" in terminal.text
+        sys.stdout.flush()
+        assert terminal.text.endswith("500 events/s, 1.049 MB")
         print("from the program")
     assert terminal.text.endswith(f"{ERASE}from the program\n")
     assert sys.stdout is terminal  # type: ignore[comparison-overlap]

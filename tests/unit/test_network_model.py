@@ -22,7 +22,7 @@ def read(tmp_path: Path) -> Read:
     def reader(options: str) -> Platform:
         path = tmp_path / "machine.xml"
         path.write_text(
-            f"<platform version='4.1'>\n{options}<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone></platform>"
+            f"<platform version='4.1'>{options}<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone></platform>"
         )
         return read_simgrid_xml(path)
 
@@ -81,10 +81,7 @@ def test_factors_and_overheads_are_tables(read: Read) -> None:
 
 
 def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
-    options = (
-        "<config><prop id='network/loopback-bw' value='1e9'/><prop id='network/loopback-lat' value='1us'/></config>"
-    )
-    platform = read(options + zone(HOSTS))
+    platform = read(config({"network/loopback-bw": "1e9", "network/loopback-lat": "1us"}))
     assert platform.route(0, 0).latency_s == 1e-6
     assert lib.platform_link_bandwidth_bytes_per_s(platform.handle, 0) == 1e9
 

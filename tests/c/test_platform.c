@@ -1,0 +1,131 @@
+/* Random machines of nested zones: every pair of hosts has a route, and its latency is the sum of its links' in their
+ * order. Parts that fit nowhere are refused, and leave all as it was. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform.h"
+
+enum { MACHINES = 3000, HOSTS_MAX = 256 };
+
+static unsigned long long state;
+
+static int draw(int from, int to)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return from + (int)((state >> 33) % (unsigned)(to - from + 1));
+}
+
+static cluster alike(int n_hosts)
+{
+    cluster c = {.n_hosts = n_hosts, .cores = draw(1, 4), .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9,
+                 .latency_s = 1e-6 * draw(0, 50), .is_split = draw(0, 1)};
+    if (draw(0, 1)) c.loopback_bandwidth_bytes_per_s = 4e9;
+    if (draw(0, 1)) c.limiter_bandwidth_bytes_per_s = 2e9;
+    return c;
+}
+
+/* Adds a zone of any kind below `parent`. Its point; a host or router that leads into it in *gateway. */
+static int add_part(platform *p, int parent, int depth, int *gateway)
+{
+    int kind = draw(depth > 0 ? 0 : 1, 3), zone;
+    if (kind <= 1) {
+        zone = platform_add_full_zone(p, parent, -1);
+        assert(zone >= 0);
+        int n = draw(1, 3), member[4], gate[4];
+        for (int i = 0; i < n; i++) {
+            member[i] = kind ? platform_add_host(p, zone, 1e9, 1) : add_part(p, zone, depth - 1, &gate[i]);
+            if (kind) gate[i] = -1;
+        }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                int link[2] = {platform_add_link(p, 1e9, 1e-6 * draw(0, 9), draw(0, 1)), 0};
+                if (kind || i != j)
+                    assert(!platform_add_route(p, zone, member[i], member[j], gate[i], gate[j], draw(1, 2), link));
+                assert(platform_add_route(p, zone, member[i], member[j], 99999, gate[j], 1, link) < 0);
+            }
+        *gateway = kind ? member[0] : gate[draw(0, n - 1)];
+    } else if (kind == 2) {
+        cluster c = alike(draw(1, 5));
+        if (draw(0, 1)) c.backbone_bandwidth_bytes_per_s = 5e9;
+        zone = platform_add_flat_cluster(p, parent, &c);
+        *gateway = zone + 1 + c.n_hosts;
+        assert(platform_point_kind(p, *gateway) == POINT_ROUTER);
+    } else {
+        int children[3], parents[3], cables[3], n_levels = draw(1, 3), n_hosts = 1;
+        for (int l = 0; l < n_levels; l++) {
+            n_hosts *= children[l] = draw(1, 3);
+            parents[l] = draw(1, 3);
+            cables[l] = draw(1, 3);
+        }
+        cluster c = alike(n_hosts);
+        zone = platform_add_fat_tree(p, parent, &c, n_levels, children, parents, cables, draw(0, 9));
+        *gateway = zone + 1 + draw(0, n_hosts - 1);
+    }
+    assert(zone >= 0);
+    assert(platform_point_kind(p, zone) == POINT_ZONE);
+    assert(platform_point_zone(p, zone) == parent);
+    return zone;
+}
+
+static int all_pairs_have_a_route(const platform *p)
+{
+    platform_path path = {0};
+    int n = platform_n_hosts(p) < HOSTS_MAX ? platform_n_hosts(p) : HOSTS_MAX, link[64];
+    for (int s = 0; s < n; s++)
+        for (int t = 0; t < n; t++) {
+            assert(!platform_route(p, s, t, &path) && path.n > 0);
+            double latency_s = 0;
+            for (int i = 0; i < path.n; i++) {
+                assert(path.link[i] >= 0 && path.link[i] < platform_n_links(p));
+                latency_s += platform_link_latency_s(p, path.link[i]);
+            }
+            assert(latency_s == path.latency_s);
+            double again_s;
+            assert(platform_route_links(p, s, t, 64, link, &again_s) == path.n && again_s == path.latency_s);
+            for (int i = 0; i < path.n && i < 64; i++) assert(link[i] == path.link[i]);
+        }
+    free(path.link);
+    return n * n;
+}
+
+static void what_fits_nowhere_is_refused(void)
+{
+    platform *p = platform_new();
+    double latency_s;
+    int gateway, root = platform_add_full_zone(p, -1, -1), link = platform_add_link(p, 1e9, 0, LINK_SHARED);
+    cluster none = {0}, c = {.n_hosts = 2, .cores = 1, .speed_flop_per_s = 1, .bandwidth_bytes_per_s = 1};
+    assert(platform_add_flat_cluster(p, root, &none) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_flat_cluster(p, 77, &c) == PLATFORM_BAD_ARGUMENT);
+    int flat = platform_add_flat_cluster(p, root, &c), alone = platform_add_host(p, root, 1, 1);
+    assert(platform_add_flat_cluster(p, flat, &c) == PLATFORM_BAD_ARGUMENT); /* a cluster holds no zones */
+    assert(platform_add_host(p, flat, 1, 1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_router(p, alone) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_route(p, flat, flat + 1, flat + 2, -1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_route(p, root, flat, alone, alone, -1, 1, &link) == PLATFORM_BAD_GATEWAY);
+    assert(platform_route_links(p, 0, 2, 1, &gateway, &latency_s) == PLATFORM_NO_ROUTE);
+    assert(platform_route_links(p, 2, 2, 1, &gateway, &latency_s) == PLATFORM_NO_ROUTE);
+    assert(platform_route_links(p, 0, 3, 1, &gateway, &latency_s) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_route(p, root, flat, alone, flat + 1, -1, 1, &link) == 0);
+    assert(platform_route_links(p, 0, 2, 1, &gateway, &latency_s) == 1 && gateway == link);
+    assert(platform_check(p) && platform_n_hosts(p) == 3);
+    platform_free(p);
+}
+
+int main(void)
+{
+    int n_pairs = 0;
+    for (int i = 0; i < MACHINES; i++) {
+        state = (unsigned long long)i * 0x9E3779B97F4A7C15u;
+        platform *p = platform_new();
+        int gateway;
+        add_part(p, -1, 2, &gateway);
+        assert(platform_check(p));
+        n_pairs += all_pairs_have_a_route(p);
+        platform_free(p);
+    }
+    what_fits_nowhere_is_refused();
+    platform_free(NULL);
+    printf("platform: all well, %d pairs of hosts\n", n_pairs);
+    return 0;
+}

@@ -1,0 +1,92 @@
+"""Programs under `smpy run`: as a command, and in this process."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from smpy.emulate.run import Outcome, RunConfig, run
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """What a run in this process left."""
+
+    outcome: Outcome
+    out: str
+    err: str
+
+    @property
+    def code(self) -> int:
+        return self.outcome.exit_code
+
+    @property
+    def error(self) -> str:
+        return str(self.outcome.error or "")
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+
+
+@pytest.fixture
+def smpy_run(tmp_path: Path) -> Callable[..., Ran]:
+    """Runs the command line: `smpy_run(source, 2, "--quiet", files={...}, args=[...], stdin="...")`."""
+
+    def command(
+        source: str | None,
+        n_ranks: int,
+        *options: str,
+        files: Mapping[str, str] | None = None,
+        args: tuple[str, ...] = (),
+        stdin: str = "",
+    ) -> Ran:
+        write_files(tmp_path, files or {})
+        program = () if source is None else ("program.py",)
+        if source is not None:
+            write_files(tmp_path, {"program.py": source})
+        smpy = Path(sys.executable).with_name("smpy")
+        line = [str(smpy), "run", "-np", str(n_ranks), *options, *program, *args]
+        environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+        done = subprocess.run(line, cwd=tmp_path, input=stdin, capture_output=True, encoding="utf-8", env=environment)
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return command
+
+
+@pytest.fixture
+def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Emulated]:
+    """Runs a program in this process, computing for free: `emulated(source, 2, files={...}, args=(...))`."""
+
+    def here(source: str | None, n_ranks: int = 2, files: Mapping[str, str] | None = None, **config: Any) -> Emulated:
+        write_files(tmp_path, files or {})
+        if source is not None:
+            write_files(tmp_path, {"program.py": source})
+            config["program"] = str(tmp_path / "program.py")
+        monkeypatch.chdir(tmp_path)
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            outcome = run(RunConfig(n_ranks=n_ranks, **{"compute": "none", **config}))
+        return Emulated(outcome, out.getvalue(), err.getvalue())
+
+    return here

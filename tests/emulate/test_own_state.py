@@ -1,0 +1,279 @@
+"""What a process has but one of, each rank has of its own."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+
+import pytest
+
+TURN = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank = comm.rank
+def turn():
+    "Let every other rank run."
+    comm.Barrier()
+"""
+
+
+def lines(ran) -> list[str]:
+    assert ran.error == ""
+    return ran.out.splitlines()
+
+
+def test_arguments_are_each_ranks_own(emulated: Callable):
+    ran = emulated(
+        """
+        import sys
+        from turn import *
+        assert sys.argv[1:] == ["--size", "3"] and sys.argv[0].endswith("program.py")
+        sys.argv.append(str(rank))
+        turn()
+        if rank == 0:
+            sys.argv = ["other"]
+        turn()
+        print(sys.argv[1:])
+        """,
+        files={"turn.py": TURN},
+        args=("--size", "3"),
+    )
+    assert sorted(lines(ran)) == ["['--size', '3', '1']", "[]"]
+
+
+def test_random_differs_between_ranks_and_not_between_runs(emulated: Callable):
+    program = """
+        import random, uuid, os, secrets
+        from random import random as draw, Random
+        from turn import *
+        first = draw()
+        turn()
+        print(rank, first, draw(), random.randint(1, 10**9), Random().random(), uuid.uuid4(), os.urandom(4),
+              secrets.token_hex(), random.SystemRandom().random())
+        """
+    first, again = (sorted(lines(emulated(program, 3, files={"turn.py": TURN}))) for _ in range(2))
+    assert first == again
+    values = [line.split(" ", 1)[1] for line in first]
+    assert len(set(values)) == 3
+
+
+def test_a_seed_is_the_ranks_own(emulated: Callable):
+    ran = emulated(
+        """
+        import random
+        from turn import *
+        random.seed(rank)
+        turn()
+        state = random.getstate()
+        value = random.random()
+        turn()
+        random.setstate(state)
+        assert random.random() == value == random.Random(rank).random()
+        print("same")
+        """,
+        files={"turn.py": TURN},
+    )
+    assert lines(ran) == ["same", "same"]
+
+
+def test_numpy_random_is_each_ranks_own(emulated: Callable):
+    program = """
+        import numpy as np
+        from numpy.random import rand, seed
+        from turn import *
+        free = rand()
+        turn()
+        seed(7 + rank)
+        turn()
+        mine = np.random.rand(2), np.random.mtrand._rand.rand()
+        reference = np.random.RandomState(7 + rank)
+        assert (mine[0] == reference.rand(2)).all() and mine[1] == reference.rand()
+        assert isinstance(np.random.mtrand._rand, np.random.RandomState)
+        print(rank, free, np.random.default_rng().random(), np.random.get_state()[2])
+        """
+    emulated("import numpy.random\n")  # importing it may use randomness itself
+    first, again = (sorted(lines(emulated(program, files={"turn.py": TURN}))) for _ in range(2))
+    assert first == again
+    assert first[0].split()[1] != first[1].split()[1]
+    assert first[0].split()[2] != first[1].split()[2]
+
+
+def test_random_outside_a_run_is_as_before(emulated: Callable):
+    emulated("import random\nrandom.seed(1)\n")
+    random.seed(1)
+    assert random.random() == random.Random(1).random()
+
+
+def test_clocks_tell_simulated_time(emulated: Callable):
+    ran = emulated(
+        """
+        import time
+        from time import sleep, perf_counter
+        from turn import *
+        assert time.time() == 1_600_000_000
+        before = time.time_ns(), perf_counter(), time.monotonic(), time.process_time()
+        sleep(2 + rank)
+        assert round(perf_counter() - before[1], 6) == 2 + rank
+        assert round((time.time_ns() - before[0]) / 1e9, 6) == 2 + rank
+        assert round(time.monotonic() - before[2], 6) == 2 + rank
+        assert time.gmtime().tm_year == 2020 and time.strftime("%Y") == "2020" and "2020" in time.ctime()
+        turn()
+        print(round(time.time() - 1_600_000_000, 3))
+        try:
+            sleep(-1)
+        except ValueError as error:
+            print(error)
+        """,
+        files={"turn.py": TURN},
+    )
+    assert lines(ran) == ["3.0", "sleep length must be non-negative"] * 2
+
+
+def test_waiting_for_a_date_ends(emulated: Callable):
+    ran = emulated("import time\nuntil = time.time() + 1e-5\nwhile time.time() < until:\n    pass\nprint('through')\n", 1)
+    assert lines(ran) == ["through"]
+
+
+def test_sleeping_takes_no_real_time(emulated: Callable):
+    start_s = time.perf_counter()
+    ran = emulated("import time\ntime.sleep(1000)\n")
+    assert time.perf_counter() - start_s < 5
+    assert ran.outcome.summary.makespan_s == pytest.approx(1000)
+    assert ran.outcome.summary.communication_share == 0
+
+
+def test_environment_variables_are_each_ranks_own(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SMPY_TEST_GIVEN", "given")
+    ran = emulated(
+        """
+        import os
+        from turn import *
+        assert os.environ["SMPY_TEST_GIVEN"] == "given"
+        os.environ["SMPY_TEST"] = str(rank)
+        if rank == 0:
+            del os.environ["SMPY_TEST_GIVEN"]
+        turn()
+        print(os.environ["SMPY_TEST"], os.getenv("SMPY_TEST"), os.environ.get("SMPY_TEST_GIVEN"))
+        """,
+        files={"turn.py": TURN},
+    )
+    assert sorted(lines(ran)) == ["0 0 None", "1 1 given"]
+    assert "SMPY_TEST" not in os.environ
+    child = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getenv('SMPY_TEST'), os.getenv('SMPY_TEST_GIVEN'))"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert child.stdout.split() == ["None", "given"]
+
+
+def test_the_working_directory_is_each_ranks_own(emulated: Callable):
+    ran = emulated(
+        """
+        import os
+        from turn import *
+        os.makedirs(f"folder{rank}")
+        os.chdir(f"folder{rank}")
+        turn()
+        with open("mine", "w") as file:
+            file.write("x")
+        turn()
+        print(os.path.basename(os.getcwd()), os.listdir())
+        """,
+        files={"turn.py": TURN},
+    )
+    assert sorted(lines(ran)) == ["folder0 ['mine']", "folder1 ['mine']"]
+    assert not os.getcwd().endswith(("folder0", "folder1"))
+
+
+def test_warning_filters_are_each_ranks_own(emulated: Callable):
+    before = warnings.filters[:]
+    ran = emulated(
+        """
+        import warnings
+        from turn import *
+        warnings.simplefilter("ignore" if rank else "error")
+        turn()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            turn()
+            warnings.warn("seen")
+            turn()
+        try:
+            warnings.warn("not seen")
+            print(rank, len(caught), "silent")
+        except UserWarning as warning:
+            print(rank, len(caught), warning)
+        """,
+        files={"turn.py": TURN},
+    )
+    assert sorted(lines(ran)) == ["0 1 not seen", "1 1 silent"]
+    assert warnings.filters == before
+
+
+def test_a_warning_is_printed_on_the_ranks_standard_error(smpy_run: Callable):
+    ran = smpy_run("import warnings\nwarnings.simplefilter('always')\nwarnings.warn('careful')\n", 1)
+    assert "UserWarning: careful" in ran.err
+
+
+def test_functions_registered_at_exit_run_when_the_rank_ends(emulated: Callable):
+    ran = emulated(
+        """
+        import atexit
+        from turn import *
+        @atexit.register
+        def last():
+            print("last", rank, comm.sendrecv(rank, 1 - rank))
+        atexit.register(print, "first", rank)
+        atexit.register(len)
+        never = lambda: print("never")
+        atexit.register(never)
+        atexit.unregister(never)
+        """,
+        files={"turn.py": TURN},
+    )
+    out = lines(ran)
+    assert [line for line in out if "0" in line[:7]] == ["first 0", "last 0 1"]
+    assert [line for line in out if "1" in line[:7]] == ["first 1", "last 1 0"]
+    assert ran.err.count("TypeError") == 2
+    assert ran.code == 0
+
+
+def test_an_exception_hook_is_the_ranks_own(emulated: Callable):
+    ran = emulated(
+        """
+        import sys
+        from turn import *
+        def hook(kind, error, frames):
+            print("hook of", rank, error)
+            comm.Abort(9)
+        if rank == 1:
+            sys.excepthook = hook
+        turn()
+        if rank == 1:
+            raise ValueError("mine")
+        turn()
+        """,
+        files={"turn.py": TURN},
+    )
+    assert ran.out.splitlines() == ["hook of 1 mine"]
+    assert ran.code == 9
+    assert "rank 1 called Abort(9)" in ran.error
+
+
+def test_a_context_variable_is_each_ranks_own(emulated: Callable):
+    ran = emulated(
+        """
+        import contextvars, decimal
+        from turn import *
+        variable = contextvars.ContextVar("variable")
+        variable.set(rank)
+        decimal.getcontext().prec = 5 + rank
+        turn()
+        print(variable.get(), decimal.getcontext().prec)
+        """,
+        files={"turn.py": TURN},
+    )
+    assert sorted(lines(ran)) == ["0 5", "1 6"]

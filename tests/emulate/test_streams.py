@@ -1,0 +1,170 @@
+"""What ranks print and read."""
+
+from collections.abc import Callable
+
+RANK = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrank = comm.rank\n"
+
+
+def lines(ran) -> list[str]:
+    assert ran.error == ""
+    return ran.out.splitlines()
+
+
+def test_lines_come_in_simulated_order(emulated: Callable):
+    ran = emulated(
+        """
+        import time
+        from mpi4py import MPI
+        rank = MPI.COMM_WORLD.rank
+        for step in range(3):
+            time.sleep(rank + 1)
+            print(f"rank {rank} at {time.perf_counter():.0f}")
+        """,
+        3,
+    )
+    dates = [int(line.split()[-1]) for line in lines(ran)]
+    assert dates == sorted(dates) == [1, 2, 2, 3, 3, 4, 6, 6, 9]
+
+
+def test_a_line_made_of_pieces_is_printed_whole(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import sys
+print("rank", end=" ")
+comm.Barrier()
+print(rank, "says", end="")
+comm.Barrier()
+sys.stdout.write(" a")
+sys.stdout.flush()
+comm.Barrier()
+sys.stdout.write("b\\nand c")
+comm.Barrier()
+print("d", "e", sep="-")
+"""
+    )
+    assert sorted(lines(ran)) == ["and cd-e", "and cd-e", "rank 0 says ab", "rank 1 says ab"]
+
+
+def test_an_unfinished_line_is_printed_when_its_rank_ends(emulated: Callable):
+    ran = emulated(RANK + "import time\ntime.sleep(rank)\nprint(rank, end='')\n", 3)
+    assert ran.out == "0\n1\n2"
+
+
+def test_one_rank_alone_prints_what_it_flushes(emulated: Callable):
+    ran = emulated("import sys\nprint('a', end='')\nsys.stdout.flush()\nprint('b', end='', flush=True)\nwhile True: 1 / 0", 1)
+    assert ran.out == "ab"
+
+
+def test_bytes_come_out_as_they_went_in(smpy_run: Callable):
+    ran = smpy_run(
+        r"""
+        import sys
+        sys.stdout.buffer.write("a\u00e9".encode()[:2])
+        print(end="", flush=True)
+        sys.stdout.buffer.write("\u00e9".encode()[1:] + b"\n")
+        """,
+        2,
+        "--quiet",
+    )
+    assert ran.out == "aé\naé\n"
+
+
+def test_standard_streams_tell_what_they_are(emulated: Callable):
+    ran = emulated(
+        """
+        import sys, io
+        assert not sys.stdout.isatty() and sys.stdout.writable() and sys.stdout.encoding
+        assert (sys.stdout.fileno(), sys.stderr.fileno()) == (1, 2)
+        assert isinstance(sys.stdout, io.TextIOBase) and sys.stdout.buffer.writable() and not sys.stdout.closed
+        sys.stdout.reconfigure(line_buffering=True)
+        sys.stdout.close()
+        assert print("still open") is None and sys.__stdout__ is sys.stdout
+        try:
+            sys.stdout.write(b"bytes")
+        except TypeError as error:
+            print(error)
+        """,
+        1,
+    )
+    assert lines(ran) == ["still open", "write() argument must be str, not bytes"]
+
+
+def test_redirected_output_is_the_ranks_own(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import contextlib, io, sys
+if rank == 0:
+    kept = io.StringIO()
+    with contextlib.redirect_stdout(kept), contextlib.redirect_stderr(kept):
+        print("zero inside")
+        comm.Barrier()
+        print("more", file=sys.stderr)
+        comm.Barrier()
+    print(kept.getvalue().split())
+else:
+    comm.Barrier()
+    print("one outside")
+    comm.Barrier()
+"""
+    )
+    assert lines(ran) == ["one outside", "['zero', 'inside', 'more']"]
+
+
+def test_a_stream_that_wraps_the_standard_one_does_not_meet_itself(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import sys
+class Tagged:
+    def __init__(self, stream):
+        self.stream = stream
+    def write(self, text):
+        return self.stream.write(text.replace("#", f"[{rank}]"))
+    def flush(self):
+        self.stream.flush()
+sys.stdout = Tagged(sys.stdout)
+comm.Barrier()
+print("# hello")
+"""
+    )
+    assert sorted(lines(ran)) == ["[0] hello", "[1] hello"]
+
+
+def test_standard_error_goes_to_standard_error(emulated: Callable):
+    ran = emulated("import sys\nprint('trouble', file=sys.stderr)\n", 1)
+    assert (ran.out, ran.err) == ("", "trouble\n")
+
+
+def test_standard_input_is_rank_0s(smpy_run: Callable):
+    ran = smpy_run(
+        RANK
+        + """
+import sys
+if rank == 0:
+    name = input("name? ")
+    print("hello", name, sys.stdin.readline().strip(), [line.strip() for line in sys.stdin])
+else:
+    print(repr(sys.stdin.read()), repr(sys.stdin.readline()), list(sys.stdin), repr(sys.stdin.buffer.read()))
+    try:
+        input()
+    except EOFError:
+        print("nothing to read")
+""",
+        2,
+        "--quiet",
+        stdin="world\nsecond\nthird\nfourth\n",
+    )
+    assert ran.code == 0, ran.err
+    assert sorted(ran.out.splitlines()) == [
+        "'' '' [] b''",
+        "name? hello world second ['third', 'fourth']",
+        "nothing to read",
+    ]
+
+
+def test_a_question_is_shown_before_the_answer_is_read(smpy_run: Callable):
+    ran = smpy_run("print('first')\nname = input('name? ')\nprint()\n1 / 0\n", 2, "--quiet", stdin="x\n")
+    assert ran.out.startswith("first\n")
+    assert "name? " in ran.out
