@@ -68,7 +68,9 @@ def smpy_run(tmp_path: Path) -> Callable[..., Ran]:
         smpy = Path(sys.executable).with_name("smpy")
         line = [str(smpy), "run", "-np", str(n_ranks), *options, *program, *args]
         environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
-        done = subprocess.run(line, cwd=tmp_path, input=stdin, capture_output=True, encoding="utf-8", env=environment)
+        done = subprocess.run(
+            line, cwd=tmp_path, input=stdin, capture_output=True, encoding="utf-8", env=environment, check=False
+        )
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return command

@@ -179,8 +179,8 @@ static void take_passing(fair *f, fair_link *k, int e, double share)
 /* The level at which the link is full, if all held flows get there and the passing ones stay: see (1) on top. */
 static double saturation(fair *f, fair_link *k)
 {
-    if (k->policy == FAIR_SHARED)
-        return fair_sum_left(k->capacity, &k->load) / (k->use.hi + k->use.lo);
+    if (k->policy == FAIR_SHARED) /* a full link may be over its capacity by rounding */
+        return fmax(fair_sum_left(k->capacity, &k->load), 0) / (k->use.hi + k->use.lo);
     if (k->is_use_stale) {
         double largest = 0;
         for (int e = k->held; e >= 0 && largest < k->use.hi; e = f->element[e].next)
@@ -688,7 +688,7 @@ int fair_solve(fair *f)
     if (!f->is_rough) {
         start(f);
         /* Rounding can make two links take turns for ever: then the full solve decides. */
-        int64_t turns = 64 + 16 * (int64_t)f->n_flows;
+        int64_t turns = 64 + 16 * (int64_t)f->n_elements;
         while (f->n_queued > 0 && !f->is_rough && !f->is_out_of_memory) {
             f->is_rough = --turns == 0;
             const fair_entry first = f->queue.entry[0];

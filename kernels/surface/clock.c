@@ -56,7 +56,12 @@ int clock_charge(void)
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
-/* ---- the Python type: every instance is the one clock ---- */
+/* ---- the Python type: an instance knows a speed; the clock is the surface's, for the rank that runs ---- */
+
+typedef struct {
+    PyObject_HEAD
+    double flop_per_s;
+} clock_object;
 
 static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -64,22 +69,15 @@ static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     PyObject *engine;
     double flop_per_s;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od:Clock", names, &engine, &flop_per_s)) return NULL;
-    surface.clock = (compute_clock){.flop_per_s = flop_per_s};
-    drop_anchor(read_s(CLOCK_MONOTONIC));
-    return type->tp_alloc(type, 0);
-}
-
-static void Clock_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    surface.clock.is_running = 0;
-    type->tp_free(self);
-    Py_DECREF(type);
+    clock_object *self = (clock_object *)type->tp_alloc(type, 0);
+    if (self) self->flop_per_s = flop_per_s;
+    return (PyObject *)self;
 }
 
 static PyObject *Clock_start(PyObject *self, PyObject *unused)
 {
-    (void)self, (void)unused;
+    (void)unused;
+    surface.clock.flop_per_s = ((clock_object *)self)->flop_per_s;
     clock_start();
     Py_RETURN_NONE;
 }
@@ -110,24 +108,25 @@ static PyObject *Clock_resume(PyObject *self, PyObject *mark)
 }
 
 static PyMethodDef methods[] = {
-    {"start", Clock_start, METH_NOARGS, PyDoc_STR("start()\n--\n\nThe rank's own code begins.")},
-    {"stop", Clock_stop, METH_NOARGS, PyDoc_STR("stop()\n--\n\nThe rank's own code ends: charge it. Whether the clock ran.")},
-    {"pause", Clock_pause, METH_NOARGS, PyDoc_STR("pause()\n--\n\nWhat follows is not the rank's: the mark to give to `resume`.")},
-    {"resume", Clock_resume, METH_O, PyDoc_STR("resume(mark_s)\n--\n\nThe rank's own code goes on.")},
+    {"start", Clock_start, METH_NOARGS, PyDoc_STR("start($self)\n--\n\nThe rank's own code begins.")},
+    {"stop", Clock_stop, METH_NOARGS,
+     PyDoc_STR("stop($self)\n--\n\nThe rank's own code ends: charge it. Whether the clock ran.")},
+    {"pause", Clock_pause, METH_NOARGS,
+     PyDoc_STR("pause($self)\n--\n\nWhat follows is not the rank's: the mark to give to `resume`.")},
+    {"resume", Clock_resume, METH_O, PyDoc_STR("resume($self, mark_s, /)\n--\n\nThe rank's own code goes on.")},
     {0},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, (void *)PyDoc_STR("Clock(engine, flop_per_s)\n--\n\nMeasures the running rank of the attached world.")},
     {Py_tp_new, (void *)Clock_new},
-    {Py_tp_dealloc, (void *)Clock_dealloc},
     {Py_tp_methods, methods},
     {0},
 };
 
 static PyType_Spec spec = {
     .name = "smpy.engine._surface.Clock",
-    .basicsize = sizeof(PyObject),
+    .basicsize = sizeof(clock_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

@@ -194,7 +194,8 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
     Py_buffer send_view, recv_view;
     message m;
     if (!arguments_sort(given, parameters, 7, 2, in) || !in[3]) return NULL;
-    if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from) || is_with_itself(&to, &from)) return NULL;
+    if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from)) return NULL;
+    if (is_with_itself(&to, &from)) return NULL;
     if (!request_can_report(in[6]) || !payload_take(in[0], 0, &send_view, &load)) return NULL;
     if (!payload_take(in[3], 1, &recv_view, &room)) {
         PyBuffer_Release(&send_view);
@@ -276,13 +277,6 @@ static PyObject *Comm_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-static void Comm_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
 static PyMethodDef methods[] = {
     {"Send", (PyCFunction)(void (*)(void))Comm_Send, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Send($self, buf, dest, tag=0)\n--\n\nSend a message; the buffer may be reused on return.")},
@@ -314,7 +308,6 @@ static PyGetSetDef computed[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc, (void *)PyDoc_STR("The point-to-point calls of a communicator.")},
     {Py_tp_new, (void *)Comm_new},
-    {Py_tp_dealloc, (void *)Comm_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_getset, computed},

@@ -9,7 +9,7 @@
  *   - a buffer's life must be exact (held while the kernel may touch it, not one instant longer), and a request that is dropped
  *     has to come back from its deallocator: plain in C, hidden behind generated code in Cython;
  *   - a build needs a C compiler and nothing more; what the compiler warns of is what we wrote.
- * The price, reference counts by hand, is paid in seven short files and checked by tests that count references. The module is
+ * The price, reference counts by hand, is paid in a few short files and checked by tests that count references. The module is
  * built for one Python version (no abi3): vectorcall bodies, PyList_GET_ITEM and tp_alloc called directly are its point. */
 #include "block.h"
 #include "call.h"
@@ -174,15 +174,15 @@ static PyObject *surface_use_request_class(PyObject *module, PyObject *given)
 
 static PyMethodDef functions[] = {
     {"attach", surface_attach, METH_VARARGS,
-     PyDoc_STR("attach(sim, calls, engine)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
+     PyDoc_STR("attach(sim, calls, engine, /)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
     {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
     {"step", surface_step, METH_NOARGS,
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; errands and notes are done on return.")},
     {"block", surface_block, METH_O,
-     PyDoc_STR("block(call)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
+     PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
     {"use_request_class", surface_use_request_class, METH_O,
-     PyDoc_STR("use_request_class(request_class)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
+     PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
     {0},
 };
 

@@ -1,7 +1,8 @@
 /* payload.h -- from what a program passes as a buffer to the bytes the kernel will move.
  *
  * Taken here: one C-contiguous buffer of a basic type in the machine's byte order, a folded array (smpy.compute.folded), or
- * [buffer, datatype] with one of these and a basic datatype whose size divides it. Everything else is left to smpy.mpi, which also says what is wrong with it.
+ * [buffer, datatype] with one of these and a basic datatype whose size divides it. Everything else is left to smpy.mpi, which
+ * also says what is wrong with it.
  * Laws:
  *   (1) payload_take() leaves no exception, and no reference unless it succeeds;
  *   (2) `view` is the caller's: it must stay where it is until it is released, for a view may point into itself. */

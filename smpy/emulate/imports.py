@@ -77,9 +77,13 @@ class Importer:
         """
         self._substitutes[name] = load
 
-    def provide(self, name: str) -> None:
-        """Put the facade of a private module in `sys.modules` before any rank has imported it."""
+    def provide(self, name: str) -> bool:
+        """Put the facade of a module in `sys.modules` that ranks make themselves; False if a shared one is there."""
+        if name in sys.modules and not self.is_private(name):
+            return False
+        self._privacy.declare(name, is_private=True)
         self._show_facade(name)
+        return True
 
     def when_imported(self, name: str, action: Callable[[], None]) -> None:
         """Call `action` once, when shared module `name` is there and before the program has got at it."""
@@ -244,7 +248,7 @@ class Importer:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             return self._adopt(state, name, getattr(package, child, made))  # the package has made it
         if source.is_shared:
-            self._privacy.declare_shared(name)
+            self._privacy.declare(name, is_private=False)
             return self.get(name)
         module = self._execute(state, name, source)
         if package is not None:

@@ -48,9 +48,9 @@ class Privacy:
         """Whether the answer for a module stands."""
         return name in self._known
 
-    def declare_shared(self, name: str) -> None:
-        """From now on a module is shared: it turned out that it cannot be executed more than once."""
-        self._known[name] = False
+    def declare(self, name: str, *, is_private: bool) -> None:
+        """From now on this is so: it turned out when the module was made."""
+        self._known[name] = is_private
 
     def decide(self, name: str, find: Finder) -> bool:
         """Whether a module is private; `find` is asked where a top-level one lies.

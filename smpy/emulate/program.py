@@ -12,10 +12,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
-from smpy.emulate.codes import own_copy
+from smpy.emulate.codes import CodeSupply
 from smpy.emulate.imports import Importer
-from smpy.emulate.ranks import RankState
-from smpy.emulate.sources import STAND_INS, Source, has_own_codes
+from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import RankState, running
+from smpy.emulate.sources import STAND_INS, Source
 from smpy.errors import RankFailure, UsageError
 
 
@@ -41,7 +42,7 @@ class Program(Protocol):
         ...
 
 
-def open_program(program: str, is_module: bool, n_ranks: int) -> Program:
+def open_program(program: str, is_module: bool, supply: CodeSupply) -> Program:
     """Find the program and compile it.
 
     Raises
@@ -52,15 +53,15 @@ def open_program(program: str, is_module: bool, n_ranks: int) -> Program:
         If it is not Python.
     """
     if is_module:
-        return ModuleProgram(program, n_ranks)
+        return ModuleProgram(program, supply)
     if not os.path.exists(program):
         raise UsageError(f"there is no program {program!r}{_suggestion(program)}")
-    main = PathFinder.find_spec("__main__", [program])
+    main = PathFinder.find_spec("__main__", [os.path.abspath(program)])
     if main is not None:
-        return ArchiveProgram(program, main, n_ranks)
+        return ArchiveProgram(program, main, supply)
     if os.path.isdir(program):
         raise UsageError(f"{program!r} is a directory without __main__.py: name the file to run")
-    return ScriptProgram(program, n_ranks)
+    return ScriptProgram(program, supply)
 
 
 class ScriptProgram:
@@ -68,13 +69,12 @@ class ScriptProgram:
 
     packages: tuple[str, ...] = ()
 
-    def __init__(self, path: str, n_ranks: int) -> None:
+    def __init__(self, path: str, supply: CodeSupply) -> None:
         self.name = path
         self.home = os.path.dirname(os.path.realpath(path))
         self._path = os.path.abspath(path)
         self._loader = SourceFileLoader("__main__", self._path)
-        self._code = self._compile()
-        self._has_own_codes = has_own_codes(self._code, n_ranks)
+        self._take_code = supply.of(self._compile())
 
     def _compile(self) -> CodeType:
         try:
@@ -95,7 +95,7 @@ class ScriptProgram:
             attributes["__annotations__"] = {}
         vars(main).update(attributes)
         state.modules["__main__"] = main
-        exec(own_copy(self._code) if self._has_own_codes else self._code, vars(main))  # noqa: S102  # it is the program
+        exec(self._take_code(), vars(main))  # noqa: S102  # it is the program
 
 
 class ArchiveProgram:
@@ -103,10 +103,10 @@ class ArchiveProgram:
 
     packages: tuple[str, ...] = ()
 
-    def __init__(self, path: str, main: ModuleSpec, n_ranks: int) -> None:
+    def __init__(self, path: str, main: ModuleSpec, supply: CodeSupply) -> None:
         self.name = path
         self.home = os.path.abspath(path)
-        self._source = Source(main, n_ranks)
+        self._source = Source(main, supply)
 
     def run(self, state: RankState, importer: Importer) -> None:
         """Execute `__main__` for the running rank."""
@@ -116,10 +116,10 @@ class ArchiveProgram:
 class ModuleProgram:
     """A module found on `sys.path`, or the `__main__` of a package: `python -m MODULE`."""
 
-    def __init__(self, module: str, n_ranks: int) -> None:
+    def __init__(self, module: str, supply: CodeSupply) -> None:
         self.home = os.getcwd()
         self._module = module
-        self._n_ranks = n_ranks
+        self._supply = supply
         self._main: Source | None = None
         top = module.partition(".")[0]
         self.packages: tuple[str, ...] = () if top in sys.stdlib_module_names else (top,)
@@ -150,7 +150,7 @@ class ModuleProgram:
                 raise UsageError(f"cannot run module {self._module!r}: its __main__ is a package")
             return self._find(f"{name}.__main__", importer)
         if self._main is None:
-            self._main = Source(spec, self._n_ranks)
+            self._main = Source(spec, self._supply)
         return self._main
 
 
@@ -159,6 +159,33 @@ def _run_source(source: Source, state: RankState) -> None:
     vars(module).update(__name__="__main__", __builtins__=builtins)
     state.modules["__main__"] = module
     source.execute(module)
+
+
+def install_runpy(patches: Patches, importer: Importer) -> None:
+    """Have `runpy` execute on a rank in a module of the rank's, which it puts into `sys.modules` for a while."""
+    import runpy
+
+    shared: Any = vars(runpy)["_TempModule"]
+
+    class TempModule(shared):  # type: ignore[misc]  # the class has no public name
+        def __enter__(self) -> Any:
+            state = running()
+            if state is None or not importer.provide(self.mod_name):
+                return super().__enter__()
+            self._before = state.modules.get(self.mod_name)
+            state.modules[self.mod_name] = self.module
+            return self
+
+        def __exit__(self, *args: object) -> None:
+            state = running()
+            if state is None or state.modules.get(self.mod_name) is not self.module:
+                super().__exit__(*args)
+            elif self._before is None:
+                del state.modules[self.mod_name]
+            else:
+                state.modules[self.mod_name] = self._before
+
+    patches.attribute(runpy, "_TempModule", TempModule)
 
 
 def _suggestion(program: str) -> str:

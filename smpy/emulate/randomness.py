@@ -20,7 +20,7 @@ _SEED: Final = "smpy"
 
 
 class _Generators:
-    """A rank's own sources of randomness; each has a seed of its own, so that the use of one does not change another."""
+    """A rank's own sources of randomness; each has a seed of its own, so that no use of one changes another."""
 
     __slots__ = ("numpy", "python", "system")
 

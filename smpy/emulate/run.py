@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Final, Literal
 
 from smpy.compute.clock import Clock
+from smpy.emulate.codes import CodeSupply
 from smpy.emulate.deadlock import describe_deadlock
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
@@ -134,25 +135,26 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         If the program is not Python.
     """
     began_s = perf_counter()
-    program = open_program(config.program, is_module=config.is_module, n_ranks=config.n_ranks)
+    supply = CodeSupply(config.n_ranks)
+    program = open_program(config.program, is_module=config.is_module, supply=supply)
     platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
     engine = Engine(platform, platform.network_model, place(platform, config.n_ranks, config.hostfile))
     if config.compute == "measured":
         engine.clock = Clock(engine, config.host_speed_flop_per_s or platform.speed_flop_per_s(0))
     reporter = _Reporter(engine, began_s, progress)
-    exit_code, error, slept_s = _turn(config, engine, program, reporter)
+    exit_code, error, slept_s = _turn(config, engine, program, supply, reporter)
     summary = _summarise(config, platform, engine, perf_counter() - began_s, slept_s, is_partial=error is not None)
     return Outcome(summary, exit_code, error)
 
 
 def _turn(
-    config: RunConfig, engine: Engine, program: Program, reporter: _Reporter
+    config: RunConfig, engine: Engine, program: Program, supply: CodeSupply, reporter: _Reporter
 ) -> tuple[int, SmpyError | None, float]:
     """Run the ranks: exit code, error, and how long they slept together, in seconds."""
     patches = Patches()
     outlets = Outlet(sys.stdout), Outlet(sys.stderr)
     try:
-        lifetime = install_surroundings(patches, config, engine, program, outlets)
+        lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
         interrupts = Interrupts(engine, patches)
         running.enter(engine)
         patches.later(lambda: running.enter(None))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
-from importlib.abc import InspectLoader
+from collections.abc import Callable, Sequence
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from smpy.emulate.codes import count, own_copy
+from smpy.emulate.codes import CodeSupply
 
-# Each rank has its own code objects while they are at most this many for a module: the limit trades speed for memory.
-OWN_CODES_MAX: Final = 262_144
 
 # Where to find what a program expects to be installed, when it is not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
@@ -27,17 +24,16 @@ class Source:
     ----------
     spec : ModuleSpec
         As the import system found it.
-    n_ranks : int
-        How many copies there may be.
+    supply : CodeSupply
+        Gives ranks the code to execute.
     """
 
-    def __init__(self, spec: ModuleSpec, n_ranks: int) -> None:
+    def __init__(self, spec: ModuleSpec, supply: CodeSupply) -> None:
         self.spec = spec
         self.is_shared = isinstance(spec.loader, ExtensionFileLoader)
-        self._n_ranks = n_ranks
+        self._supply = supply
         self._template: dict[str, Any] | None = None
-        self._code: CodeType | None = None
-        self._has_own_codes = True
+        self._take_code: Callable[[], CodeType] | None = None
 
     def new_module(self) -> ModuleType:
         """A module of the running rank's, as the import system would make it, not yet executed."""
@@ -59,7 +55,7 @@ class Source:
         vars(self.spec)["_initializing"] = True  # for the interpreter's messages about circular imports
         try:
             if self._is_plain:
-                exec(self._own_code(), vars(module))  # noqa: S102  # this is what importing is
+                exec(self._code(), vars(module))  # noqa: S102  # this is what importing is
             elif loader is not None:  # a namespace package has nothing to execute
                 loader.exec_module(module)
         finally:
@@ -74,20 +70,14 @@ class Source:
             and getattr(kind, "create_module", None) is SourceFileLoader.create_module
         )
 
-    def _own_code(self) -> CodeType:
-        if self._code is None:
-            assert isinstance(self.spec.loader, InspectLoader)
-            code = self.spec.loader.get_code(self.spec.name)
+    def _code(self) -> CodeType:
+        if self._take_code is None:
+            loader: Any = self.spec.loader  # what is plain has `get_code`
+            code: CodeType | None = loader.get_code(self.spec.name)
             if code is None:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
-            self._code = code
-            self._has_own_codes = has_own_codes(code, self._n_ranks)
-        return own_copy(self._code) if self._has_own_codes else self._code
-
-
-def has_own_codes(code: CodeType, n_ranks: int) -> bool:
-    """Whether each of `n_ranks` ranks runs a copy of its own of a module's code."""
-    return n_ranks > 1 and count(code) * n_ranks <= OWN_CODES_MAX
+            self._take_code = self._supply.of(code)
+        return self._take_code()
 
 
 class Sources:
@@ -95,12 +85,12 @@ class Sources:
 
     Parameters
     ----------
-    n_ranks : int
-        How many copies of a module there may be.
+    supply : CodeSupply
+        Gives ranks the code to execute.
     """
 
-    def __init__(self, n_ranks: int) -> None:
-        self._n_ranks = n_ranks
+    def __init__(self, supply: CodeSupply) -> None:
+        self._supply = supply
         self._found: dict[tuple[str, ...], Source] = {}
         self._by_origin: dict[tuple[str, ...], Source] = {}
         self._not_asked: set[object] = set()
@@ -123,7 +113,7 @@ class Sources:
             spec = self.find_spec(name, path)
             if spec is None:
                 return None
-            source = Source(spec, self._n_ranks)
+            source = Source(spec, self._supply)
             if spec.has_location and spec.origin is not None:
                 source = self._by_origin.setdefault((name, spec.origin), source)
             self._found[key] = source

@@ -11,12 +11,13 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from smpy.emulate.codes import CodeSupply
 from smpy.emulate.environment import install_environment
 from smpy.emulate.imports import Importer
 from smpy.emulate.lifetime import Lifetime, install_exits
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
-from smpy.emulate.program import Program
+from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
 from smpy.emulate.ranks import RankState
 from smpy.emulate.settings import Settings
@@ -31,13 +32,18 @@ if TYPE_CHECKING:
 
 
 def install_surroundings(
-    patches: Patches, config: RunConfig, engine: Engine, program: Program, outlets: tuple[Outlet, Outlet]
+    patches: Patches,
+    config: RunConfig,
+    engine: Engine,
+    program: Program,
+    supply: CodeSupply,
+    outlets: tuple[Outlet, Outlet],
 ) -> Lifetime:
     """Prepare the process for a run, until the patches are undone; what each rank does from beginning to end."""
     path = [program.home, *sys.path]
     patches.attribute(sys, "path", path)
     privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path)
-    importer = Importer(privacy, Sources(config.n_ranks), partial(_not_computing, engine))
+    importer = Importer(privacy, Sources(supply), partial(_not_computing, engine))
     importer.install(patches)
     importer.substitute("mpi4py.MPI", _load_mpi)
     importer.provide("__main__")
@@ -48,6 +54,7 @@ def install_surroundings(
     Settings(patches)
     install_time(patches)
     install_random(patches)
+    importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
     _spare_collections(patches, engine)

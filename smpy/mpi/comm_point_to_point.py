@@ -132,12 +132,15 @@ class PointToPoint(CommCore):
 def _exchanged(
     number: int, out: Part | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int
 ) -> Message:
-    """Both at once: what was received."""
+    """Both at once: what was received. With nobody on one side it is a blocking call of the other."""
     engine = current()
-    sending = 0 if out is None else engine.isend(number, dest, sendtag, out.outgoing(), STANDARD)
     if into is None:
-        engine.wait(sending, "Sendrecv")
+        if out is not None:
+            engine.send(number, dest, sendtag, out.outgoing(), STANDARD, "Sendrecv")
         return FROM_NOBODY
+    if out is None:
+        return engine.recv(number, source, recvtag, into.incoming(), "Sendrecv")
+    sending = engine.isend(number, dest, sendtag, out.outgoing(), STANDARD)
     receiving = engine.irecv(number, source, recvtag, into.incoming())
     return engine.wait_all([sending, receiving], "Sendrecv")[1]
 

@@ -34,6 +34,27 @@ def check_defined(operation: Operation, layout: Layout) -> None:
         fail("ERR_OP", f"{operation.name} is not defined for {layout.name} ({layout.kind}), only for {defined}")
 
 
+class Operand(bytearray):
+    """What a program's own operation gets: bytes that can be read, written and seen as an array."""
+
+    format = "B"
+    itemsize = 1
+    readonly = False
+
+    @property
+    def nbytes(self) -> int:
+        """Length."""
+        return len(self)
+
+    def cast(self, item_format: str, *shape: Any) -> memoryview:
+        """The bytes as items of another format."""
+        return memoryview(self).cast(item_format, *shape)  # type: ignore[call-overload, no-any-return]
+
+    def tobytes(self, order: str | None = None) -> bytes:
+        """A copy of the bytes."""
+        return bytes(self)
+
+
 class Fold:
     """A reduction under way.
 
@@ -109,10 +130,10 @@ class Fold:
 
 def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes]) -> memoryview:
     assert operation.function is not None
-    accumulated = bytearray(rows[0])
+    accumulated = Operand(rows[0])
     for row in rows[1:]:
-        into = bytearray(row)
-        operation.function(memoryview(accumulated), memoryview(into), Datatype(datatype))
+        into = Operand(row)
+        operation.function(accumulated, into, Datatype(datatype))
         accumulated = into
     return memoryview(bytes(accumulated))
 

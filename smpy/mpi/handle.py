@@ -43,9 +43,14 @@ class Handle:
         return self._identity() != self._null
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        for name, handle in self._named.items():
-            if handle is self or handle == self:
+        for name, known in self._named.items():
+            if known is self:
                 return name
+        if not self:
+            return type(self), ()
+        for known in self._named.values():
+            if known == self:
+                return type(self), (known,)
         raise ValueError(f"cannot pickle a {type(self).__name__} that is not predefined")
 
     @classmethod

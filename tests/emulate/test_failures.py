@@ -227,8 +227,8 @@ else:
 """
     )
     assert ran.error.splitlines()[1:3] == [
-        "  rank 0: Waitall(2 requests)            program.py:9",
-        "  rank 1: Wait(Irecv(source=0, tag=1))   program.py:7",
+        "  rank 0: Waitall(Irecv(source=1, tag=1))   program.py:9",
+        "  rank 1: Wait(Irecv(source=0, tag=1))      program.py:7",
     ]
 
 
@@ -238,7 +238,8 @@ else:
 BEGIN = RANK + "import pathlib\nprint('begun')\npathlib.Path('begun').touch()\n"
 ENDLESS = {
     "a loop": "while True:\n    pass\n",
-    "a loop that catches all": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass\n",
+    "a loop that catches all": "while True:\n    try:\n        while True:\n            pass\n"
+    "    except BaseException:\n        pass\n",
     "exchanges": "while True:\n    comm.sendrecv(rank, 1 - rank)\n",
     "polling": "request = comm.Irecv(bytearray(8), 1 - rank)\nwhile not request.Test():\n    pass\n",
 }

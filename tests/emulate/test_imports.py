@@ -1,12 +1,26 @@
 """Importing on a rank."""
 
+import atexit
+import builtins
+import importlib
+import logging
+import os
+import random
+import sys
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 RANK = "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.Get_rank()\n"
-STEP = "from mpi4py import MPI\ndef step():\n    c = MPI.COMM_WORLD\n    return c.sendrecv(c.rank, (c.rank + 1) % c.size)\n"
+STEP = """
+from mpi4py import MPI
+def step():
+    comm = MPI.COMM_WORLD
+    return comm.sendrecv(comm.rank, (comm.rank + 1) % comm.size)
+"""
 
 
 def lines(ran) -> list[str]:
@@ -73,10 +87,8 @@ def test_relative_imports_stay_within_the_ranks_own_package(emulated: Callable):
             "package/__init__.py": "from . import first\nfrom .first import RANK\n",
             "package/first.py": RANK,
             "package/deep/__init__.py": "",
-            "package/deep/leaf.py": "from . import twig\nfrom .. import first\nfrom ..first import RANK\n"
-            "from ... import package\n"
-            if False
-            else "from . import twig\nfrom .. import first, RANK as again\nfrom ..first import RANK\n"
+            "package/deep/leaf.py": "from . import twig\nfrom .. import first, RANK as again\n"
+            "from ..first import RANK\n"
             "RANKS = RANK, first.RANK, again, twig.RANK\n",
             "package/deep/twig.py": RANK,
         },
@@ -267,8 +279,8 @@ def test_a_module_may_change_its_class(emulated: Callable):
     ran = emulated(
         "import settings\nprint(settings.answer)\n",
         files={
-            "settings.py": RANK
-            + "import sys, types\nclass Settings(types.ModuleType):\n    answer = property(lambda self: self.RANK + 40)\n"
+            "settings.py": RANK + "import sys, types\nclass Settings(types.ModuleType):\n"
+            "    answer = property(lambda self: self.RANK + 40)\n"
             "sys.modules[__name__].__class__ = Settings\n"
         },
     )
@@ -295,9 +307,9 @@ def test_a_module_whose_import_fails_can_be_imported_again(emulated: Callable):
 def test_a_module_that_does_not_exist_is_missed_as_in_python(emulated: Callable):
     ran = emulated(
         """
-        for statement in ("import absent", "import package.absent", "from package import absent", "import plain.absent"):
+        for what in ("import absent", "import package.absent", "from package import absent", "import plain.absent"):
             try:
-                exec(statement)
+                exec(what)
             except ImportError as error:
                 print(type(error).__name__, error)
         """,
@@ -403,7 +415,8 @@ def test_modules_in_a_directory_that_the_program_adds_are_private(emulated: Call
 def test_an_installed_package_that_requires_mpi4py_is_private(
     emulated: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requirement: str, is_private: bool
 ):
-    site = tmp_path / "elsewhere" / "site-packages"
+    site = tmp_path / "site-packages"
+    info = "site-packages/wrapper-1.0.dist-info"
     monkeypatch.syspath_prepend(str(site))
     ran = emulated(
         """
@@ -413,9 +426,9 @@ def test_an_installed_package_that_requires_mpi4py_is_private(
         print(wrapper.RANK)
         """,
         files={
-            "elsewhere/site-packages/wrapper/__init__.py": RANK,
-            "elsewhere/site-packages/wrapper-1.0.dist-info/METADATA": f"Name: wrapper\nRequires-Dist: {requirement}\n\nText\n",
-            "elsewhere/site-packages/wrapper-1.0.dist-info/RECORD": "wrapper/__init__.py,,\nwrapper-1.0.dist-info/RECORD,,\n",
+            "site-packages/wrapper/__init__.py": RANK,
+            f"{info}/METADATA": f"Name: wrapper\nRequires-Dist: {requirement}\n\nText\n",
+            f"{info}/RECORD": "wrapper/__init__.py,,\nwrapper-1.0.dist-info/RECORD,,\n",
             "step.py": STEP,
         },
     )
@@ -423,12 +436,13 @@ def test_an_installed_package_that_requires_mpi4py_is_private(
 
 
 def test_what_the_run_replaced_is_put_back(emulated: Callable):
-    import builtins
-    import sys
-
-    before = dict(vars(builtins)), list(sys.meta_path), list(sys.path), type(sys), set(sys.modules), sys.modules["__main__"]
+    before = replaced()
     emulated("import settings, mpi4py\nfrom mpi4py import MPI\n", files={"settings.py": ""})
-    after = dict(vars(builtins)), list(sys.meta_path), list(sys.path), type(sys), set(sys.modules), sys.modules["__main__"]
-    assert before[:4] == after[:4]
-    assert before[5] is after[5]
-    assert not {"settings", "mpi4py", "mpi4py.MPI"} & (after[4] - before[4])
+    assert replaced() == before
+    assert not {"settings", "mpi4py", "mpi4py.MPI"} & set(sys.modules)
+
+
+def replaced() -> tuple[object, ...]:
+    modules = time, random, os, logging, warnings, atexit, importlib
+    tables = [dict(vars(module)) for module in (builtins, *modules)]
+    return tables, list(sys.meta_path), list(sys.path), type(sys), sys.modules["__main__"], sys.stdout, sys.argv

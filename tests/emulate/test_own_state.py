@@ -133,7 +133,9 @@ def test_clocks_tell_simulated_time(emulated: Callable):
 
 
 def test_waiting_for_a_date_ends(emulated: Callable):
-    ran = emulated("import time\nuntil = time.time() + 1e-5\nwhile time.time() < until:\n    pass\nprint('through')\n", 1)
+    ran = emulated(
+        "import time\nuntil = time.time() + 1e-5\nwhile time.time() < until:\n    pass\nprint('through')\n", 1
+    )
     assert lines(ran) == ["through"]
 
 
@@ -164,7 +166,7 @@ def test_environment_variables_are_each_ranks_own(emulated: Callable, monkeypatc
     assert "SMPY_TEST" not in os.environ
     child = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getenv('SMPY_TEST'), os.getenv('SMPY_TEST_GIVEN'))"],
-        capture_output=True, text=True,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert child.stdout.split() == ["None", "given"]
 

@@ -52,7 +52,9 @@ def test_an_unfinished_line_is_printed_when_its_rank_ends(emulated: Callable):
 
 
 def test_one_rank_alone_prints_what_it_flushes(emulated: Callable):
-    ran = emulated("import sys\nprint('a', end='')\nsys.stdout.flush()\nprint('b', end='', flush=True)\nwhile True: 1 / 0", 1)
+    ran = emulated(
+        "import sys\nprint('a', end='')\nsys.stdout.flush()\nprint('b', end='', flush=True)\nwhile True: 1 / 0", 1
+    )
     assert ran.out == "ab"
 
 
@@ -157,11 +159,8 @@ else:
         stdin="world\nsecond\nthird\nfourth\n",
     )
     assert ran.code == 0, ran.err
-    assert sorted(ran.out.splitlines()) == [
-        "'' '' [] b''",
-        "name? hello world second ['third', 'fourth']",
-        "nothing to read",
-    ]
+    out = ran.out.replace("name? ", "", 1).splitlines()
+    assert sorted(filter(None, out)) == ["'' '' [] b''", "hello world second ['third', 'fourth']", "nothing to read"]
 
 
 def test_a_question_is_shown_before_the_answer_is_read(smpy_run: Callable):

@@ -148,3 +148,15 @@ def test_the_marks_of_a_pause_are_numbers() -> None:
         _surface.Clock(new_engine(1), FLOP_PER_S).resume("later")
     with pytest.raises(TypeError):
         _surface.Clock()
+
+
+def test_a_clock_of_another_world_does_not_touch_the_running_one() -> None:
+    old = [_surface.Clock(new_engine(1), 1.0)]
+
+    def body(clock: Any) -> None:
+        burn(BURST_S / 2)
+        old[0] = _surface.Clock(new_engine(1), 2.0)
+        old.clear()
+        burn(BURST_S / 2)
+
+    assert charged_s(body) == pytest.approx(BURST_S, rel=0.2)

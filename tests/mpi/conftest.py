@@ -1,0 +1,54 @@
+"""Ranks as functions: a small world in this process, on the surface as it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smpy.engine import running
+from smpy.engine.engine import Engine
+from smpy.platforms import default_cluster, place, read_simgrid_xml
+
+PLATFORMS = Path(__file__).parents[1] / "peer" / "platforms"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a run left: what each rank returned and when it ended, in seconds, and the engine."""
+
+    returned: list[Any]
+    finish_s: list[float]
+    engine: Engine
+
+
+def run_world(n_ranks: int, rank_main: Callable[[int], Any], platform_file: str | None = None) -> World:
+    """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here."""
+    platform = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
+    engine = Engine(platform, platform.network_model, place(platform, n_ranks))
+    returned: list[Any] = [None] * n_ranks
+
+    def body(rank: int) -> None:
+        try:
+            returned[rank] = rank_main(rank)
+        except Exception as error:
+            engine.stop(error)
+
+    engine.spawn(body)
+    running.enter(engine)
+    try:
+        stopped = engine.run(lambda: None)
+    finally:
+        running.enter(None)
+    if isinstance(stopped, Exception):
+        raise stopped
+    return World(returned, list(engine.finish_s()), engine)
+
+
+@pytest.fixture
+def run_ranks() -> Callable[..., World]:
+    """Runs a function of the rank on n ranks: `run_ranks(4, lambda rank: ...)`."""
+    return run_world

@@ -1,0 +1,117 @@
+"""What a program may pass as a buffer."""
+
+import array
+
+import numpy as np
+import pytest
+
+import smpy.mpi as MPI
+from smpy.mpi.messages import message_of
+
+
+@pytest.mark.parametrize(
+    ("spec", "count", "datatype", "start"),
+    [
+        (np.zeros(5), 5, MPI.DOUBLE, 0),
+        (np.zeros((2, 3), "i2"), 6, MPI.SHORT, 0),
+        (np.zeros((2, 3), order="F"), 6, MPI.DOUBLE, 0),
+        (np.array(1 + 2j), 1, MPI.C_DOUBLE_COMPLEX, 0),
+        (np.zeros(4, bool), 4, MPI.C_BOOL, 0),
+        (np.zeros(4, "<f4"), 4, MPI.FLOAT, 0),
+        (np.zeros(0), 0, MPI.DOUBLE, 0),
+        (array.array("q", [1, 2]), 2, MPI.LONG_LONG, 0),
+        (b"four", 4, MPI.UNSIGNED_CHAR, 0),
+        (memoryview(bytearray(8)).cast("i"), 2, MPI.INT, 0),
+        ([np.zeros(5), MPI.DOUBLE], 5, MPI.DOUBLE, 0),
+        ((np.zeros(5), "d"), 5, MPI.DOUBLE, 0),
+        ([np.zeros(5), "i4"], 10, MPI.INT32_T, 0),
+        ([np.zeros(5), MPI.BYTE], 40, MPI.BYTE, 0),
+        ([np.zeros(5), 3], 3, MPI.DOUBLE, 0),
+        ([np.zeros(5), np.int64(3), MPI.DOUBLE], 3, MPI.DOUBLE, 0),
+        ([np.zeros(5), (2, 3)], 2, MPI.DOUBLE, 24),
+        ([np.zeros(5), (2, 3), MPI.DOUBLE], 2, MPI.DOUBLE, 24),
+        ([np.zeros(5), 2, 3, MPI.DOUBLE], 2, MPI.DOUBLE, 24),
+        ([np.zeros(5), None, 3, MPI.DOUBLE], 2, MPI.DOUBLE, 24),
+        ([None, 0, MPI.INT], 0, MPI.INT, 0),
+        ([MPI.BOTTOM, 0, "d"], 0, MPI.DOUBLE, 0),
+    ],
+)
+def test_a_specification_means_entries_of_a_datatype(spec, count, datatype, start):
+    part = message_of(spec, is_written=False)
+    assert (part.count, part.datatype, part.start) == (count, datatype, start)
+    assert part.nbytes == count * datatype.size
+
+
+def test_a_count_is_per_block():
+    assert message_of(np.zeros(12), is_written=True, n_blocks=4).count == 3
+    assert message_of([np.zeros(12), 2, MPI.DOUBLE], is_written=True, n_blocks=4).count == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "text"),
+    [
+        (3, TypeError, "expecting buffer or list/tuple, not int"),
+        (None, TypeError, "expecting buffer"),
+        ("text", TypeError, "not str"),
+        ([b"", 1, 2, 3, 4], ValueError, "2 to 4 items"),
+        ([b""], ValueError, "2 to 4 items"),
+        (np.zeros(3, object), KeyError, "cannot map 'O'"),
+        (np.zeros(3, "f8,i4"), KeyError, "cannot map 'T{"),
+        ([np.zeros(3), "no such"], KeyError, "cannot map 'no such'"),
+        (np.zeros(3, ">f8"), BufferError, "byte order"),
+        (np.zeros((4, 4))[:, 1], BufferError, "not contiguous"),
+        ([np.zeros(3), -1], ValueError, "negative count"),
+        ([np.zeros(3), (1, -1)], ValueError, "negative displacement"),
+        ([np.zeros(3), (1, 4)], ValueError, "beyond the 3 entries"),
+        ([np.zeros(3), 4], ValueError, "need 32 bytes, the buffer has 24"),
+        ([np.zeros(3, "i4"), MPI.DOUBLE], ValueError, "not a multiple"),
+        ([None, 1, MPI.INT], ValueError, "need 4 bytes, the buffer has 0"),
+        ([None, 1], ValueError, "a datatype must be named"),
+    ],
+)
+def test_a_specification_that_makes_no_sense_is_an_error(spec, error, text):
+    with pytest.raises(error, match=text):
+        message_of(spec, is_written=False)
+
+
+def test_a_receive_refuses_memory_that_cannot_be_written():
+    with pytest.raises(BufferError, match="not writable"):
+        message_of(b"text", is_written=True)
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        message_of(frozen, is_written=True)
+
+
+def test_entries_need_not_be_a_whole_number_of_blocks_unless_counted():
+    with pytest.raises(ValueError, match="5 entries are not a multiple of 2 blocks"):
+        message_of(np.zeros(5), is_written=True, n_blocks=2)
+
+
+def test_a_pair_with_a_gap_travels_without_it(run_ranks):
+    pair = np.dtype([("value", "f8"), ("place", "i4")], align=True)
+
+    def main(rank):
+        world, status = MPI.COMM_WORLD, MPI.Status()
+        pairs = np.zeros(3, pair)
+        if rank == 0:
+            pairs["value"], pairs["place"] = [1.5, 2.5, 3.5], [7, 8, 9]
+            world.Send([pairs, MPI.DOUBLE_INT], 1)
+        else:
+            world.Recv([pairs, MPI.DOUBLE_INT], 0, status=status)
+        return pairs.tolist(), status.count
+
+    assert run_ranks(2, main).returned[1] == ([(1.5, 7), (2.5, 8), (3.5, 9)], 36)
+
+
+def test_a_message_may_end_inside_an_array(run_ranks):
+    def main(rank):
+        world = MPI.COMM_WORLD
+        data = np.arange(10.0) if rank == 0 else np.zeros(10)
+        if rank == 0:
+            world.Send([data, (3, 2), MPI.DOUBLE], 1)
+        else:
+            world.Recv([data, (8, 1), "d"], 0)
+        return data.tolist()
+
+    assert run_ranks(2, main).returned[1] == [0, 2, 3, 4, 0, 0, 0, 0, 0, 0]
