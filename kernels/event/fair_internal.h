@@ -1,4 +1,4 @@
-/* fair_internal.h -- the state of links and flows, shared by fair.c (up to date as flows come and go) and fair_full.c (in full).
+/* fair_internal.h -- the state of links and flows: what fair.c, fair_fill.c, fair_full.c and fair_check.c share.
  *
  * The level of a flow is its share x penalty. Every flow on a link is on one of the link's two lists:
  *   held     the link decides these flows: all of them get its level, so that they count with `use`, the sum of
@@ -109,6 +109,19 @@ static inline double fair_sum_left(double whole, const fair_sum *s)
     return (whole - s->hi) - s->lo;
 }
 
+/* The share of the flow is about to change. */
+static inline void fair_note(fair *f, int flow)
+{
+    fair_flow *g = &f->flow[flow];
+    if (g->is_noted)
+        return;
+    g->is_noted = true;
+    f->before[f->n_changed] = g->share;
+    f->changed[f->n_changed++] = flow;
+}
+
+bool fair_fill(fair *f);
+
 bool fair_queue_push(fair_queue *q, double key, int link);
 void fair_queue_pop(fair_queue *q);
 
@@ -123,6 +136,8 @@ typedef struct {
 bool fair_answer_new(fair_answer *a, int n_flows);
 void fair_answer_free(fair_answer *a);
 bool fair_full(const fair *f, fair_answer *a);
+bool fair_start_over(fair *f);
+
 #ifdef SMPY_CHECK
 void fair_check(const fair *f);
 #endif

@@ -133,6 +133,12 @@ void flow_latency_ended(sim *s, int id)
     s->shares_are_old = 1;
 }
 
+static int64_t waits_since(const sim *s, int id)
+{
+    int line = s->requests.at[id].waiter;
+    return line < 0 ? 0 : s->line[line].waits_since;
+}
+
 void flow_ended(sim *s, int id)
 {
     flow *f = &s->flow[id];
@@ -146,7 +152,7 @@ void flow_ended(sim *s, int id)
     s->n_live_flows--;
     courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
     /* The side that began to wait first is told first. */
-    if (s->requests.at[send].waits_since < s->requests.at[recv].waits_since) {
+    if (waits_since(s, send) < waits_since(s, recv)) {
         request_done(s, send);
         request_done(s, recv);
     } else {

@@ -36,7 +36,7 @@ static int until(sim *s, int line, double date_s, int64_t order)
 
 /* Among what ends at one date, what began at an earlier date comes first; of what began at one date, sleeps before
  * executions, the newest sleep and the oldest execution first. */
-static int64_t order_of_end(sim *s, int is_sleep)
+int64_t order_of_end(sim *s, int is_sleep)
 {
     const int64_t most = 1 << 20;
     int64_t age = s->order++ - s->date_order;
@@ -153,6 +153,7 @@ static void tell(sim *s, slot *x)
     int line = x->waiter;
     timeline *t = &s->line[line];
     x->waiter = -1;
+    t->waits_since = s->order++;
     if (x->waiter_index < 0) {
         performance *p = first(t)->with.show;
         int is_waited_for = x->waiter_index == AWAITED || (t->state == WAITING && p->call.code == CALL_WAIT_ALL);
@@ -190,15 +191,17 @@ static int wait_for(sim *s, int line, const int *list, int n, int is_any)
     timeline *t = &s->line[line];
     t->n_pending = t->n_at_once = 0;
     t->busy_until_s = 0;
+    t->waits_since = s->order++;
     if (is_any) {
         t->answer = -1;
         for (int i = 0; i < n; i++) {
             if (list[i] != 0 && !(list[i] > 0 && s->requests.at[list[i]].is.is_done)) continue;
             if (list[i]) pay_overhead(s, t, &s->requests.at[list[i]]);
+            int is_detached = !list[i];
             t->answer = i;
             free(first(t)->with.list);
             timeline_drop_first(t);
-            return after_overheads(s, line);
+            return is_detached ? FREE_OF_CHARGE : after_overheads(s, line);
         }
     }
     int n_live = 0;
@@ -211,7 +214,6 @@ static int wait_for(sim *s, int line, const int *list, int n, int is_any)
             count_end(s, t);
         } else {
             x->waiter = line;
-            x->waits_since = s->order++;
             x->waiter_index = i;
             t->n_pending++;
         }
@@ -226,7 +228,7 @@ static int wait_for(sim *s, int line, const int *list, int n, int is_any)
 
 /* ---- polling: a poll takes time, then a call, and the rank learns the answer in its next turn ---- */
 
-enum { ASK = 0, LOOK = 1, LEARN = 2 };
+enum { ASK = 0, LOOK = 1, LEARN = 2, PAID = 3 };
 
 static int test_starts(sim *s, int line, int in_a_row)
 {
@@ -238,19 +240,24 @@ static int test_ends(sim *s, int line, int id, int *in_a_row, int grows)
 {
     timeline *t = &s->line[line];
     int is_success = id >= 0;
+    if (t->stage == LEARN && id > 0) {
+        t->busy_until_s = 0;
+        t->stage = PAID;
+        pay_overhead(s, t, &s->requests.at[id]);
+        int result = after_overheads(s, line);
+        if (result != MADE_A_CALL) return result;
+    }
     *in_a_row = is_success ? 1 : *in_a_row + grows;
-    t->busy_until_s = 0;
-    if (id > 0) pay_overhead(s, t, &s->requests.at[id]);
+    if (first(t)->what == DO_TEST_ANY) free(first(t)->with.list);
     timeline_drop_first(t);
-    int result = after_overheads(s, line);
-    return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
+    return FREE_OF_CHARGE;
 }
 
 static int test_one(sim *s, int line, int id)
 {
     timeline *t = &s->line[line];
     if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->tests_in_a_row);
-    if (t->stage == LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row, s->model.polls_grow);
+    if (t->stage >= LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row, s->model.polls_grow);
     t->answer = id <= 0 || s->requests.at[id].is.is_done;
     t->stage = LEARN;
     return id > 0 ? MADE_A_CALL : FREE_OF_CHARGE;
@@ -261,9 +268,8 @@ static int test_any(sim *s, int line, const action *a)
     timeline *t = &s->line[line];
     const int *list = a->with.list;
     if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->test_anys_in_a_row);
-    if (t->stage == LEARN) {
+    if (t->stage >= LEARN) {
         int id = t->answer < 0 ? -1 : list[t->answer];
-        free(a->with.list);
         return test_ends(s, line, id, &s->test_anys_in_a_row, 1); /* whatever the model says, as the peer has it */
     }
     t->answer = -1;
@@ -329,7 +335,6 @@ static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes,
     x->is_released = 1;
     if (!is_detached) {
         x->waiter = line;
-        x->waits_since = s->order++;
         x->waiter_index = index;
         if (index == AWAITED)
             p->n_awaited++;
@@ -368,6 +373,7 @@ static int await(sim *s, int line, performance *p)
     }
     if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
         t->state = WAITING;
+        t->waits_since = s->order++;
         return BLOCKED;
     }
     t->stage = FETCH;

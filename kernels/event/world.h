@@ -21,7 +21,6 @@ typedef struct {
     int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
     int64_t posted;              /* when it was posted, as a count */
     int waiter;                  /* timeline to tell, or -1 */
-    int64_t waits_since;         /* when the waiter came, as a count */
     int waiter_index;            /* of the request in the waiter's call */
     int is_released;
     int has_overhead;            /* a receive whose sender was detached: it pays the receive overhead */
@@ -138,6 +137,7 @@ typedef struct {
     int n_at_once;               /* of those it waited for: ended at last_end_s, the last date one ended */
     double last_end_s;
     int64_t answer;
+    int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
     double computing_since_s;
@@ -229,6 +229,7 @@ extern const double SAME_DATE_S;
 
 /* perform.c */
 enum { MADE_A_CALL, BLOCKED, FREE_OF_CHARGE };
+int64_t order_of_end(sim *s, int is_sleep);       /* among what ends at one date */
 int perform(sim *s, int line);                    /* the first action's next call, or an error < 0 */
 void request_done(sim *s, int id);
 void timeline_woken(sim *s, int line);            /* by time */

@@ -37,7 +37,7 @@ class CodeSupply:
         self._left = OWN_CODES_MAX if n_ranks > 1 else 0
 
     def of(self, code: CodeType) -> Callable[[], CodeType]:
-        """What a rank calls to get the code of a module: a copy of its own, or the one of all when there are too many."""
+        """What a rank calls for the code of a module: a copy of its own, or the one of all when there are too many."""
         n_copies = _count(code) * self._n_ranks
         if n_copies > self._left:
             return lambda: code

@@ -95,15 +95,16 @@ class Importer:
 
     def get(self, name: str) -> ModuleType:
         """The running rank's view of a module, imported if need be: its own copy, or the shared one."""
+        if self._is_plain(name):
+            return sys.modules.get(name) or self._import_shared(name)
         if self.is_private(name):
             return self._own(name)
         parent, _, child = name.rpartition(".")
         package = self.get(parent) if parent else None  # before its parts, as the import system does
         module = sys.modules.get(name)
         if module is None:
-            with self._loading(_of_rank()):
-                module = self._substitute(name) if name in self._substitutes else self._import_shared(name)
-        if package is not None and not hasattr(package, child):
+            module = self._substitute(name) if name in self._substitutes else self._import_shared(name)
+        if package is not None and child not in getattr(package, "__dict__", ()):
             setattr(package, child, module)
         return module
 
@@ -140,9 +141,10 @@ class Importer:
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
         """`importlib.import_module`."""
-        if running() is None or (name.startswith(".") and not package):
+        absolute = name if package is None else importlib.util.resolve_name(name, package)
+        if self._plain.get(absolute) or running() is None or absolute.startswith("."):
             return self._shared_import_module(name, package)
-        return self.get(importlib.util.resolve_name(name, package))
+        return self.get(absolute)
 
     def reload(self, module: ModuleType) -> ModuleType:
         """`importlib.reload`."""
@@ -165,9 +167,9 @@ class Importer:
 
     def find_spec(self, name: str, package: str | None = None) -> Any:
         """`importlib.util.find_spec`, which imports the parents of a module but not the module."""
-        if running() is None or (name.startswith(".") and not package):
+        absolute = name if package is None else importlib.util.resolve_name(name, package)
+        if running() is None or absolute.startswith(".") or self._is_plain(absolute):
             return self._shared_find_spec(name, package)
-        absolute = importlib.util.resolve_name(name, package)
         parent = absolute.rpartition(".")[0]
         path = None
         if parent:
@@ -193,12 +195,14 @@ class Importer:
         return known
 
     def _import_shared(self, name: str) -> ModuleType:
-        self._shared_import(name)
-        self._look_for_awaited()
-        return sys.modules[name]
+        with self._loading(_of_rank()):
+            module = self._shared_import_module(name)
+            self._look_for_awaited()
+        return module
 
     def _substitute(self, name: str) -> ModuleType:
-        module = self._substitutes[name]()
+        with self._loading(_of_rank()):
+            module = self._substitutes[name]()
         self._patches.keep_entry(sys.modules, name)
         sys.modules[name] = module
         self._look_for_awaited()
@@ -209,8 +213,7 @@ class Importer:
         bundle = self._bundles.get(package)
         if bundle is None:
             name = f"{package}.{part}"
-            with self._loading(_of_rank()):
-                module = sys.modules.get(name) or self._substitute(name)
+            module = sys.modules.get(name) or self._substitute(name)
             bundle = self._bundles[package] = ModuleType(package)
             setattr(bundle, part, module)
             self._show_facade(package)

@@ -59,31 +59,35 @@ class Lifetime:
         self._importer = importer
         self._streams = streams
         self.exit_code = 0
-        self._states: list[RankState] = []
+        self._living: dict[int, RankState] = {}
+        self._slept_s = 0.0
         self.at_end: list[Callable[[RankState], None]] = []
 
     def live(self, rank: int) -> None:
         """The body of a rank; it raises nothing."""
-        state = RankState(rank, self._engine)
-        self._states.append(state)
+        state = self._living[rank] = RankState(rank, self._engine)
         begin(state)
-        clock = self._engine.clock
-        if clock is not None:
-            clock.start()
         code = self._run(state)
         if code is not None:
             self._end(state, code)
+        clock = self._engine.clock
         if clock is not None:
             clock.stop()
+        self._slept_s += state.slept_s
+        del self._living[rank]
 
     def slept_s(self) -> float:
         """How long all ranks together have slept."""
-        return sum(state.slept_s for state in self._states)
+        return self._slept_s + sum(state.slept_s for state in self._living.values())
 
     def _run(self, state: RankState) -> int | None:
         """Run the program: its exit code, or None when it failed."""
+        clock = self._engine.clock
         try:
-            self._program.run(state, self._importer)
+            execute = self._program.prepare(state, self._importer)
+            if clock is not None:
+                clock.start()
+            execute()
         except (SystemExit, _Exit) as exit_:
             return _code_of(exit_)
         except BaseException as error:  # noqa: BLE001  # the rank fails, not smpy

@@ -7,6 +7,8 @@ import difflib
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -37,8 +39,8 @@ class Program(Protocol):
     name: str
     packages: tuple[str, ...]
 
-    def run(self, state: RankState, importer: Importer) -> None:
-        """Execute `__main__` for the running rank."""
+    def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
+        """Make the running rank's `__main__`: what is returned executes it."""
         ...
 
 
@@ -85,8 +87,8 @@ class ScriptProgram:
             text = "".join(traceback.format_exception_only(error)).rstrip()
             raise RankFailure(f"syntax error in the program:\n{text}") from error
 
-    def run(self, state: RankState, importer: Importer) -> None:
-        """Execute `__main__` for the running rank."""
+    def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
+        """Make the running rank's `__main__`: what is returned executes it."""
         main = ModuleType("__main__")
         attributes: dict[str, Any] = {
             "__builtins__": builtins, "__file__": self._path, "__cached__": None, "__loader__": self._loader
@@ -95,7 +97,7 @@ class ScriptProgram:
             attributes["__annotations__"] = {}
         vars(main).update(attributes)
         state.modules["__main__"] = main
-        exec(self._take_code(), vars(main))  # noqa: S102  # it is the program
+        return partial(exec, self._take_code(), vars(main))
 
 
 class ArchiveProgram:
@@ -108,9 +110,9 @@ class ArchiveProgram:
         self.home = os.path.abspath(path)
         self._source = Source(main, supply)
 
-    def run(self, state: RankState, importer: Importer) -> None:
-        """Execute `__main__` for the running rank."""
-        _run_source(self._source, state)
+    def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
+        """Make the running rank's `__main__`: what is returned executes it."""
+        return _prepare(self._source, state)
 
 
 class ModuleProgram:
@@ -128,12 +130,12 @@ class ModuleProgram:
             raise UsageError(f"there is no module {module!r} on sys.path, nor in {self.home}")
         self.name = "-m"  # until the module is found, as python does
 
-    def run(self, state: RankState, importer: Importer) -> None:
-        """Execute `__main__` for the running rank."""
+    def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
+        """Make the running rank's `__main__`: what is returned executes it."""
         source = self._find(self._module, importer)
         if source.spec.origin is not None:
             sys.argv[0] = source.spec.origin
-        _run_source(source, state)
+        return _prepare(source, state)
 
     def _find(self, name: str, importer: Importer) -> Source:
         """Import the packages that the module lies in, for this rank too, then find it."""
@@ -154,11 +156,11 @@ class ModuleProgram:
         return self._main
 
 
-def _run_source(source: Source, state: RankState) -> None:
+def _prepare(source: Source, state: RankState) -> Callable[[], None]:
     module = source.new_module()
     vars(module).update(__name__="__main__", __builtins__=builtins)
     state.modules["__main__"] = module
-    source.execute(module)
+    return source.prepare(module)
 
 
 def install_runpy(patches: Patches, importer: Importer) -> None:

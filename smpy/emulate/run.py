@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
 
-from smpy.compute.clock import Clock
+from smpy.compute.clock import new_clock
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.deadlock import describe_deadlock
 from smpy.emulate.interrupts import Interrupts
@@ -138,9 +138,11 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
     platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
-    engine = Engine(platform, platform.network_model, place(platform, config.n_ranks, config.hostfile))
+    host_of_rank = place(platform, config.n_ranks, config.hostfile)
+    engine = Engine(platform, platform.network_model, host_of_rank)
     if config.compute == "measured":
-        engine.clock = Clock(engine, config.host_speed_flop_per_s or platform.speed_flop_per_s(0))
+        host_speed_flop_per_s = config.host_speed_flop_per_s or platform.speed_flop_per_s(host_of_rank[0])
+        engine.clock = new_clock(engine, host_speed_flop_per_s)
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, slept_s = _turn(config, engine, program, supply, reporter)
     summary = _summarise(config, platform, engine, perf_counter() - began_s, slept_s, is_partial=error is not None)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
 from smpy.emulate.codes import CodeSupply
-
 
 # Where to find what a program expects to be installed, when it is not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
@@ -51,15 +51,18 @@ class Source:
 
     def execute(self, module: ModuleType) -> None:
         """Run the module's code for the running rank."""
-        loader = self.spec.loader
         vars(self.spec)["_initializing"] = True  # for the interpreter's messages about circular imports
         try:
-            if self._is_plain:
-                exec(self._code(), vars(module))  # noqa: S102  # this is what importing is
-            elif loader is not None:  # a namespace package has nothing to execute
-                loader.exec_module(module)
+            self.prepare(module)()
         finally:
             vars(self.spec)["_initializing"] = False
+
+    def prepare(self, module: ModuleType) -> Callable[[], None]:
+        """What runs the module's code for the running rank."""
+        if self._is_plain:
+            return partial(exec, self._code(), vars(module))
+        loader = self.spec.loader
+        return _nothing if loader is None else partial(loader.exec_module, module)
 
     @property
     def _is_plain(self) -> bool:
@@ -78,6 +81,10 @@ class Source:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
             self._take_code = self._supply.of(code)
         return self._take_code()
+
+
+def _nothing() -> None:
+    """What a namespace package has to execute."""
 
 
 class Sources:

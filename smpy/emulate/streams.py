@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from smpy.emulate.ranks import RankState, running
@@ -28,35 +29,47 @@ class Outlet:
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self._unfinished_by: int | None = None
-        self._left: dict[int, tuple[int, str]] = {}
-        self._n_left = 0
+        self._left: dict[Callable[[], None], None] = {}  # in the order of printing
 
     def leave(self, state: RankState, text: str) -> None:
         """Have the running rank's text written at its date."""
-        self._n_left += 1
-        self._left[self._n_left] = state.rank, text
-        _leave_note(state, partial(self._write_left, self._n_left))
+
+        def write() -> None:
+            del self._left[write]
+            self._write(state.rank, text)
+
+        self._left[write] = None
+        _leave_note(state, write)
 
     def write_rest(self) -> None:
         """Write what was left for dates that will not come."""
-        for number in list(self._left):
-            self._write_left(number)
-
-    def _write_left(self, number: int) -> None:
-        self._write(*self._left.pop(number))
+        for write in list(self._left):
+            write()
 
     def _write(self, rank: int, text: str) -> None:
         """Write a rank's text; a line that another rank left unfinished is ended first."""
         if self._unfinished_by not in (None, rank):
             text = "\n" + text
         self._unfinished_by = None if text.endswith("\n") else rank
-        try:
-            self.stream.write(text)
-        except UnicodeEncodeError:
-            self._write_bytes(text)
+        with self._is_read():
+            try:
+                self.stream.write(text)
+            except UnicodeEncodeError:
+                self._write_bytes(text)
 
     def flush(self) -> None:
-        self.stream.flush()
+        with self._is_read():
+            self.stream.flush()
+
+    @contextmanager
+    def _is_read(self) -> Iterator[None]:
+        """When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence."""
+        try:
+            yield
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
 
     def _write_bytes(self, text: str) -> None:
         encoding = self.stream.encoding or "utf-8"
@@ -100,15 +113,26 @@ class RankOutput(io.TextIOBase):
             return self._outlet.stream.write(text)
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        end = max(text.rfind("\n"), text.rfind("\r")) + 1
-        if end == 0:
-            self._pieces(state).append(text)
-        else:
-            pieces = self._pieces(state)
-            line = "".join((*pieces, text[:end]))
-            pieces[:] = [text[end:]] if end < len(text) else []
-            self._outlet.leave(state, line)
+        unfinished = state.unfinished or self._begin(state)
+        unfinished[self._descriptor].append(text)
+        if "\n" in text or "\r" in text:
+            self._leave_lines(state)
         return len(text)
+
+    def _leave_lines(self, state: RankState) -> None:
+        pieces = self._begin(state)[self._descriptor]
+        text = "".join(pieces)
+        pieces.clear()
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        if end < len(text):
+            pieces.append(text[end:])
+        self._outlet.leave(state, text[:end])
+
+    @staticmethod
+    def _begin(state: RankState) -> dict[int, list[str]]:
+        if state.unfinished is None:
+            state.unfinished = {1: [], 2: []}
+        return state.unfinished
 
     def flush(self) -> None:
         state = running()
@@ -119,18 +143,13 @@ class RankOutput(io.TextIOBase):
 
     def release(self, state: RankState) -> bool:
         """Print the line that a rank has begun, as it is; whether there was one."""
-        pieces = self._pieces(state)
+        pieces = self._begin(state)[self._descriptor]
         if not any(pieces):
             return False
         line = "".join(pieces)
         pieces.clear()
         self._outlet.leave(state, line)
         return True
-
-    def _pieces(self, state: RankState) -> list[str]:
-        if state.unfinished is None:
-            state.unfinished = {}
-        return state.unfinished.setdefault(self._descriptor, [])
 
     def close(self) -> None:
         """The stream is every rank's: it stays open."""

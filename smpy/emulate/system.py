@@ -105,4 +105,11 @@ def install_system(patches: Patches, argv: list[str], outlets: tuple[Outlet, Out
 
 
 def _switchboard(name: str, real: Any) -> Switchboard:
-    return Switchboard(lambda: real if running() is None else getattr(sys, name))
+    def stream() -> Any:
+        state = running()
+        if state is None:
+            return real
+        own = None if state.system is None else state.system.get(name)
+        return getattr(sys, name) if own is None else own
+
+    return Switchboard(stream)

@@ -205,6 +205,7 @@ def _basic_layout(name: str, number: int) -> Layout:
         typestr=basic.typestr,
         code=basic.code,
         blocks=((0, size),),
+        is_contiguous=True,
         number=number,
     )
 
@@ -214,15 +215,17 @@ def _pair_layout(name: str, number: int) -> Layout:
     first, second = BASIC[value], BASIC[location]
     alignment = max(first.alignment, second.alignment)
     at = -(-first.size // second.alignment) * second.alignment
+    extent = -(-(at + second.size) // alignment) * alignment
     return Layout(
         name=standard_name,
         kind="pair",
         size=first.size + second.size,
-        extent=-(-(at + second.size) // alignment) * alignment,
+        extent=extent,
         alignment=alignment,
         typestr=f"{first.typestr},{second.typestr}",
         code="",
-        blocks=((0, first.size + second.size),) if at == first.size else ((0, first.size), (at, second.size)),
+        blocks=((0, first.size), (at, second.size)),
+        is_contiguous=extent == first.size + second.size,
         number=number,
     )
 

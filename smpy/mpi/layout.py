@@ -30,7 +30,9 @@ class Layout:
     code : str
         Character or type string that names it in a message; empty when there is none.
     blocks : tuple of (int, int)
-        Offset and length in bytes of the pieces of an entry; one of ``(0, size)`` when it is contiguous.
+        Offset and length in bytes of each basic element of an entry.
+    is_contiguous : bool
+        Whether entries that follow one another leave no gap.
     number : int
         Its handle.
     """
@@ -43,39 +45,24 @@ class Layout:
     typestr: str
     code: str
     blocks: tuple[tuple[int, int], ...]
+    is_contiguous: bool
     number: int
-
-    @property
-    def is_contiguous(self) -> bool:
-        """Whether entries that follow one another leave no gap."""
-        return self.size == self.extent and len(self.blocks) == 1
 
 
 def pack(layout: Layout, memory: Memory, start: int, count: int) -> bytes:
     """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
     import numpy as np
 
-    rows = np.frombuffer(memory.data(), np.uint8, count * layout.extent, start).reshape(count, layout.extent)
-    return (
-        b"".join(rows[:, offset : offset + length].tobytes() for offset, length in layout.blocks)
-        if count == 1
-        else (np.hstack([rows[:, offset : offset + length] for offset, length in layout.blocks]).tobytes())
-    )
+    columns = np.hstack([np.arange(offset, offset + length) for offset, length in layout.blocks])
+    first = np.arange(count)[:, None] * layout.extent + start
+    return bytes(np.frombuffer(memory.data(), np.uint8)[first + columns])
 
 
 def unpack(layout: Layout, packed: memoryview, memory: Memory, start: int) -> None:
     """Put packed bytes where the entries from byte `start` of `memory` keep them; what lies in the gaps stays."""
     import numpy as np
 
-    count, rest = divmod(len(packed), layout.size)
-    into = np.frombuffer(memory.data(), np.uint8, -1, start)
-    rows = into[: count * layout.extent].reshape(count, layout.extent)
-    carried = np.frombuffer(packed, np.uint8, count * layout.size).reshape(count, layout.size)
-    begin = 0
-    for offset, length in layout.blocks:
-        rows[:, offset : offset + length] = carried[:, begin : begin + length]
-        tail = min(max(rest - begin, 0), length)
-        if tail:
-            at = count * layout.extent + offset
-            into[at : at + tail] = np.frombuffer(packed, np.uint8, tail, count * layout.size + begin)
-        begin += length
+    columns = np.hstack([np.arange(offset, offset + length) for offset, length in layout.blocks])
+    entries = -(-len(packed) // layout.size)
+    places = (np.arange(entries)[:, None] * layout.extent + start + columns).ravel()[: len(packed)]
+    np.frombuffer(memory.data(), np.uint8)[places] = np.frombuffer(packed, np.uint8)

@@ -73,6 +73,8 @@ class Op(Handle):
         return 0 if self._operation is None else self._operation.number
 
     def __call__(self, x: Any, y: Any, /) -> Any:
+        if not self:
+            raise ValueError("cannot call the null operation")
         return self.operation.on_objects(x, y)
 
     @property

@@ -18,7 +18,7 @@ __all__ = ["CommBase", "RequestBase"]
 class CommBase:
     """A communicator's number and its hot calls."""
 
-    __slots__ = ("comm",)
+    __slots__ = {"comm": "The kernel's number; -1 when null, -2 for the running rank alone."}
 
     comm: int
 
@@ -111,7 +111,13 @@ class CommBase:
 class RequestBase:
     """A kernel request, what it keeps alive, and its hot calls."""
 
-    __slots__ = ("buffer", "finish", "kind", "message", "number")
+    __slots__ = {
+        "buffer": "Kept alive until the request completes.",
+        "finish": "What the owner does on completion, given the message.",
+        "kind": "0 when null, 1 for a send, 2 for a receive.",
+        "message": "What a request that has completed already received.",
+        "number": "The kernel's number; 0 when it is through, -1 when null.",
+    }
 
     number: int
     kind: int

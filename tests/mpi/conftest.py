@@ -34,7 +34,7 @@ def run_world(n_ranks: int, rank_main: Callable[[int], Any], platform_file: str 
     def body(rank: int) -> None:
         try:
             returned[rank] = rank_main(rank)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raised again below
             engine.stop(error)
 
     engine.spawn(body)

@@ -104,12 +104,12 @@ TRAFFIC = """
 def on_each(smpy_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Callable[..., Any]:
     """Runs a program on the plain surface and on the compiled one: what each leaves."""
 
-    def runs(source: str, n_ranks: int) -> list[tuple[int, str, str, dict[str, Any]]]:
+    def runs(source: str, n_ranks: int, compute: str = "none") -> list[tuple[int, str, str, dict[str, Any]]]:
         left = []
         for setting in ("python", "compiled"):
             monkeypatch.setenv("SMPY_SURFACE", setting)
             path = tmp_path / f"{setting}.json"
-            ran = smpy_run(source, n_ranks, "--compute", "none", "--quiet", "--json", str(path))
+            ran = smpy_run(source, n_ranks, "--compute", compute, "--quiet", "--json", str(path))
             summary = json.loads(path.read_text()) if path.exists() else {}
             for differs in ("wall_s", "peak_rss_bytes"):
                 summary.pop(differs, None)
@@ -161,3 +161,18 @@ def test_a_truncated_message_reads_the_same(on_each: Callable[..., Any], call: s
     )
     assert "has 9 bytes" in plain[2]
     assert compiled == plain
+
+
+def test_computing_between_calls_is_measured_by_both(on_each: Callable[..., Any]) -> None:
+    plain, compiled = on_each(
+        """
+        from mpi4py import MPI
+        world = MPI.COMM_WORLD
+        for turn in range(10):
+            sum(range(200_000))
+            world.Sendrecv(b"x", (world.rank + 1) % 8, 0, bytearray(1))
+        """,
+        8,
+        "measured",
+    )
+    assert 0.25 < compiled[3]["makespan_s"] / plain[3]["makespan_s"] < 4  # the clocks are real

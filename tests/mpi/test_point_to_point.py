@@ -63,7 +63,7 @@ def test_a_synchronous_send_waits_for_its_receive_and_a_small_standard_one_does_
         return 0.0
 
     waited_s = run_ranks(4, main).returned
-    assert waited_s[2] > 1e-6
+    assert waited_s[2] > 5e-7
     assert waited_s[3] < 1e-7  # what asking for the time costs
 
 
@@ -102,7 +102,7 @@ def test_a_message_that_does_not_fit_is_an_error_that_names_it(run_ranks):
         if rank == 0:
             world.Send(np.zeros(3), 1, 4)
         else:
-            with pytest.raises(MPI.Exception, match="rank 0 with tag 4 has 24 bytes.* room for 16") as caught:
+            with pytest.raises(MPI.Exception, match=r"rank 0 with tag 4 has 24 bytes.* room for 16") as caught:
                 world.Recv(np.zeros(2), 0)
             return caught.value.Get_error_class()
         return None
@@ -180,25 +180,22 @@ def test_a_probe_finds_the_message_that_the_next_receive_gets(run_ranks):
     assert run_ranks(3, main).returned[0] == [[1], [2, 2]]
 
 
-def test_a_loop_on_iprobe_moves_simulated_time(run_ranks):
+def test_a_loop_on_iprobe_moves_simulated_time_until_the_message_comes(run_ranks):
     def main(rank):
         world = MPI.COMM_WORLD
+        began_s = MPI.Wtime()
         if rank == 0:
+            world.Send(b"x", 1)
+        if rank == 1:
+            world.Recv(bytearray(1), 0)
+            world.Ssend(b"x", 2)
+        if rank == 2:
             while not world.Iprobe(1):
                 pass
             world.Recv(bytearray(1), 1)
-        else:
-            world.recv(source=2)
-            world.Send(b"x", 0)
-        return MPI.Wtime()
+        return MPI.Wtime() - began_s
 
-    def waits(rank):
-        if rank == 2:
-            MPI.COMM_WORLD.send(1, 1)
-            return 0.0
-        return main(rank)
-
-    assert run_ranks(3, waits).returned[0] > 0
+    assert run_ranks(3, main).returned[2] > 1e-4  # one look
 
 
 @pytest.mark.parametrize(
@@ -233,13 +230,13 @@ def test_a_null_communicator_is_an_error_in_every_call(run_ranks):
         null = MPI.COMM_NULL
         calls = [
             lambda: null.Send(b"", 0),
-            lambda: null.recv(),
-            lambda: null.Get_rank(),
+            null.recv,
+            null.Get_rank,
             lambda: null.size,
-            lambda: null.Barrier(),
+            null.Barrier,
             lambda: null.bcast(1),
-            lambda: null.Dup(),
-            lambda: null.Free(),
+            null.Dup,
+            null.Free,
         ]
         for call in calls:
             with pytest.raises(MPI.Exception, match="the communicator is null") as caught:

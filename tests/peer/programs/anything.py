@@ -126,7 +126,20 @@ def together():
         group.Scatter(all_of_them if is_root else None, other, root)
 
 
-KINDS = (message, message, message, message, wild_message, wild_message, exchange, complete, complete, work, idle, together)
+KINDS = (
+    message,
+    message,
+    message,
+    message,
+    wild_message,
+    wild_message,
+    exchange,
+    complete,
+    complete,
+    work,
+    idle,
+    together,
+)
 for _ in range(int(sys.argv[2])):
     KINDS[drawn.below(len(KINDS))]()
 MPI.Request.Waitall(requests)

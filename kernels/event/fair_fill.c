@@ -1,0 +1,319 @@
+/* fair_fill.c -- progressive filling resumed at the levels that changed.
+ *
+ * The answer is the filling of Bertsekas & Gallager (1992, 6.5): the levels of all flows rise together; a flow stops at its
+ * bound or when one of its links is full. Two observations make it incremental.
+ *
+ *   (1) A link needs only its held flows to know its level: (capacity - load of the passing flows) / use of the held ones.
+ *       Whichever flows are counted as held, that number is never above the true level, because a passing flow counts in full
+ *       and a held one as if nothing else limited it. It is the true level when no passing flow is above it and no held one below.
+ *   (2) A level depends on lower levels only. So what may have changed is settled in the order of levels, as Dijkstra does
+ *       with distances: the queue has every link that breaks an invariant of fair_internal.h, keyed with the lowest level at
+ *       which it can differ from before, min(its old level, the number of (1)). What is below the first key is final.
+ *
+ * At its turn a link does one of three things. Its old level is below the number of (1): it lets go of its flows at the old
+ * level; those that neither their bound nor another link keeps there rise, and their other links are queued. Or the number is
+ * not the true level yet: held flows below it become passing, passing ones above it held, and the link waits for its turn again.
+ * Or it is full: all flows it holds stop at that level, their other links count them as passing.
+ *
+ * So a solve touches the flows whose share changes and the links they cross; it searches the lists of those links alone that
+ * fill up. A link whose shares still add up to its capacity but for rounding (FAIR_ROUNDING) keeps its level, and a level that
+ * cannot be told from that of a passing flow becomes the same: otherwise noise in the last bit would walk through every coupled
+ * flow, as cross-traffic couples nearly all. No error builds up: the sums keep what rounding loses, every level comes from them. */
+#include "fair_link.h"
+
+#define SAME (1 + 0x1p-50) /* levels closer than this ratio are one level */
+
+static void queue_again(fair *f, fair_link *k, double key)
+{
+    k->key = key;
+    if (!fair_queue_push(&f->queue, key, (int)(k - f->link)))
+        f->is_out_of_memory = true;
+}
+
+static void queue(fair *f, fair_link *k, double key)
+{
+    if (key < k->key) {
+        f->n_queued += k->key == INFINITY;
+        queue_again(f, k, key);
+    }
+}
+
+static void unqueue(fair *f, fair_link *k)
+{
+    f->n_queued -= k->key != INFINITY;
+    k->key = INFINITY;
+}
+
+/* ---- flows ---- */
+
+/* The flow stops at a level: its links but `holder`, which holds it already, count it as passing. */
+static void settle(fair *f, int flow, double level, double share, int holder)
+{
+    fair_flow *g = &f->flow[flow];
+    fair_note(f, flow);
+    for (int e = g->first; e < g->first + g->n; e++) {
+        fair_element *at = &f->element[e];
+        fair_link *k = &f->link[at->link];
+        if ((int)at->link == holder)
+            continue;
+        if (at->is_held && !link_is_filled_by(k, at->use, level)) {
+            link_take_held(f, k, e);
+            link_add_passing(f, k, e, level, share);
+        } else if (!at->is_held && k->policy == FAIR_SHARED) {
+            fair_sum_add(&k->load, -(at->coefficient * g->share));
+            fair_sum_add(&k->load, at->coefficient * share);
+        }
+        if (k->held < 0)
+            unqueue(f, k);
+        else if (k->key == INFINITY && !link_is_full(f, k))
+            queue(f, k, fmin(k->level, link_saturation(f, k)));
+    }
+    g->level = level;
+    g->share = share;
+    g->is_rising = false;
+}
+
+/* The flow's level is open: all its links hold it until one is full. */
+static void let_rise(fair *f, int flow)
+{
+    fair_flow *g = &f->flow[flow];
+    g->is_rising = true;
+    for (int e = g->first; e < g->first + g->n; e++) {
+        fair_link *k = &f->link[f->element[e].link];
+        if (!f->element[e].is_held) {
+            link_take_passing(f, k, e, g->share);
+            link_add_held(f, k, e);
+        }
+        queue(f, k, fmin(k->level, link_saturation(f, k)));
+    }
+}
+
+/* Does something besides `link` keep the flow at its level? */
+static bool is_held_elsewhere(fair *f, const fair_flow *g, int link)
+{
+    if (g->bound_level <= g->level * SAME)
+        return true;
+    for (int e = g->first; e < g->first + g->n; e++) {
+        fair_link *k = &f->link[f->element[e].link];
+        if (f->element[e].is_held && (int)f->element[e].link != link && g->level <= k->level * SAME
+            && k->level <= g->level * SAME && link_is_full(f, k))
+            return true;
+    }
+    return false;
+}
+
+/* ---- a link's turn ---- */
+
+static void let_go(fair *f, int link)
+{
+    fair_link *k = &f->link[link];
+    const double level = k->level;
+    k->level = INFINITY;
+    for (int e = k->held, next; e >= 0; e = next) {
+        const int flow = f->element[e].flow;
+        const fair_flow *g = &f->flow[flow];
+        next = f->element[e].next;
+        if (g->is_rising || g->level > level * SAME)
+            continue;
+        if (is_held_elsewhere(f, g, link)) {
+            link_take_held(f, k, e);
+            link_add_passing(f, k, e, g->level, g->share);
+        } else
+            let_rise(f, flow);
+    }
+}
+
+/* Held flows that stop below the level the link would have: at their bound, or where another link keeps them. */
+static bool let_pass(fair *f, int link, double level)
+{
+    fair_link *k = &f->link[link];
+    const bool is_shared = k->policy == FAIR_SHARED;
+    const double use = k->use.hi, slack = is_shared ? FAIR_ROUNDING * k->capacity : 0;
+    bool is_any = false;
+    for (int e = k->held, next; e >= 0; e = next) {
+        const int flow = f->element[e].flow;
+        const fair_flow *g = &f->flow[flow];
+        next = f->element[e].next;
+        if (g->is_rising && g->bound_level < level)
+            settle(f, flow, g->bound_level, g->bound, FAIR_NONE);
+        else if (!g->is_rising && (level - g->level) * use > slack) {
+            link_take_held(f, k, e);
+            link_add_passing(f, k, e, g->level, g->share);
+        } else
+            continue;
+        is_any = true;
+    }
+    return is_any;
+}
+
+/* Passing flows above the level the link would have become held: those that are above it still when they all count so. */
+static bool hold_back(fair *f, fair_link *k, double level)
+{
+    if (k->passing_level <= level * SAME)
+        return false;
+    int n = 0;
+    fair_sum load = k->load, use = k->use;
+    double highest = 0;
+    for (int e = k->passing; e >= 0; e = f->element[e].next) {
+        const fair_flow *g = &f->flow[f->element[e].flow];
+        if (g->level > level * SAME) {
+            f->above[n++] = e;
+            fair_sum_add(&load, -(f->element[e].coefficient * g->share));
+            fair_sum_add(&use, f->element[e].use);
+        } else
+            highest = fmax(highest, g->level);
+    }
+    for (bool is_settled = k->policy == FAIR_FATPIPE; !is_settled;) {
+        const double trial = fair_sum_left(k->capacity, &load) / (use.hi + use.lo);
+        int kept = 0;
+        for (int i = 0; i < n; i++) {
+            const int e = f->above[i];
+            const fair_flow *g = &f->flow[f->element[e].flow];
+            if (g->level > trial) {
+                f->above[kept++] = e;
+                continue;
+            }
+            fair_sum_add(&load, f->element[e].coefficient * g->share);
+            fair_sum_add(&use, -f->element[e].use);
+            highest = fmax(highest, g->level);
+        }
+        is_settled = kept == n;
+        n = kept;
+    }
+    k->passing_level = highest;
+    for (int i = 0; i < n; i++) {
+        link_take_passing(f, k, f->above[i], f->flow[f->element[f->above[i]].flow].share);
+        link_add_held(f, k, f->above[i]);
+    }
+    return n > 0;
+}
+
+static void fill(fair *f, int link)
+{
+    fair_link *k = &f->link[link];
+    for (;;) {
+        if (k->held < 0) {
+            unqueue(f, k);
+            return;
+        }
+        double level = link_saturation(f, k);
+        const double next = f->queue.n ? f->queue.entry[0].key : INFINITY;
+        if (link_is_full(f, k))
+            level = k->level;
+        else if (k->policy == FAIR_SHARED && fabs(level - k->passing_level) * k->use.hi <= FAIR_ROUNDING / 2 * k->capacity)
+            level = k->passing_level; /* a tie */
+        const double turn = fmin(level, k->level);
+        if (turn > next * SAME) {
+            queue_again(f, k, turn);
+            return;
+        }
+        if (k->level < level) {
+            let_go(f, link);
+            continue;
+        }
+        if (let_pass(f, link, level) || hold_back(f, k, level))
+            continue;
+        if (link_is_left_out(k))
+            f->is_rough = true;
+        for (int e = k->held; e >= 0; e = f->element[e].next) {
+            const int flow = f->element[e].flow;
+            const fair_flow *g = &f->flow[flow];
+            if (g->is_rising || g->level > level * SAME)
+                settle(f, flow, level, level / g->penalty, link);
+        }
+        k->level = level;
+        unqueue(f, k);
+        return;
+    }
+}
+
+/* ---- a solve ---- */
+
+/* A fresh flow that shares no link with another fresh one, on links that are not full: is there room for it as it is? */
+static bool start_alone(fair *f, int flow)
+{
+    fair_flow *g = &f->flow[flow];
+    double level = g->bound_level;
+    int holder = FAIR_NONE;
+    for (int e = g->first; e < g->first + g->n; e++) {
+        const fair_link *k = &f->link[f->element[e].link];
+        if (k->held >= 0 || k->n_fresh > 1)
+            return false;
+        const double limit = fair_sum_left(k->capacity, &k->load) / f->element[e].use;
+        if (limit < level || (limit == level && holder < 0)) {
+            level = limit;
+            holder = (int)f->element[e].link;
+        }
+    }
+    if (holder >= 0 && f->link[holder].passing_level > level)
+        return false;
+    for (int e = g->first; e < g->first + g->n; e++)
+        if (link_is_filled_by(&f->link[f->element[e].link], f->element[e].use, level)
+            && f->link[f->element[e].link].passing_level > level)
+            return false;
+    for (int e = g->first; e < g->first + g->n; e++)
+        f->link[f->element[e].link].n_fresh = 0;
+    g->level = level;
+    g->share = holder >= 0 ? level / g->penalty : g->bound;
+    for (int e = g->first; e < g->first + g->n; e++) {
+        fair_link *k = &f->link[f->element[e].link];
+        if ((int)f->element[e].link != holder && !link_is_filled_by(k, f->element[e].use, level)) {
+            link_add_passing(f, k, e, level, g->share);
+            continue;
+        }
+        link_add_held(f, k, e);
+        k->level = level;
+        if (link_is_left_out(k))
+            f->is_rough = true;
+    }
+    return true;
+}
+
+/* Fresh flows rise, unless there is room for them as they are; links that changed are queued. */
+static void start(fair *f)
+{
+    for (int i = 0; i < f->n_fresh; i++) {
+        fair_flow *g = &f->flow[f->fresh[i]];
+        g->fresh = FAIR_NONE;
+        fair_note(f, f->fresh[i]);
+        if (g->n == 0) {
+            g->share = 0;
+            continue;
+        }
+        if (start_alone(f, f->fresh[i]))
+            continue;
+        g->is_rising = true;
+        for (int e = g->first; e < g->first + g->n; e++) {
+            fair_link *k = &f->link[f->element[e].link];
+            link_add_held(f, k, e);
+            link_mark_dirty(f, k);
+        }
+    }
+    f->n_fresh = 0;
+    for (int i = 0; i < f->n_dirty; i++) {
+        fair_link *k = &f->link[f->dirty[i]];
+        const bool has_rising = k->n_fresh > 0;
+        k->is_dirty = false;
+        k->n_fresh = 0;
+        if (k->held >= 0 && (has_rising || !link_is_full(f, k)))
+            queue(f, k, fmin(k->level, link_saturation(f, k)));
+    }
+    f->n_dirty = 0;
+}
+
+/* False when the work has no end in sight (rounding might make two links take turns), or memory has none left: then only a full
+ * solve knows the answer. */
+bool fair_fill(fair *f)
+{
+    int64_t turns = 64 + 16 * (int64_t)f->n_elements;
+    start(f);
+    while (f->n_queued > 0 && !f->is_rough && !f->is_out_of_memory && turns-- > 0) {
+        const fair_entry first = f->queue.entry[0];
+        fair_queue_pop(&f->queue);
+        if (first.key == f->link[first.link].key)
+            fill(f, first.link);
+    }
+    const bool is_done = f->n_queued == 0 && !f->is_rough && !f->is_out_of_memory;
+    f->queue.n = 0;
+    return is_done;
+}

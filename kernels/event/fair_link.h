@@ -1,0 +1,128 @@
+/* fair_link.h -- one link: its lists of held and passing flows with their sums, and the level they give it.
+ *
+ * Invariants: (1) load is the sum over the passing list, use that over the held list (FATPIPE: at least its largest, and exactly
+ *             that unless is_use_stale);
+ *             (2) an empty list has a sum of exactly 0, an empty held list the level INFINITY. */
+#ifndef SMPY_FAIR_LINK_H
+#define SMPY_FAIR_LINK_H
+#include "fair_internal.h"
+
+static inline void link_insert(fair *f, int *head, int e)
+{
+    f->element[e].prev = FAIR_NONE;
+    f->element[e].next = *head;
+    if (*head >= 0)
+        f->element[*head].prev = e;
+    *head = e;
+}
+
+static inline void link_take_out(fair *f, int *head, int e)
+{
+    const int next = f->element[e].next, prev = f->element[e].prev;
+    if (next >= 0)
+        f->element[next].prev = prev;
+    if (prev >= 0)
+        f->element[prev].next = next;
+    else
+        *head = next;
+}
+
+static inline void link_add_held(fair *f, fair_link *k, int e)
+{
+    const double use = f->element[e].use;
+    f->element[e].is_held = 1;
+    link_insert(f, &k->held, e);
+    if (k->policy == FAIR_SHARED)
+        fair_sum_add(&k->use, use);
+    else if (use > k->use.hi) {
+        k->use.hi = use;
+        k->is_use_stale = false;
+    }
+}
+
+static inline void link_take_held(fair *f, fair_link *k, int e)
+{
+    link_take_out(f, &k->held, e);
+    if (k->held < 0) {
+        k->use = (fair_sum){0, 0};
+        k->is_use_stale = false;
+        k->level = INFINITY;
+    } else if (k->policy == FAIR_SHARED)
+        fair_sum_add(&k->use, -f->element[e].use);
+    else if (f->element[e].use >= k->use.hi)
+        k->is_use_stale = true;
+}
+
+static inline void link_add_passing(fair *f, fair_link *k, int e, double level, double share)
+{
+    f->element[e].is_held = 0;
+    link_insert(f, &k->passing, e);
+    if (k->policy == FAIR_SHARED)
+        fair_sum_add(&k->load, f->element[e].coefficient * share);
+    if (level > k->passing_level)
+        k->passing_level = level;
+}
+
+static inline void link_take_passing(fair *f, fair_link *k, int e, double share)
+{
+    link_take_out(f, &k->passing, e);
+    if (k->passing < 0) {
+        k->load = (fair_sum){0, 0};
+        k->passing_level = 0;
+    } else if (k->policy == FAIR_SHARED)
+        fair_sum_add(&k->load, -(f->element[e].coefficient * share));
+}
+
+/* The next solve has to look at it. */
+static inline void link_mark_dirty(fair *f, fair_link *k)
+{
+    if (!k->is_dirty) {
+        k->is_dirty = true;
+        f->dirty[f->n_dirty++] = (int)(k - f->link);
+    }
+}
+
+/* The level at which the link is full, if all held flows get there and the passing ones stay. */
+static inline double link_saturation(fair *f, fair_link *k)
+{
+    if (k->policy == FAIR_SHARED) {
+        const double left = fair_sum_left(k->capacity, &k->load);
+        return left > 0 ? left / (k->use.hi + k->use.lo) : 0; /* rounding may leave a full link over its capacity */
+    }
+    if (k->is_use_stale) {
+        double largest = 0;
+        for (int e = k->held; e >= 0 && largest < k->use.hi; e = f->element[e].next)
+            if (f->element[e].use > largest)
+                largest = f->element[e].use;
+        k->use.hi = largest;
+        k->is_use_stale = false;
+    }
+    return k->capacity / k->use.hi;
+}
+
+/* Is the link full at its present level, with what it holds now? */
+static inline bool link_is_full(fair *f, fair_link *k)
+{
+    if (k->level == INFINITY)
+        return false;
+    if (k->policy == FAIR_FATPIPE)
+        return link_saturation(f, k) == k->level;
+    const double left = fair_sum_left(k->capacity, &k->load) - k->level * (k->use.hi + k->use.lo);
+    return fabs(left) <= FAIR_ROUNDING * k->capacity;
+}
+
+/* Does a flow at this level fill a FATPIPE link by itself? Then the link holds it, and all others there at the same level. */
+static inline bool link_is_filled_by(const fair_link *k, double use, double level)
+{
+    return k->policy == FAIR_FATPIPE && k->capacity / use <= level;
+}
+
+/* Would a full solve have left the link out, with the flows it holds? */
+static inline bool link_is_left_out(const fair_link *k)
+{
+    if (k->passing < 0)
+        return false;
+    return k->use.hi <= FAIR_PRECISION
+           || (k->policy == FAIR_SHARED && fair_sum_left(k->capacity, &k->load) <= FAIR_PRECISION * k->capacity);
+}
+#endif
