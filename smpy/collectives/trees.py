@@ -20,7 +20,7 @@ def _binomial_tree(steps: Schedule, rank: Value, n_ranks: int, root: Value, nbyt
         with steps.when(relative & (2 * mask - 1) == mask):
             steps.recv((rank - mask) % n_ranks, nbytes)
     for mask in reversed(masks):
-        with steps.when((relative & (2 * mask - 1) == 0) & (relative + mask < n_ranks)):
+        with steps.when(relative & (2 * mask - 1) == 0), steps.when(relative + mask < n_ranks):
             steps.send((rank + mask) % n_ranks, nbytes)
 
 

@@ -1,14 +1,15 @@
 """The clock of measured computing: processor time between two MPI calls becomes simulated time.
 
-It runs while a rank's own code runs. A cheap monotonic clock is read at both ends of a burst; only when that shows more
-than the threshold is the thread's processor clock asked how much of the time since it was last asked the process did not run,
-and that much is taken off.
+It runs while a rank's own code runs. A burst shorter than the threshold is nothing, and costs one reading of a cheap monotonic clock
+at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer bursts only: what the thread did
+not run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than 50 us,
+which bounds what it can lose for time that passed before it.
 """
 
 from __future__ import annotations
 
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smpy.engine.kernel import surface
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 # The real clocks: `time`'s functions give simulated time while a program runs.
 _monotonic_s, _processor_s = perf_counter, thread_time
 
-THRESHOLD_S = 1e-6
+THRESHOLD_S: Final = 1e-6
 """Shorter bursts are dropped, as SMPI's cpu-threshold does."""
+_ANCHOR_AGE_S: Final = 50e-6
 
 
 class Clock:
@@ -37,39 +39,56 @@ class Clock:
         self._engine = engine
         self._flop_per_s = flop_per_s
         self._is_running = False
-        self._since_s = 0.0
-        self._paused_s = 0.0
-        self._asked_s, self._asked_processor_s = _monotonic_s(), _processor_s()
+        self._started_s = 0.0
+        self._carried_s = 0.0
+        self._anchor_s, self._anchor_processor_s = _monotonic_s(), _processor_s()
 
     def start(self) -> None:
         """The rank's own code begins."""
-        self._is_running = True
-        self._paused_s = 0.0
-        self._since_s = _monotonic_s()
+        self._start_after(0.0)
 
     def stop(self) -> bool:
         """The rank's own code ends: charge it. Whether the clock ran."""
         if not self._is_running:
             return False
         self._is_running = False
-        now_s = _monotonic_s()
-        burst_s = now_s - self._since_s - self._paused_s
-        if burst_s >= THRESHOLD_S:
-            processor_s = _processor_s()
-            away_s = (now_s - self._asked_s) - (processor_s - self._asked_processor_s)
-            self._asked_s, self._asked_processor_s = now_s, processor_s
-            burst_s -= max(away_s, 0.0)
-            if burst_s >= THRESHOLD_S:
-                self._engine.compute(burst_s * self._flop_per_s)
+        computed_s = self._carried_s + self._burst_s()
+        if computed_s >= THRESHOLD_S:
+            self._engine.compute(computed_s * self._flop_per_s)
         return True
 
     def pause(self) -> float:
-        """What follows is not the rank's: the mark to give to `resume`."""
-        return _monotonic_s()
+        """What follows is not the rank's: what it has computed so far, in seconds, to be given to `resume`.
+
+        Negative when the clock did not run.
+        """
+        if not self._is_running:
+            return -1.0
+        self._is_running = False
+        return self._carried_s + self._burst_s()
 
     def resume(self, mark_s: float) -> None:
-        """The rank's own code goes on."""
-        self._paused_s += _monotonic_s() - mark_s
+        """The rank's own code goes on, if it was `pause` that stopped it."""
+        if mark_s >= 0:
+            self._start_after(mark_s)
+
+    def _start_after(self, computed_s: float) -> None:
+        now_s = _monotonic_s()
+        if now_s - self._anchor_s > _ANCHOR_AGE_S:
+            self._anchor_s, self._anchor_processor_s = now_s, _processor_s()
+            now_s = _monotonic_s()
+        self._started_s, self._carried_s = now_s, computed_s
+        self._is_running = True
+
+    def _burst_s(self) -> float:
+        now_s = _monotonic_s()
+        passed_s = now_s - self._started_s
+        if passed_s < THRESHOLD_S:
+            return passed_s
+        since_anchor_s, processor_s = now_s - self._anchor_s, self._anchor_processor_s
+        self._anchor_s, self._anchor_processor_s = now_s, _processor_s()
+        away_s = since_anchor_s - (self._anchor_processor_s - processor_s)
+        return min(passed_s, max(passed_s - away_s, 0.0))
 
 
 def new_clock(engine: Engine, flop_per_s: float) -> Clock:

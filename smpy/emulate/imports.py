@@ -122,7 +122,11 @@ class Importer:
         asked = _package_of(globals) if level else name
         if self._plain.get(asked) or (state := running()) is None:
             return self._shared_import(name, globals, locals, fromlist, level)
-        if fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and not level:
+        own = state.modules.get(name)
+        if own is not None and level == 0 and type(sys.modules.get(name)) is Facade:  # the short way for late imports
+            if "__path__" not in getattr(own, "__dict__", ()) if fromlist else "." not in name:
+                return self._as_seen_by(globals, own, state)
+        elif fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and level == 0:
             return self._bundle(name, fromlist[0])
         if self._is_plain(asked):
             with self._loading(state):

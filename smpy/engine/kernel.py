@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -12,9 +13,14 @@ from smpy.engine._event import ffi, lib
 
 __all__ = ["ffi", "lib", "surface"]
 
-surface: Any = None
-if os.environ.get("SMPY_SURFACE") != "python":
+
+def _compiled_surface() -> Any:
+    if os.environ.get("SMPY_SURFACE") == "python":
+        return None
     try:
-        from smpy.engine import _surface as surface
+        return importlib.import_module("smpy.engine._surface")
     except ImportError:
-        surface = None
+        return None
+
+
+surface: Any = _compiled_surface()

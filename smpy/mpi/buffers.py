@@ -66,40 +66,51 @@ def is_in_place(what: object) -> bool:
 class Memory:
     """Contiguous memory that a program lent, or the length of folded memory.
 
+    Parameters
+    ----------
+    exporter : buffer-like
+        What the program passed.
+    view : memoryview
+        Of it, in C order.
+    is_folded : bool
+        Whether there are no bytes behind it.
+
     Attributes
     ----------
     nbytes : int
         Length.
-    format : str
-        Format of an item in the buffer protocol's notation.
-    is_folded : bool
-        Whether there are no bytes behind it.
     """
 
-    __slots__ = ("_bytes", "format", "is_folded", "nbytes")
+    __slots__ = ("_exporter", "_lent", "is_folded", "nbytes", "view")
 
-    def __init__(self, nbytes: int, item_format: str, lent: Any) -> None:
-        self.nbytes = nbytes
-        self.format = item_format
-        self.is_folded = lent is None
-        self._bytes = lent
+    def __init__(self, exporter: Any, view: memoryview, is_folded: bool) -> None:
+        self._exporter = exporter
+        self._lent: Any = None
+        self.view = view
+        self.is_folded = is_folded
+        self.nbytes = view.nbytes
 
     @property
     def address(self) -> int:
-        """Where the bytes are; 0 when there are none."""
-        return 0 if self._bytes is None else int(ffi.cast("uintptr_t", self._bytes))
+        """Where the bytes are."""
+        return int(ffi.cast("uintptr_t", self.keep))
 
     @property
-    def keep(self) -> object:
+    def keep(self) -> Any:
         """What keeps the memory where it is."""
-        return self._bytes
+        if self._lent is None:
+            self._lent = ffi.from_buffer("char[]", self._exporter)
+        return self._lent
 
     def data(self) -> memoryview:
         """The bytes themselves."""
-        return memoryview(ffi.buffer(self._bytes))
+        try:
+            return self.view.cast("B")
+        except TypeError:  # a format that memoryview does not know, or no bytes at all
+            return memoryview(ffi.buffer(self.keep))
 
 
-NOTHING: Final = Memory(0, "B", ffi.from_buffer(b""))
+NOTHING: Final = Memory(b"", memoryview(b""), is_folded=False)
 """Memory of zero bytes."""
 
 
@@ -126,15 +137,18 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
         view = memoryview(exporter)
     except TypeError:
         raise TypeError(f"message: expecting buffer or list/tuple, not {type(exporter).__name__}") from None
+    if is_written and view.readonly:
+        ffi.from_buffer(exporter, require_writable=True)  # the exporter raises
+    if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
+        return Memory(exporter, view, is_folded=False)
     if getattr(exporter, "__smpy_folded__", False):
-        return Memory(view.nbytes, view.format, None)
-    if not view.c_contiguous:
-        if not view.contiguous:
-            raise BufferError(
-                f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
-            )
-        exporter = exporter.T  # Fortran order: the transposed array is the same memory in C order
-    return Memory(view.nbytes, view.format, ffi.from_buffer("char[]", exporter, require_writable=is_written))
+        return Memory(exporter, view, is_folded=True)
+    if not view.contiguous:
+        raise BufferError(
+            f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
+        )
+    turned = exporter.T  # Fortran order: the transposed array is the same memory in C order
+    return Memory(turned, memoryview(turned), is_folded=False)
 
 
 def address_of(location: Any) -> int:

@@ -40,11 +40,11 @@ def number_of(comm: CommCore, call: str) -> int:
 
 def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
     """The communicator as its ranks share it, and the running rank there."""
-    number = number_of(comm, call)
-    rank = current().comm_rank(number)
+    communicator = world().communicator(number_of(comm, call))
+    rank = comm.rank
     if rank < 0:
         fail("ERR_COMM", f"{call}: rank {current().rank} is not in this communicator")
-    return world().communicator(number), rank
+    return communicator, rank
 
 
 def handle_on(kind: type[C], number: int) -> C:

@@ -149,5 +149,5 @@ def _copied(out: Part, into: Part, rank: int, sendtag: int, recvtag: int) -> Mes
     """A message to oneself in one call is a copy, and takes no time."""
     message = Message(rank, sendtag, out.nbytes, into.nbytes)
     carried = out.carried()
-    into.put(None if carried is None else bytes(carried[: into.nbytes]))
+    into.put(None if carried is None else bytes(carried)[: into.nbytes])
     return message

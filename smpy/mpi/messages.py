@@ -67,20 +67,24 @@ class Part:
         return Load(self.nbytes, take=lambda packed: unpack(self.layout, packed, memory, self.start))
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
-        """The bytes of some blocks, without gaps, as long as the program leaves them; None when they are folded."""
-        if self.memory.is_folded:
+        """Memory of the bytes of some blocks, without gaps, or None when they are folded; what it is seen as may vary."""
+        memory, nbytes = self.memory, n_blocks * self.nbytes
+        if memory.is_folded:
             current().has_folded = True
             return None
-        start = self.start + block * self.count * self.layout.extent
-        if self.layout.is_contiguous:
-            return self.memory.data()[start : start + n_blocks * self.nbytes]
-        return memoryview(pack(self.layout, self.memory, start, n_blocks * self.count))
+        if not self.layout.is_contiguous:
+            start = self.start + block * self.count * self.layout.extent
+            return memoryview(pack(self.layout, memory, start, n_blocks * self.count))
+        if nbytes == memory.nbytes:
+            return memory.view
+        start = self.start + block * self.nbytes
+        return memory.data()[start : start + nbytes]
 
-    def put(self, carried: memoryview | bytes | None, block: int = 0) -> None:
+    def put(self, carried: bytes | memoryview | None, block: int = 0) -> None:
         """Write bytes without gaps into the entries from `block` on; folded memory and folded bytes go nowhere."""
         if self.memory.is_folded:
             current().has_folded = True
-        elif carried is not None and len(carried):
+        elif carried:
             start = self.start + block * self.count * self.layout.extent
             if self.layout.is_contiguous:
                 self.memory.data()[start : start + len(carried)] = carried
@@ -107,7 +111,7 @@ def message_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     """
     if not isinstance(spec, (list, tuple)):
         memory = memory_of(spec, is_written)
-        datatype = of_format(memory.format)
+        datatype = of_format(memory.view.format)
         return Part(memory, 0, _inferred_count(memory.nbytes, datatype.layout, n_blocks), datatype)
     exporter, count, displacement, named = _taken_apart(spec)
     if is_bottom(exporter):
@@ -117,7 +121,7 @@ def message_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
         datatype = as_datatype(named)
     else:
         memory = memory_of(exporter, is_written)
-        datatype = of_format(memory.format) if named is None else as_datatype(named)
+        datatype = of_format(memory.view.format) if named is None else as_datatype(named)
     layout = datatype.layout
     entries = 0 if displacement is None else index(displacement)
     if entries < 0:

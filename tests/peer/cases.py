@@ -179,11 +179,9 @@ def polls() -> Iterator[Case]:
     for how in ("iprobe", "probe", "test", "testall", "testany", "testsome"):
         for size in (10, 70_000):
             yield Case("poll", (how, size, 2e6, 2), "cluster", 2)
-            if how != "probe" or size < 65536:
-                yield Case("poll", (how, size, 1e6, 2), "cluster_bare", 6)
-    yield Case("poll", ("iprobe", 10, 1e6, 1), "cluster_multicore", 8, per_host=4)
-    yield Case("poll", ("iprobe", 10, 1e6, 1), "cluster", 4, per_host=2)
-    yield Case("poll", ("test", 10, 1e6, 1), "cluster", 4, per_host=2)
+            yield Case("poll", (how, size, 1e6, 2), "cluster_bare", 6)
+        yield Case("poll", (how, 100, 1e6, 2), "cluster_multicore", 8, per_host=4)
+        yield Case("poll", (how, 100, 1e6, 2), "cluster", 8, per_host=2)
     yield Case("poll", ("test", 10, 1e6, 2), "cluster", 2, options={"smpi/grow-injected-times": "no"})
     yield Case("poll", ("iprobe", 10, 1e6, 2), "cluster", 2, options={"smpi/grow-injected-times": "no"})
     yield Case("poll", ("test", 10, 1e6, 2), "cluster", 2, options={"smpi/test": "1e-5"})

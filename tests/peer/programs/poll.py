@@ -12,47 +12,51 @@ how, n_bytes, flop, rounds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), 
 data = [bytearray(n_bytes), bytearray(n_bytes)]
 
 
-def probe(source):
-    if how == "iprobe":
+def iprobe(source):
+    for i in range(2):
         while not comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG):
             pass
-    if how == "probe":
+        comm.Recv(data[i], source, i)
+
+
+def probe(source):
+    for i in range(2):
         comm.Probe(source, MPI.ANY_TAG)
+        comm.Recv(data[i], source, i)
 
 
-def test(requests):
-    for request in requests:
+def post(source):
+    return [comm.Irecv(data[i], source, i) for i in range(2)]
+
+
+def test(source):
+    for request in post(source):
         while not request.Test():
             pass
 
 
-def testall(requests):
+def testall(source):
+    requests = post(source)
     while not MPI.Request.Testall(requests):
         pass
 
 
-def testany(requests):
+def testany(source):
+    requests = post(source)
     for _ in requests:
         while not MPI.Request.Testany(requests)[1]:
             pass
 
 
-def testsome(requests):
-    done = 0
-    while done < len(requests):
+def testsome(source):
+    requests, done = post(source), 0
+    while done < 2:
         done += len(MPI.Request.Testsome(requests))
 
 
-complete = {"test": test, "testall": testall, "testany": testany, "testsome": testsome}.get(how, MPI.Request.Waitall)
-
-
-def poll(source):
-    probe(source)
-    requests = [comm.Irecv(data[i], source, i) for i in range(2)]
-    complete(requests)
-    MPI.Request.Waitall(requests)
-
-
+poll = {"iprobe": iprobe, "probe": probe, "test": test, "testall": testall, "testany": testany, "testsome": testsome}[
+    how
+]
 for _ in range(rounds):
     if rank % 2:
         poll(rank - 1)

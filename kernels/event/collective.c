@@ -1,0 +1,89 @@
+#include "perform.h"
+
+/* Collectives: the calls of a schedule, as if the rank made them. */
+
+static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes, int is_send, int index)
+{
+    int id = slot_new(&s->requests);
+    if (id < 0) return id;
+    slot *x = &s->requests.at[id];
+    int is_detached = is_send && bytes < s->model.detached_below_bytes;
+    x->is = (request){.rank = line, .comm = p->comm, .peer = peer, .bytes = bytes, .is_send = is_send,
+                      .is_detached = is_detached};
+    x->context = 2 * p->comm + 1;
+    x->target = is_send ? sim_comm_world_rank(s, p->comm, peer) : line;
+    x->source = (int)p->frame.rank;
+    x->is_released = 1;
+    if (!is_detached) {
+        x->waiter = line;
+        x->waiter_index = index;
+        if (index == AWAITED)
+            p->n_awaited++;
+        else
+            p->n_background++;
+    }
+    return post(s, id);
+}
+
+enum { FETCH, SEND, RECEIVE, AWAIT };
+
+static double inner_overhead_s(const sim *s, const schedule_call *c)
+{
+    const model *m = &s->model;
+    if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE) return piecewise(m->isend_overhead, m->n_isend_overhead, c->bytes_out);
+    if (c->code == CALL_SEND && c->bytes_out < m->detached_below_bytes)
+        return piecewise(m->send_overhead, m->n_send_overhead, c->bytes_out);
+    return 0;
+}
+
+static int show_ends(sim *s, timeline *t)
+{
+    performance *p = first_action(t)->with.show;
+    p->next = s->free_show;
+    s->free_show = p;
+    timeline_drop_first(t);
+    return FREE_OF_CHARGE;
+}
+
+static int await(sim *s, int line, performance *p)
+{
+    timeline *t = &s->line[line];
+    if (p->call.code == CALL_WAIT_ALL) {
+        pay(s, t, p->owed_s);
+        p->owed_s = 0;
+    }
+    if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
+        t->state = WAITING;
+        t->waits_since = s->order++;
+        return BLOCKED;
+    }
+    t->stage = FETCH;
+    return after_overheads(s, line);
+}
+
+int show(sim *s, int line)
+{
+    timeline *t = &s->line[line];
+    performance *p = first_action(t)->with.show;
+    schedule_call *c = &p->call;
+    int error = 0;
+    if (t->stage == FETCH) {
+        t->busy_until_s = 0;
+        *c = schedule_step(&p->frame);
+        if (c->code == CALL_HALT) return show_ends(s, t);
+        int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
+        t->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
+        double first_s = inner_overhead_s(s, c);
+        if (first_s > 0) return sleep_until(s, line, s->now_s + first_s);
+    }
+    if (t->stage == SEND) {
+        error = post_inner(s, line, p, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
+        t->stage = c->code == CALL_EXCHANGE ? RECEIVE : c->code == CALL_SEND && p->n_awaited ? AWAIT : FETCH;
+    } else if (t->stage == RECEIVE) {
+        error = post_inner(s, line, p, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
+        t->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
+    } else {
+        return await(s, line, p);
+    }
+    return error < 0 ? error : MADE_A_CALL;
+}

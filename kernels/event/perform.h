@@ -1,0 +1,37 @@
+/* perform.h -- one call of one timeline at the present date, and what it takes.
+ *
+ * An action that takes several calls or waits for time keeps its place at the head of the queue and counts its stages; a
+ * blocked timeline is woken by request_done or by time, in the order the events fire. Costs of polling and overheads are
+ * the peer's (SMPI). So is the number of calls each MPI call takes, which decides who comes first at one date. */
+#ifndef SMPY_PERFORM_H
+#define SMPY_PERFORM_H
+#include "world.h"
+
+enum { AWAITED = -1, BACKGROUND = -2 };          /* waiter_index of a collective's own requests */
+enum { MADE = 0, BOUND = 1, STARTED = 2 };       /* an execution takes three calls */
+
+static inline action *first_action(timeline *t)
+{
+    return &t->queue[t->first];
+}
+
+/* elapse.c: a timeline lets time pass; BLOCKED, or an error */
+void runs_next(sim *s, int line);
+int sleep_until(sim *s, int line, double date_s);
+int compute(sim *s, int line, double flop);
+
+/* wait.c */
+int post(sim *s, int id);
+void pay(const sim *s, timeline *t, double seconds);
+void pay_overhead(const sim *s, timeline *t, const slot *x);
+int after_overheads(sim *s, int line);           /* MADE_A_CALL once they are paid */
+int wait_for(sim *s, int line, const int *list, int n, int is_any);
+
+/* poll.c */
+int test_one(sim *s, int line, int id);
+int test_any(sim *s, int line, const action *a);
+int look(sim *s, int line, int until_found);
+
+/* collective.c */
+int show(sim *s, int line);
+#endif

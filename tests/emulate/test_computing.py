@@ -1,0 +1,101 @@
+"""What counts as a rank's computing, and what it costs to have many ranks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.emulate.codes import OWN_CODES_MAX, CodeSupply, own_copy
+
+BURN = "sum(range(6_000_000))\n"  # 0.05 s or more
+
+
+def makespan_s(ran) -> float:
+    assert ran.error == ""
+    return ran.outcome.summary.makespan_s
+
+
+def test_computing_is_measured(emulated: Callable):
+    ran = emulated(BURN, 1, compute="measured")
+    assert makespan_s(ran) > 0.01
+    assert ran.outcome.summary.compute_share > 0.9
+
+
+def test_computing_is_free_when_told_so(emulated: Callable):
+    assert makespan_s(emulated(BURN, 1, compute="none")) == 0
+
+
+def test_importing_private_modules_is_not_computing(emulated: Callable):
+    computed_s = makespan_s(emulated(BURN, 1, compute="measured"))
+    imported = "import first\n"
+    files = {"first.py": "import package.second\n" + BURN, "package/__init__.py": BURN, "package/second.py": BURN}
+    assert makespan_s(emulated(imported, 1, files=files, compute="measured")) < computed_s / 5
+
+
+def test_importing_shared_modules_is_not_computing(emulated: Callable):
+    computed_s = makespan_s(emulated(BURN, 1, compute="measured"))
+    imported = "import heavy_and_shared\n"
+    files = {"heavy_and_shared.py": BURN}
+    ran = emulated(imported, 1, files=files, compute="measured", shared=("heavy_and_shared",))
+    assert makespan_s(ran) < computed_s / 5
+
+
+def test_mpi_calls_in_a_module_leave_its_import_uncounted(emulated: Callable):
+    program = "import exchange\n"
+    files = {"exchange.py": f"from mpi4py import MPI\n{BURN}MPI.COMM_WORLD.Barrier()\n{BURN}"}
+    assert makespan_s(emulated(program, 2, files=files, compute="measured")) < 0.01
+
+
+def test_garbage_collection_is_not_computing(emulated: Callable):
+    made = "import gc\ngc.disable()\nkept = [[] for _ in range(300_000)]\n"
+    collected = made + "for _ in range(20):\n    gc.collect()\n"
+    made_s = makespan_s(emulated(made + "gc.enable()\n", 1, compute="measured"))
+    assert makespan_s(emulated(collected + "gc.enable()\n", 1, compute="measured")) < 3 * made_s
+
+
+def test_reading_what_is_printed_is_the_ranks_in_program_order(emulated: Callable):
+    """A line printed after a burst of computing is printed at the end of the burst."""
+    ran = emulated(
+        f"from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0:\n    {BURN}    print('after')\n"
+        "else:\n    print('before')\n",
+        compute="measured",
+    )
+    assert ran.out == "before\nafter\n"
+
+
+def test_a_code_object_of_a_ranks_own_learns_for_itself():
+    code = compile("def f():\n    def g():\n        return 1\n    return g\n", "file", "exec")
+    copy = own_copy(code)
+    assert copy == code
+    while code is not None:
+        assert copy is not code
+        assert copy.co_names is code.co_names
+        code, copy = (next((c for c in k.co_consts if hasattr(c, "co_code")), None) for k in (code, copy))
+
+
+def test_ranks_share_code_when_copies_would_be_too_many():
+    code = compile("def f(): pass", "file", "exec")
+    few, many, alone = CodeSupply(2).of(code), CodeSupply(OWN_CODES_MAX).of(code), CodeSupply(1).of(code)
+    assert few() is not few()
+    assert many() is code
+    assert alone() is code
+
+
+def test_code_of_all_modules_together_is_limited():
+    code = compile("pass", "file", "exec")
+    supply = CodeSupply(OWN_CODES_MAX)
+    assert supply.of(code)() is not code
+    assert supply.of(code)() is code
+
+
+@pytest.mark.slow
+def test_an_idle_rank_takes_a_few_kilobytes(smpy_run: Callable, tmp_path: Path):
+    """Its greenlet, two memory pages of interpreter stack among it, and its module."""
+    program = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
+    peak_bytes = []
+    for n_ranks in (2_000, 12_000):
+        ran = smpy_run(program, n_ranks, "--compute", "none", "--quiet", "--json", "summary.json")
+        assert ran.code == 0, ran.err
+        peak_bytes.append(json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["peak_rss_bytes"])
+    assert (peak_bytes[1] - peak_bytes[0]) / 10_000 < 16_384
