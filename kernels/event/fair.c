@@ -54,6 +54,7 @@ void fair_free(fair *f)
 
 /* ---- adding and removing ---- */
 
+/* `array` is the address of any pointer: copied as bytes, because it is not a void * that stands there. */
 static bool grow(void *array, size_t room, size_t size)
 {
     void *old, *new;

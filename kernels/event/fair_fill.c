@@ -5,20 +5,22 @@
  *
  *   (1) A link needs only its held flows to know its level: (capacity - load of the passing flows) / use of the held ones.
  *       Whichever flows are counted as held, that number is never above the true level, because a passing flow counts in full
- *       and a held one as if nothing else limited it. It is the true level when no passing flow is above it and no held one below.
+ *       and a held one as if nothing else limited it. It is the true level when no passing flow is above it and no held one
+ *       below it.
  *   (2) A level depends on lower levels only. So what may have changed is settled in the order of levels, as Dijkstra does
  *       with distances: the queue has every link that breaks an invariant of fair_internal.h, keyed with the lowest level at
  *       which it can differ from before, min(its old level, the number of (1)). What is below the first key is final.
  *
  * At its turn a link does one of three things. Its old level is below the number of (1): it lets go of its flows at the old
  * level; those that neither their bound nor another link keeps there rise, and their other links are queued. Or the number is
- * not the true level yet: held flows below it become passing, passing ones above it held, and the link waits for its turn again.
- * Or it is full: all flows it holds stop at that level, their other links count them as passing.
+ * not the true level yet: held flows below it become passing, passing ones above it held, and the link waits for its next
+ * turn. Or it is full: all flows it holds stop at that level, their other links count them as passing.
  *
  * So a solve touches the flows whose share changes and the links they cross; it searches the lists of those links alone that
  * fill up. A link whose shares still add up to its capacity but for rounding (FAIR_ROUNDING) keeps its level, and a level that
- * cannot be told from that of a passing flow becomes the same: otherwise noise in the last bit would walk through every coupled
- * flow, as cross-traffic couples nearly all. No error builds up: the sums keep what rounding loses, every level comes from them. */
+ * cannot be told from that of a passing flow becomes the same: otherwise noise in the last bit would walk through every
+ * coupled flow, and cross-traffic couples nearly all. No error builds up: the sums keep what rounding loses, and every level
+ * comes from them. */
 #include "fair_link.h"
 
 #define SAME (1 + 0x1p-50) /* levels closer than this ratio are one level */

@@ -1,7 +1,7 @@
 /* fair_link.h -- one link: its lists of held and passing flows with their sums, and the level they give it.
  *
- * Invariants: (1) load is the sum over the passing list, use that over the held list (FATPIPE: at least its largest, and exactly
- *             that unless is_use_stale);
+ * Invariants: (1) load is the sum over the passing list, use that over the held list (FATPIPE: its largest, or more while
+ *             is_use_stale);
  *             (2) an empty list has a sum of exactly 0, an empty held list the level INFINITY. */
 #ifndef SMPY_FAIR_LINK_H
 #define SMPY_FAIR_LINK_H

@@ -10,8 +10,8 @@ import builtins
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
 from typing import Any, Final
 
@@ -52,6 +52,7 @@ class Importer:
         self._facades: dict[str, Facade] = {}
         self._awaited: dict[str, Callable[[], None]] = {}
         self._patches = Patches()
+        self._n_shared = 0
         self._shared_import = builtins.__import__
         self._shared_import_module = importlib.import_module
         self._shared_reload = importlib.reload
@@ -84,6 +85,18 @@ class Importer:
         self._privacy.declare(name, is_private=True)
         self._show_facade(name)
         return True
+
+    def is_for_all(self) -> bool:
+        """Whether what executes now is a shared module's own code: what it does, it does for all ranks."""
+        return self._n_shared > 0
+
+    @contextmanager
+    def _for_all(self) -> Iterator[None]:
+        self._n_shared += 1
+        try:
+            yield
+        finally:
+            self._n_shared -= 1
 
     def when_imported(self, name: str, action: Callable[[], None]) -> None:
         """Call `action` once, when shared module `name` is there and before the program has got at it."""
@@ -129,7 +142,7 @@ class Importer:
         elif fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and level == 0:
             return self._bundle(name, fromlist[0])
         if self._is_plain(asked):
-            with self._loading(state):
+            with self._loading(state), self._for_all():
                 module = self._shared_import(name, globals, locals, fromlist, level)
                 self._look_for_awaited()
             return module
@@ -199,7 +212,7 @@ class Importer:
         return known
 
     def _import_shared(self, name: str) -> ModuleType:
-        with self._loading(_of_rank()):
+        with self._loading(_of_rank()), self._for_all():
             module = self._shared_import_module(name)
             self._look_for_awaited()
         return module

@@ -6,6 +6,7 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import fsum, isnan
 from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
@@ -226,16 +227,13 @@ class _Reporter:
 def _summarise(
     config: RunConfig, platform: Platform, engine: Engine, wall_s: float, slept_s: float, *, is_partial: bool
 ) -> Summary:
-    import numpy as np
-
-    counts = engine.statistics()
-    finish_s = np.array(engine.finish_s())
-    lived_s = float(np.where(np.isnan(finish_s), engine.now_s, finish_s).sum())
-    computed_s = sum(engine.compute_s())
+    counts, finish_s = engine.statistics(), engine.finish_s()
+    lived_s = fsum(engine.now_s if isnan(date_s) else date_s for date_s in finish_s)
+    computed_s = fsum(engine.compute_s())
     return Summary(
         platform=platform.name,
         n_ranks=config.n_ranks,
-        makespan_s=engine.now_s if is_partial else float(finish_s.max()),
+        makespan_s=engine.now_s if is_partial else max(finish_s),
         finish_s=finish_s,
         messages=counts.messages,
         bytes=counts.bytes,

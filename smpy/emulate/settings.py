@@ -38,9 +38,12 @@ class Settings:
     ----------
     patches : Patches
         Where to note what to put back.
+    is_for_all : callable
+        Whether a shared module is being imported: what it changes, it changes for every rank.
     """
 
-    def __init__(self, patches: Patches) -> None:
+    def __init__(self, patches: Patches, is_for_all: Callable[[], bool]) -> None:
+        self._is_for_all = is_for_all
         self._common = _Settings(os.getcwd(), list(warnings.filters), _show())
         self._in_force = self._common
         self._changed_by: RankState | None = None
@@ -66,9 +69,13 @@ class Settings:
         @functools.wraps(real)
         def function(*args: Any, **kwargs: Any) -> Any:
             state = running()
-            if state is not None:
+            is_for_all = self._is_for_all()
+            if state is not None and not is_for_all:
                 self._set_apart(state)
-            return real(*args, **kwargs)
+            result = real(*args, **kwargs)
+            if is_for_all and self._in_force is self._common:
+                self._common.folder, self._common.filters = os.getcwd(), list(warnings.filters)
+            return result
 
         return function
 

@@ -51,7 +51,7 @@ def install_surroundings(
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     install_environment(patches)
-    Settings(patches)
+    Settings(patches, importer.is_for_all)
     install_time(patches)
     install_random(patches)
     importer.when_imported("runpy", partial(install_runpy, patches, importer))

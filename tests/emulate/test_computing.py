@@ -54,8 +54,7 @@ def test_garbage_collection_is_not_computing(emulated: Callable):
     assert makespan_s(emulated(collected + "gc.enable()\n", 1, compute="measured")) < 3 * made_s
 
 
-def test_reading_what_is_printed_is_the_ranks_in_program_order(emulated: Callable):
-    """A line printed after a burst of computing is printed at the end of the burst."""
+def test_a_line_is_printed_at_the_end_of_the_computing_before_it(emulated: Callable):
     ran = emulated(
         f"from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0:\n    {BURN}    print('after')\n"
         "else:\n    print('before')\n",

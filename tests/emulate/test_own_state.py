@@ -215,6 +215,33 @@ def test_warning_filters_are_each_ranks_own(emulated: Callable):
     assert warnings.filters == before
 
 
+def test_a_filter_that_a_shared_module_sets_when_imported_holds_for_all_ranks(emulated: Callable):
+    ran = emulated(
+        """
+        import warnings
+        from turn import *
+        if rank == 0:
+            import strict
+        turn()
+        import strict
+        try:
+            warnings.warn("careful", strict.Careful)
+        except strict.Careful:
+            print(rank, "raised")
+        """,
+        files={
+            "turn.py": TURN,
+            "strict.py": """
+                import warnings
+                class Careful(UserWarning): pass
+                warnings.simplefilter("error", Careful)
+                """,
+        },
+        shared=("strict",),
+    )
+    assert sorted(lines(ran)) == ["0 raised", "1 raised"]
+
+
 def test_a_warning_is_printed_on_the_ranks_standard_error(smpy_run: Callable):
     ran = smpy_run("import warnings\nwarnings.simplefilter('always')\nwarnings.warn('careful')\n", 1)
     assert "UserWarning: careful" in ran.err
