@@ -1,7 +1,7 @@
 """Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
 
-What a program may import: `execute` (compute so many operations) and `folded` (an array without backing). Both also work under
-a real MPI, where the first does nothing.
+What a program may import: `execute` (compute so many operations) and `folded` (an array without backing). Both also
+work under a real MPI, where the first does nothing.
 """
 
 from __future__ import annotations

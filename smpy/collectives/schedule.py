@@ -1,15 +1,15 @@
 """A collective's schedule: the calls a rank makes, written once for every rank.
 
-An algorithm is a function of (rank, n_ranks, root, nbytes) that fills a `Schedule`. Called with symbols (`RANK`, `ROOT`,
-`NBYTES`) it gives the words of a program that the kernel performs for any rank; called with numbers it gives the plain list of
-one rank's calls, which is what tests and figures read.
+An algorithm is a function of (rank, n_ranks, root, nbytes) that fills a `Schedule`. Called with symbols (`RANK`,
+`ROOT`, `NBYTES`) it gives the words of a program that the kernel performs for any rank; called with numbers it gives
+the plain list of one rank's calls, which is what tests and figures read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeAlias
 
 from smpy.engine.kernel import lib
 
@@ -87,7 +87,7 @@ class Formula:
         return self._with(other, lib.TERM_NE)
 
 
-Value = Union[int, Formula]
+Value: TypeAlias = int | Formula
 
 
 def _terms(value: Value) -> tuple[int, ...]:
@@ -174,8 +174,7 @@ class Schedule:
     def loop(self, first: Value, bound: Value) -> Iterator[Value]:
         """The calls inside are made for every value from `first` while below `bound`."""
         if self._is_for_numbers:
-            assert isinstance(first, int) and isinstance(bound, int)
-            yield from range(first, bound)
+            yield from range(int(first), int(bound))  # type: ignore[arg-type]  # numbers, like the rank
             return
         self._words += [lib.CALL_LOOP, *_terms(first), lib.TERM_END, *_terms(bound), lib.TERM_END, 0]
         start = len(self._words)

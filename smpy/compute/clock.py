@@ -1,9 +1,9 @@
 """The clock of measured computing: processor time between two MPI calls becomes simulated time.
 
-It runs while a rank's own code runs. A burst shorter than the threshold is nothing, and costs one reading of a cheap monotonic clock
-at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer bursts only: what the thread did
-not run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than 50 us,
-which bounds what it can lose for time that passed before it.
+It runs while a rank's own code runs. A burst shorter than the threshold is nothing, and costs one reading of a cheap
+monotonic clock at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer
+bursts only: what the thread did not run since that clock was last read (the anchor) is taken off the burst. A burst
+starts with an anchor younger than 50 us, which bounds what it can lose for time that passed before it.
 """
 
 from __future__ import annotations

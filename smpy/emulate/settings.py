@@ -1,7 +1,7 @@
 """What a process has but one of: working directory and warning filters, exchanged as ranks switch.
 
-Nothing is exchanged before a rank has changed one of them; from then on each switch looks whether the next rank has
-others (0.3 us a switch). Ranks with equal settings share them.
+Nothing is exchanged while all ranks have the same; as long as one has others, each switch looks whether the next rank's
+differ (0.3 us a switch). Ranks with equal settings share them.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Settings:
         self._in_force = self._common
         self._changed_by: RankState | None = None
         self._alike: dict[tuple[Any, ...], _Settings] = {self._common.key(): self._common}
-        self._is_tracing = False
-        self._patches = patches
+        self._n_apart = 0  # ranks that have settings of their own: as long as there are any, switches are watched
+        self._watched_before: Any = None
+        patches.later(self._watch_no_more)
         patches.later(functools.partial(_set_filters, warnings.filters, _show()))
         patches.later(functools.partial(os.chdir, self._common.folder))
         for owner, name in (
@@ -74,16 +75,21 @@ class Settings:
                 self._set_apart(state)
             result = real(*args, **kwargs)
             if is_for_all and self._in_force is self._common:
-                self._common.folder, self._common.filters = os.getcwd(), list(warnings.filters)
+                self._take_as_common()
             return result
 
         return function
 
+    def _take_as_common(self) -> None:
+        self._alike = {key: settings for key, settings in self._alike.items() if settings is not self._common}
+        self._common.folder, self._common.filters = os.getcwd(), list(warnings.filters)
+        self._alike[self._common.key()] = self._common
+
     def _set_apart(self, state: RankState) -> None:
-        if not self._is_tracing:
-            self._is_tracing = True
-            before = greenlet.settrace(self._on_switch)
-            self._patches.later(functools.partial(greenlet.settrace, before))
+        if state.settings is None:
+            if self._n_apart == 0:
+                self._watched_before = greenlet.settrace(self._on_switch)
+            self._n_apart += 1
         if self._changed_by is None:
             now = self._in_force
             self._in_force = _Settings(now.folder, list(warnings.filters), _show())
@@ -110,6 +116,16 @@ class Settings:
         left.folder, left.filters, left.show = os.getcwd(), list(warnings.filters), _show()
         state.settings = self._in_force = self._alike.setdefault(left.key(), left)
         _set_filters(self._in_force.filters, self._in_force.show)
+        if self._in_force is self._common:
+            state.settings = None
+            self._n_apart -= 1
+            if self._n_apart == 0:
+                greenlet.settrace(self._watched_before)
+
+    def _watch_no_more(self) -> None:
+        if self._n_apart:
+            self._n_apart = 0
+            greenlet.settrace(self._watched_before)
 
 
 _real_chdir = os.chdir

@@ -3,8 +3,8 @@
 Laws of the loop:
 
 1. The hub starts ranks, in rank order; a rank never starts another (it would nest on its stack).
-2. A rank leaves the processor only in `block`, and comes back when the kernel has executed its timeline: one switch a block,
-   straight to the next rank, none when the answer is its own.
+2. A rank leaves the processor only in `block`, and comes back when the kernel has executed its timeline: one switch a
+   block, straight to the next rank, none when the answer is its own.
 3. A rank's body catches everything, so that only its end returns to the hub.
 4. What follows from a transfer (errands) and what ranks left to be said (notes) is done before anyone resumes.
 5. A signal sets a flag and the hub raises; the user's code never sees it.
@@ -207,7 +207,7 @@ class Engine:
     # ---- what a rank leaves for its simulated date ----
 
     def note(self, what: Callable[[], None]) -> None:
-        """Call `what` when simulated time reaches the running rank's tail; notes of all ranks come in simulated order."""
+        """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
         key = self._token()
         self._said[key] = what
         lib.sim_append_note(self._sim, self.rank, key)
@@ -276,9 +276,7 @@ class Engine:
         self._keep_pace()
         return is_detached
 
-    def send(
-        self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, call: str = "Send"
-    ) -> None:
+    def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
         number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 1)
         if not self._post(number, load):
@@ -326,7 +324,7 @@ class Engine:
         return [self._collect(number) for number in numbers]
 
     def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Message]:
-        """Wait for one of them and release it: its index, and its message. 0 is complete, negative numbers are skipped."""
+        """Wait for one of them and release it: its index and message. 0 is complete, negative ones are skipped."""
         numbers = array("i", requests)
         lib.sim_append_wait_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
         self.block(call)

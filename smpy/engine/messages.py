@@ -1,4 +1,4 @@
-"""What crosses between the MPI surface and the engine: the payload end of a message, and what a receive learns of it."""
+"""What crosses between the surface and the engine: the payload end of a message, and what a receive learns of it."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _fail_block(nbytes: int, expected: int, call: str) -> None:
 
 
 def _check_equal(out: Part, into: Part) -> None:
-    if out.datatype != into.datatype:
+    if out.layout is not into.layout:
         raise ValueError("mismatch in send and receive MPI datatypes")
     if out.count != into.count:
         raise ValueError(f"mismatch in send count {out.count} and receive count {into.count}")

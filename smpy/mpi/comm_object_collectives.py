@@ -200,7 +200,7 @@ def _reduced(private: Communicator, rank: int, sendobj: Any, op: Operation, root
 
 
 def _send(private: Communicator, peer: int, obj: Any, call: str) -> None:
-    engine, load = current(), load_of(pickle.dumps(obj))
+    engine, load = current(), load_of(obj)
     engine.send(private.number, peer, 0, Load(_SIZE_BYTES), call=call)
     engine.send(private.number, peer, 0, load, call=call)
 

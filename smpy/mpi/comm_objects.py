@@ -11,15 +11,16 @@ import warnings
 from typing import Any, Final, Literal
 
 from smpy.engine.kernel import ffi
-from smpy.engine.messages import NO_MESSAGE, STANDARD, SYNCHRONOUS, Load, Message
+from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load, Message
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comm_core import check_dest, check_source, number_of
+from smpy.mpi.comm_core import check_source, number_of
 from smpy.mpi.comm_point_to_point import PointToPoint
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.environment import option
-from smpy.mpi.handles import RECEIVING, SENDING
+from smpy.mpi.handles import RECEIVING
 from smpy.mpi.pickling import pickle
 from smpy.mpi.requests import FROM_NOBODY, Request, new_request
+from smpy.mpi.sending import send, start_send
 from smpy.mpi.status import Status
 
 __all__ = ["ANY_SIZE", "Inbox", "ObjectPointToPoint", "load_of"]
@@ -28,10 +29,10 @@ ANY_SIZE: Final = 1 << 62
 """Room that every message fits into."""
 
 
-def load_of(data: bytes) -> Load:
-    """The payload end of a send of bytes."""
-    lent = ffi.from_buffer(data)
-    return Load(len(data), int(ffi.cast("uintptr_t", lent)), lent)
+def load_of(obj: Any) -> Load:
+    """The payload end of a send of an object."""
+    lent = ffi.from_buffer(pickle.dumps(obj))
+    return Load(len(lent), int(ffi.cast("uintptr_t", lent)), lent)
 
 
 class Inbox:
@@ -63,22 +64,22 @@ class ObjectPointToPoint(PointToPoint):
     @mpi_call
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object."""
-        self._send_object(obj, dest, tag, STANDARD, "send")
+        send(self, load_of, obj, dest, tag, STANDARD, "send")
 
     @mpi_call
     def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when the receive has begun."""
-        self._send_object(obj, dest, tag, SYNCHRONOUS, "ssend")
+        send(self, load_of, obj, dest, tag, SYNCHRONOUS, "ssend")
 
     @mpi_call
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object."""
-        return self._start_send_object(obj, dest, tag, STANDARD, "isend")
+        return start_send(self, load_of, obj, dest, tag, STANDARD, "isend")
 
     @mpi_call
     def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object; the request completes when the receive has begun."""
-        return self._start_send_object(obj, dest, tag, SYNCHRONOUS, "issend")
+        return start_send(self, load_of, obj, dest, tag, SYNCHRONOUS, "issend")
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
@@ -126,7 +127,7 @@ class ObjectPointToPoint(PointToPoint):
         status: Status | None = None,
     ) -> Any:
         """Send one object and receive another at the same time."""
-        request = self._start_send_object(sendobj, dest, sendtag, STANDARD, "sendrecv")
+        request = start_send(self, load_of, sendobj, dest, sendtag, STANDARD, "sendrecv")
         received = self._receive_object(recvbuf, source, recvtag, status, "sendrecv")
         current().wait(request.number, "sendrecv")
         return received
@@ -142,21 +143,6 @@ class ObjectPointToPoint(PointToPoint):
         return self.Iprobe(source, tag, status)
 
     # ---- inside ----
-
-    def _send_object(self, obj: Any, dest: int, tag: int, mode: int, call: str) -> None:
-        number = number_of(self, call)
-        if dest != PROC_NULL:
-            load = load_of(pickle.dumps(obj))
-            check_dest(number, dest, tag, call)
-            current().send(number, dest, tag, load, mode, call)
-
-    def _start_send_object(self, obj: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-        number = number_of(self, call)
-        if dest == PROC_NULL:
-            return new_request(0, SENDING, message=NO_MESSAGE)
-        load = load_of(pickle.dumps(obj))
-        check_dest(number, dest, tag, call)
-        return new_request(current().isend(number, dest, tag, load, mode), SENDING)
 
     def _receive_object(self, buf: Any, source: int, tag: int, status: Status | None, call: str) -> Any:
         number = number_of(self, call)

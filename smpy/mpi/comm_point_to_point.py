@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from smpy.engine.messages import NO_MESSAGE, STANDARD, SYNCHRONOUS, Message
+from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load, Message
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comm_core import CommCore, check_dest, check_source, number_of
 from smpy.mpi.completion import truncated
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
-from smpy.mpi.handles import RECEIVING, SENDING
+from smpy.mpi.handles import RECEIVING
 from smpy.mpi.messages import message_of
 from smpy.mpi.requests import FROM_NOBODY, Request, new_request
+from smpy.mpi.sending import send, start_send
 from smpy.mpi.status import Status, fill
 
 if TYPE_CHECKING:
@@ -27,21 +28,21 @@ class PointToPoint(CommCore):
 
     @mpi_call
     def _Send(self, buf: Any, dest: int, tag: int = 0) -> None:
-        self._send_buffer(buf, dest, tag, STANDARD, "Send")
+        send(self, _outgoing, buf, dest, tag, STANDARD, "Send")
 
     @mpi_call
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer; returns when the receive has begun and the buffer may be used again."""
-        self._send_buffer(buf, dest, tag, SYNCHRONOUS, "Ssend")
+        send(self, _outgoing, buf, dest, tag, SYNCHRONOUS, "Ssend")
 
     @mpi_call
     def _Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        return self._start_send(buf, dest, tag, STANDARD, "Isend")
+        return start_send(self, _outgoing, buf, dest, tag, STANDARD, "Isend")
 
     @mpi_call
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Start to send a buffer; the request completes when the receive has begun and the buffer may be used again."""
-        return self._start_send(buf, dest, tag, SYNCHRONOUS, "Issend")
+        return start_send(self, _outgoing, buf, dest, tag, SYNCHRONOUS, "Issend")
 
     @mpi_call
     def _Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
@@ -105,21 +106,6 @@ class PointToPoint(CommCore):
 
     # ---- inside ----
 
-    def _send_buffer(self, buf: Any, dest: int, tag: int, mode: int, call: str) -> None:
-        number = number_of(self, call)
-        if dest != PROC_NULL:
-            load = message_of(buf, is_written=False).outgoing()
-            check_dest(number, dest, tag, call)
-            current().send(number, dest, tag, load, mode, call)
-
-    def _start_send(self, buf: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-        number = number_of(self, call)
-        if dest == PROC_NULL:
-            return new_request(0, SENDING, message=NO_MESSAGE)
-        load = message_of(buf, is_written=False).outgoing()
-        check_dest(number, dest, tag, call)
-        return new_request(current().isend(number, dest, tag, load, mode), SENDING)
-
     def _received(self, message: Message, status: Status | None, call: str) -> None:
         fill(status, message)
         if message.nbytes > message.capacity:
@@ -127,6 +113,10 @@ class PointToPoint(CommCore):
 
     def _truncated(self, call: str, message: Message) -> NoReturn:
         truncated(call, message)
+
+
+def _outgoing(buf: Any) -> Load:
+    return message_of(buf, is_written=False).outgoing()
 
 
 def _exchanged(

@@ -281,7 +281,9 @@ def of_format(code: str) -> Datatype:
     BufferError
         If its byte order is not the machine's.
     """
-    found = _typedict.get(code) or _typedict.get(_without_byte_order(code))
+    found = _typedict.get(code)
+    if found is None:
+        found = _typedict.get(_without_byte_order(code))
     if found is None:
         raise KeyError(f"cannot map {code!r} to MPI datatype")
     return found

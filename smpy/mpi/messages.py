@@ -49,22 +49,26 @@ class Part:
 
     def outgoing(self) -> Load:
         """The payload end of a send."""
-        memory = self.memory
-        if memory.is_folded:
-            return Load(self.nbytes, keep=memory)
-        if self.layout.is_contiguous:
-            return Load(self.nbytes, memory.address + self.start, memory.keep)
-        packed = ffi.from_buffer(pack(self.layout, memory, self.start, self.count))
+        if self._is_lent:
+            return self._lent()
+        packed = ffi.from_buffer(pack(self.layout, self.memory, self.start, self.count))
         return Load(self.nbytes, int(ffi.cast("uintptr_t", packed)), packed)
 
     def incoming(self) -> Load:
         """The payload end of a receive."""
+        if self._is_lent:
+            return self._lent()
+        return Load(self.nbytes, take=lambda packed: unpack(self.layout, packed, self.memory, self.start))
+
+    @property
+    def _is_lent(self) -> bool:
+        return self.layout.is_contiguous or self.memory.is_folded
+
+    def _lent(self) -> Load:
         memory = self.memory
         if memory.is_folded:
             return Load(self.nbytes, keep=memory)
-        if self.layout.is_contiguous:
-            return Load(self.nbytes, memory.address + self.start, memory.keep)
-        return Load(self.nbytes, take=lambda packed: unpack(self.layout, packed, memory, self.start))
+        return Load(self.nbytes, memory.address + self.start, memory.keep)
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
         """Memory of the bytes of some blocks, without gaps, or None when they are folded; what it is seen as may vary."""

@@ -242,6 +242,34 @@ def test_a_filter_that_a_shared_module_sets_when_imported_holds_for_all_ranks(em
     assert sorted(lines(ran)) == ["0 raised", "1 raised"]
 
 
+def test_switches_are_watched_only_while_settings_differ(emulated: Callable):
+    ran = emulated(
+        """
+        import greenlet, warnings
+        from turn import *
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            turn()
+        import quiet_and_shared
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+        turn()
+        turn()
+        before = greenlet.gettrace()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if rank else "error")
+            turn()
+            inside = greenlet.gettrace()
+        turn()
+        turn()
+        print(before, inside is not None, greenlet.gettrace())
+        """,
+        files={"turn.py": TURN, "quiet_and_shared.py": "import warnings\nwarnings.simplefilter('ignore')\n"},
+        shared=("quiet_and_shared",),
+    )
+    assert lines(ran) == ["None True None"] * 2
+
+
 def test_a_warning_is_printed_on_the_ranks_standard_error(smpy_run: Callable):
     ran = smpy_run("import warnings\nwarnings.simplefilter('always')\nwarnings.warn('careful')\n", 1)
     assert "UserWarning: careful" in ran.err
