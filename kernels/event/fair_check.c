@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SLACK (4 * FAIR_ROUNDING) /* levels are rounded, and shares */
+
 static void require(bool is_true, const char *what, int number, double is, double should_be)
 {
     if (is_true)
@@ -36,7 +38,7 @@ static void check_link(const fair *f, int link)
         fair_sum_add(&use, f->element[e].use);
         largest = fmax(largest, f->element[e].use);
         if (!f->is_rough)
-            require(fabs(g->level - k->level) * f->element[e].coefficient / g->penalty <= 2 * FAIR_ROUNDING * k->capacity,
+            require(fabs(g->level - k->level) * f->element[e].coefficient / g->penalty <= SLACK * k->capacity,
                     "level of a flow held by link", link, g->level, k->level);
     }
     require(k->n_fresh == 0 && !k->is_dirty && k->key == INFINITY, "link still marked", link, k->n_fresh, 0);
@@ -48,11 +50,11 @@ static void check_link(const fair *f, int link)
     if (f->is_rough)
         return;
     if (k->held < 0)
-        require(load.hi <= k->capacity * (1 + FAIR_ROUNDING), "load of link", link, load.hi, k->capacity);
+        require(load.hi <= k->capacity * (1 + SLACK), "load of link", link, load.hi, k->capacity);
     else if (shared) {
         const double all = load.hi + k->level * use.hi;
-        require(fabs(all - k->capacity) <= 2 * FAIR_ROUNDING * k->capacity, "load of saturated link", link, all, k->capacity);
-        require((highest - k->level) * use.hi <= 2 * FAIR_ROUNDING * k->capacity, "passing level above link", link, highest,
+        require(fabs(all - k->capacity) <= SLACK * k->capacity, "load of saturated link", link, all, k->capacity);
+        require((highest - k->level) * use.hi <= SLACK * k->capacity, "passing level above link", link, highest,
                 k->level);
     }
 }

@@ -25,7 +25,7 @@ enum { FAIR_NONE = -1, FAIR_FREE = -2 };
 /* A link with at most this part of its capacity left takes no further part, nor does one with at most this much use. */
 #define FAIR_PRECISION 1e-5
 /* The sum of all shares on a link is known to this part of its capacity: what is closer is the same. */
-#define FAIR_ROUNDING 0x1p-49
+#define FAIR_ROUNDING 0x1p-50
 
 /* A sum that forgets nothing: hi + lo stays exact to about 2^-100, so that removals undo additions. */
 typedef struct {

@@ -141,11 +141,12 @@ class Importer:
                 return self._as_seen_by(globals, own, state)
         elif fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and level == 0:
             return self._bundle(name, fromlist[0])
-        if self._is_plain(asked):
-            with self._loading(state), self._for_all():
-                module = self._shared_import(name, globals, locals, fromlist, level)
-                self._look_for_awaited()
-            return module
+        with self._loading(state):
+            if self._is_plain(asked):
+                with self._for_all():
+                    module = self._shared_import(name, globals, locals, fromlist, level)
+                    self._look_for_awaited()
+                return module
         absolute = _resolve(name, asked, level) if level else name
         module = self.get(absolute)
         if not fromlist:

@@ -71,6 +71,8 @@ class Settings:
         def function(*args: Any, **kwargs: Any) -> Any:
             state = running()
             is_for_all = self._is_for_all()
+            if is_for_all and self._changed_by is not None:
+                self._store(self._changed_by)
             if state is not None and not is_for_all:
                 self._set_apart(state)
             result = real(*args, **kwargs)

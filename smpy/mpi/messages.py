@@ -71,7 +71,7 @@ class Part:
         return Load(self.nbytes, memory.address + self.start, memory.keep)
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
-        """Memory of the bytes of some blocks, without gaps, or None when they are folded; what it is seen as may vary."""
+        """The bytes of some blocks, without gaps, or None when they are folded; the view's format may be any."""
         memory, nbytes = self.memory, n_blocks * self.nbytes
         if memory.is_folded:
             current().has_folded = True

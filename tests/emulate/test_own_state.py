@@ -249,15 +249,16 @@ def test_switches_are_watched_only_while_settings_differ(emulated: Callable):
         from turn import *
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            turn()
         import quiet_and_shared
+        turn()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
         turn()
         turn()
         before = greenlet.gettrace()
+        turn()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore" if rank else "error")
+            warnings.simplefilter("always" if rank else "error")
             turn()
             inside = greenlet.gettrace()
         turn()

@@ -180,8 +180,8 @@ def polls() -> Iterator[Case]:
         for size in (10, 70_000):
             yield Case("poll", (how, size, 2e6, 2), "cluster", 2)
             yield Case("poll", (how, size, 1e6, 2), "cluster_bare", 6)
-        yield Case("poll", (how, 100, 1e6, 2), "cluster_multicore", 8, per_host=4)
-        yield Case("poll", (how, 100, 1e6, 2), "cluster", 8, per_host=2)
+        yield Case("poll", (how, 100, 1.0371e6, 2), "cluster_multicore", 8, per_host=4)
+        yield Case("poll", (how, 100, 1.0371e6, 2), "cluster", 8, per_host=2)
     yield Case("poll", ("test", 10, 1e6, 2), "cluster", 2, options={"smpi/grow-injected-times": "no"})
     yield Case("poll", ("iprobe", 10, 1e6, 2), "cluster", 2, options={"smpi/grow-injected-times": "no"})
     yield Case("poll", ("test", 10, 1e6, 2), "cluster", 2, options={"smpi/test": "1e-5"})

@@ -43,13 +43,14 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     const char *how = argv[1];
-    int bytes = atoi(argv[2]), rounds = atoi(argv[4]);
+    int bytes = atoi(argv[2]) + 40 * (rank / 2), rounds = atoi(argv[4]);
     double flop = atof(argv[3]);
     char *data = buffer(2L * bytes);
     for (int round = 0; round < rounds; round++) {
-        if (rank % 2)
+        if (rank % 2) {
+            execute(flop * 0.0137 * rank);
             poll(how, data, bytes, rank - 1);
-        else if (rank + 1 < n_ranks)
+        } else if (rank + 1 < n_ranks)
             for (int i = 0; i < 2; i++) {
                 execute(flop * (1 + rank + i));
                 MPI_Send(data, bytes, MPI_BYTE, rank + 1, i, MPI_COMM_WORLD);
