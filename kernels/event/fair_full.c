@@ -288,7 +288,7 @@ bool fair_start_over(fair *f)
         g->level = a.level[flow];
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
-            if ((int)f->element[e].link == a.by[flow]) {
+            if ((int)f->element[e].link == a.by[flow] || link_is_filled_by(k, f->element[e].use, g->level)) {
                 link_add_held(f, k, e);
                 k->level = g->level;
             } else

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
 _LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
 _RANGES_MAX: Final = 6
+_HINTS_MAX: Final = 3
 
 
 class WaitKind(IntEnum):
@@ -147,15 +148,17 @@ def _kind_of_call(wait: WaitingRank) -> str:
 
 def _hints(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
     ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
+    members = {comm: engine.world_ranks(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
+    peers = {wait.rank: _world_peer(wait, members) for wait in waiting}
     return [
-        *_about_collectives(engine, waiting, ended),
-        *_about_ended(engine, waiting, ended),
-        *_about_tags(engine, waiting),
-        *_about_pairs(engine, waiting),
+        *_about_collectives(waiting, members, ended)[:_HINTS_MAX],
+        *_about_ended(peers, ended)[:_HINTS_MAX],
+        *_about_tags(waiting, peers),
+        *_about_pairs(waiting, peers),
     ]
 
 
-def _about_collectives(engine: Engine, waiting: list[WaitingRank], ended: set[int]) -> list[str]:
+def _about_collectives(waiting: list[WaitingRank], members: dict[int, list[int]], ended: set[int]) -> list[str]:
     """Who is missing in a collective, or in another one."""
     entered: dict[int, dict[str, list[int]]] = {}
     for wait in waiting:
@@ -168,7 +171,7 @@ def _about_collectives(engine: Engine, waiting: list[WaitingRank], ended: set[in
             hints.append(f"All ranks of a communicator must enter its collectives in the same order: {both}.")
             continue
         ((call, ranks),) = calls.items()
-        missing = sorted(set(engine.world_ranks(comm)) - set(ranks))
+        missing = sorted(set(members[comm]) - set(ranks))
         if missing:
             gone = sorted(ended.intersection(missing))
             note = f" ({_ranks(gone)} ended)" if gone else ""
@@ -177,32 +180,31 @@ def _about_collectives(engine: Engine, waiting: list[WaitingRank], ended: set[in
     return hints
 
 
-def _about_ended(engine: Engine, waiting: list[WaitingRank], ended: set[int]) -> list[str]:
+def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
     """Ranks that wait for one that has ended."""
     waited_for: dict[int, list[int]] = {}
-    for wait in waiting:
-        peer = _world_peer(engine, wait)
+    for rank, peer in peers.items():
         if peer in ended:
-            waited_for.setdefault(peer, []).append(wait.rank)
+            waited_for.setdefault(peer, []).append(rank)
     return [
         f"Rank {peer} has ended: it will neither send to {_ranks(ranks)} nor receive."
-        for peer, ranks in list(waited_for.items())[:3]
+        for peer, ranks in waited_for.items()
     ]
 
 
-def _about_tags(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
+def _about_tags(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]:
     """A send and a receive between the same ranks that do not match."""
-    sends = {(w.rank, _world_peer(engine, w), w.comm): w for w in waiting if w.kind == WaitKind.SEND}
+    sends = {(w.rank, peers[w.rank], w.comm): w for w in waiting if w.kind == WaitKind.SEND}
     for wait in waiting:
         if wait.kind == WaitKind.RECV and wait.tag != ANY:
-            send = sends.get((_world_peer(engine, wait), wait.rank, wait.comm))
+            send = sends.get((peers[wait.rank], wait.rank, wait.comm))
             if send is not None and send.tag != wait.tag:
                 both = f"Rank {send.rank} sends to rank {wait.rank} with tag {send.tag}"
                 return [f"{both}, which receives only tag {wait.tag}."]
     return []
 
 
-def _about_pairs(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
+def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]:
     """What is usually wrong when point-to-point calls wait for each other."""
     pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
     kinds = {wait.kind for wait in pairs.values()}
@@ -210,13 +212,13 @@ def _about_pairs(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
         return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
     if any(wait.peer == ANY and wait.kind in (WaitKind.RECV, WaitKind.PROBE) for wait in pairs.values()):
         return ["A receive from ANY_SOURCE waits for one message more than is sent."]
-    if WaitKind.SEVERAL not in kinds and any(_world_peer(engine, wait) in pairs for wait in pairs.values()):
+    if WaitKind.SEVERAL not in kinds and any(peers[rank] in pairs for rank in pairs):
         return ["Each waits for another to send first: use Sendrecv, or let one of them send before it receives."]
     return []
 
 
-def _world_peer(engine: Engine, wait: WaitingRank) -> int:
+def _world_peer(wait: WaitingRank, members: dict[int, list[int]]) -> int:
     """World rank of the other side, -1 when it is not one."""
     if wait.kind not in (WaitKind.SEND, WaitKind.RECV, WaitKind.PROBE) or wait.peer < 0:
         return -1
-    return wait.peer if wait.comm == 0 else engine.world_ranks(wait.comm)[wait.peer]
+    return members[wait.comm][wait.peer]

@@ -1,6 +1,7 @@
 """`logging` on a rank: its own loggers, handlers, classes and record factory, made when it first logs.
 
-A logger that a shared package took when it was imported belongs to the rank that imported it.
+A logger that a shared package took when it was imported keeps the level that the importing rank gives it; its messages
+go to the handlers of the rank that runs.
 """
 
 from __future__ import annotations

@@ -384,6 +384,10 @@ class Engine:
             raise SmpyError(_TROUBLE[number])
         return number
 
+    def comm_free(self, comm: int) -> None:
+        """Forget a communicator that all its ranks have freed."""
+        lib.sim_comm_free(self._sim, comm)
+
     def comm_size(self, comm: int) -> int:
         """Number of ranks in a communicator."""
         return int(lib.sim_comm_size(self._sim, comm))

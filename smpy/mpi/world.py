@@ -74,6 +74,11 @@ class Communicator:
             self._shadow = current().comm_new(self.world_ranks())
         return self._shadow
 
+    def numbers(self) -> list[int]:
+        """All the kernel's numbers that it has come to need."""
+        numbers = [self.number] if self._shadow < 0 else [self.number, self._shadow]
+        return numbers if self._duplicate is None else numbers + self._duplicate.numbers()
+
     def duplicate(self) -> Communicator:
         """The communicator that reductions of objects use, as mpi4py keeps one; the same for all ranks."""
         if self._duplicate is None:
@@ -121,6 +126,8 @@ class World:
     def forget(self, communicator: Communicator) -> None:
         """All its ranks have freed it."""
         self._communicators.pop(communicator.number, None)
+        for number in communicator.numbers():
+            current().comm_free(number)
 
 
 _worlds: WeakKeyDictionary[Engine, World] = WeakKeyDictionary()

@@ -208,6 +208,25 @@ def test_a_receive_from_any_source_too_many_is_told(emulated: Callable):
     assert ran.error.endswith("A receive from ANY_SOURCE waits for one message more than is sent.")
 
 
+def test_ranks_of_a_communicator_are_named_by_their_world_ranks(emulated: Callable):
+    ran = emulated(
+        RANK
+        + "half = comm.Split(rank % 2)\nif rank == 1:\n    half.recv(source=1)\nelif rank == 2:\n    half.Barrier()\n",
+        4,
+    )
+    number = ran.error.partition("communicator ")[2].partition(" ")[0]
+    assert f"rank 1: recv(source=1, tag=ANY_TAG) on communicator {number} " in ran.error
+    assert "Barrier has not been entered by rank 0 of its communicator (rank 0 ended)." in ran.error
+    assert "Rank 3 has ended: it will neither send to rank 1 nor receive." in ran.error
+
+
+def test_a_large_deadlock_is_told_at_once(emulated: Callable):
+    start_s = time.perf_counter()
+    ran = emulated(RANK + "comm.Dup().recv(source=(rank + 1) % comm.size)\n", 4096)
+    assert "ranks 0-4095 (4096): recv(source=various)" in ran.error
+    assert time.perf_counter() - start_s < 10
+
+
 def test_tags_that_differ_are_told(emulated: Callable):
     ran = emulated(
         RANK + "if rank:\n    comm.Ssend(bytearray(8), 0, tag=3)\nelse:\n    comm.Recv(bytearray(8), 1, tag=4)\n"
