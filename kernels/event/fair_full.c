@@ -39,7 +39,7 @@ bool fair_answer_new(fair_answer *a, int n_flows)
     a->level = calloc(n, sizeof *a->level);
     a->doubt = calloc(n, sizeof *a->doubt);
     a->by = malloc(n * sizeof *a->by);
-    a->is_rough = false;
+    a->is_rough = a->is_a_toss = false;
     if (a->share && a->level && a->doubt && a->by)
         return true;
     fair_answer_free(a);
@@ -157,8 +157,10 @@ static void charge(stage *s, int flow)
             fair_sum_add(&k->spent, spent);
             fair_sum_add(&k->use, -at->use);
             k->doubt += spent * (1 + s->a->doubt[flow]);
-        } else if (at->use == k->use.hi && k->ratio < INFINITY)
+        } else if (at->use == k->use.hi && k->ratio < INFINITY) {
+            s->a->is_a_toss |= s->a->by[flow] != link && k->ratio - s->a->level[flow] <= 1e-9 * k->ratio;
             find_largest_use(s, link);
+        }
     }
 }
 

@@ -131,6 +131,7 @@ typedef struct {
     int *by;                    /* the link that decides it, or FAIR_NONE */
     double *doubt;              /* relative error that rounding may leave, in units of 2^-53 */
     bool is_rough;
+    bool is_a_toss;             /* the last bit decided whether a FATPIPE link stops its other flows: either answer is right */
 } fair_answer;
 
 bool fair_answer_new(fair_answer *a, int n_flows);

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from smpy import mpi as MPI
 from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place, read_simgrid_xml
@@ -46,6 +49,15 @@ def run_world(n_ranks: int, rank_main: Callable[[int], Any], platform_file: str 
     if isinstance(stopped, Exception):
         raise stopped
     return World(returned, list(engine.finish_s()), engine)
+
+
+@pytest.fixture
+def named_mpi4py(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The surface is `mpi4py.MPI`, as during a run, whether or not mpi4py is installed."""
+    package = ModuleType("mpi4py")
+    vars(package)["MPI"] = MPI
+    monkeypatch.setitem(sys.modules, "mpi4py", package)
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", MPI)
 
 
 @pytest.fixture

@@ -227,11 +227,8 @@ def test_groups_are_ordered_sets(run_ranks):
     run_ranks(5, main)
 
 
-def test_only_predefined_handles_are_pickled(run_ranks, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "mpi4py.MPI", MPI)
-
+@pytest.mark.usefixtures("named_mpi4py")
+def test_only_predefined_handles_are_pickled(run_ranks):
     def main(rank):
         for handle in (
             MPI.COMM_WORLD,

@@ -239,6 +239,12 @@ def test_a_bound_as_wide_as_its_fatpipe_link_does_not_keep_the_link_from_saturat
     assert Links([1e8], [FATPIPE]).shares(*flows) == [1e8, 2.5e7]
 
 
+def test_a_flow_that_a_shared_link_stops_just_at_a_fatpipe_link_saturates_both() -> None:
+    for links in ([1e8, 1e8], [FATPIPE, SHARED]), ([1e8, 1e8], [SHARED, FATPIPE]):
+        fatpipe = links[1].index(FATPIPE)
+        assert Links(*links).shares(flow_over(0, 1, penalty=1.0), flow_over(fatpipe, penalty=4.0)) == [1e8, 2.5e7]
+
+
 def test_a_flow_stopped_elsewhere_does_not_saturate_a_fatpipe_link() -> None:
     links = Links([1e8, 5e7], [FATPIPE, SHARED])
     assert links.shares(flow_over(0, 1, penalty=1e-4), flow_over(0, penalty=4e-4)) == [5e7, 1e8]
