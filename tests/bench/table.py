@@ -14,12 +14,12 @@ class Table:
     def ratio(self, name: str, ours: float, reference: float, unit: str, required: float) -> None:
         """A speed against the reference's."""
         ratio = ours / reference
-        speeds = (f"{ours:,.4g} {unit}", f"{reference:,.4g} {unit}")
+        speeds = (f"{_figure(ours)} {unit}", f"{_figure(reference)} {unit}")
         self.rows.append((name, *speeds, f"{ratio:.2f}", f">= {required:g}", _word(ratio >= required)))
 
     def at_most(self, name: str, value: float, unit: str, limit: float) -> None:
         """A value that has a limit."""
-        self.rows.append((name, f"{value:.3g} {unit}", "", "", f"<= {limit:g} {unit}", _word(value <= limit)))
+        self.rows.append((name, f"{_figure(value)} {unit}", "", "", f"<= {limit:g} {unit}", _word(value <= limit)))
 
     def render(self) -> str:
         """All rows, in columns."""
@@ -30,3 +30,8 @@ class Table:
 
 def _word(is_met: bool) -> str:
     return "" if is_met else "NOT MET"
+
+
+def _figure(value: float) -> str:
+    """Three digits, in full."""
+    return f"{float(f'{value:.3g}'):,.6g}" if value < 1e6 else f"{float(f'{value:.3g}'):,.0f}"
