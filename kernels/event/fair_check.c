@@ -52,9 +52,9 @@ static void check_link(const fair *f, int link)
     if (!shared)
         require(highest <= k->level * (1 + SLACK), "passing level above link", link, highest, k->level);
     else if (k->held < 0)
-        require(load.hi <= k->capacity * (1 + SLACK), "load of link", link, load.hi, k->capacity);
+        require(load.hi + load.lo <= k->capacity * (1 + SLACK), "load of link", link, load.hi, k->capacity);
     else {
-        const double all = load.hi + k->level * use.hi;
+        const double all = load.hi + load.lo + k->level * (use.hi + use.lo);
         require(fabs(all - k->capacity) <= SLACK * k->capacity, "load of saturated link", link, all, k->capacity);
         require((highest - k->level) * use.hi <= SLACK * k->capacity, "passing level above link", link, highest,
                 k->level);

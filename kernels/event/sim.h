@@ -128,6 +128,7 @@ int sim_append_end(sim *s, int rank);
 int sim_is_far_ahead(const sim *s, int rank);
 /* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
 double sim_clock_s(const sim *s, int rank);
+double sim_speed_flop_per_s(const sim *s, int rank); /* of a core of its host */
 
 /* ---- the loop ---- */
 int sim_next(sim *s);                 /* a rank to run, or SIM_* */
@@ -167,6 +168,7 @@ typedef struct {
     int (*append_compute)(sim *, int, double);
     int (*is_far_ahead)(const sim *, int);
     double (*clock_s)(const sim *, int);
+    double (*speed_flop_per_s)(const sim *, int);
     int (*next)(sim *);
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);

@@ -220,3 +220,8 @@ double sim_clock_s(const sim *s, int rank)
 {
     return s->line[rank].tail_s;
 }
+
+double sim_speed_flop_per_s(const sim *s, int rank)
+{
+    return s->host[s->line[rank].host].speed_flop_per_s;
+}

@@ -52,7 +52,9 @@ int clock_charge(void)
 {
     const double computed_s = surface.clock.carried_s + burst_s();
     if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
-    const int code = surface.calls->append_compute(surface.sim, surface.rank, computed_s * surface.clock.flop_per_s);
+    const double given = surface.clock.flop_per_s;
+    const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.rank);
+    const int code = surface.calls->append_compute(surface.sim, surface.rank, computed_s * flop_per_s);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 

@@ -20,7 +20,7 @@ enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a n
 /* The compute clock: see clock.h. */
 typedef struct {
     int is_running;
-    double flop_per_s;
+    double flop_per_s;              /* 0: that of the rank's simulated core */
     double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
 } compute_clock;

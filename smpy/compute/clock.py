@@ -32,7 +32,8 @@ class Clock:
     engine : Engine
         Where the computing is charged.
     flop_per_s : float
-        Speed of this machine: a measured second is that many operations of the simulated host.
+        Speed of this machine: a measured second is that many operations of the simulated host. 0: as fast as a core of
+        the rank's own host, so that a measured second is a simulated one.
     """
 
     def __init__(self, engine: Engine, flop_per_s: float) -> None:
@@ -54,7 +55,7 @@ class Clock:
         self._is_running = False
         computed_s = self._carried_s + self._burst_s()
         if computed_s >= THRESHOLD_S:
-            self._engine.compute(computed_s * self._flop_per_s)
+            self._engine.compute(computed_s * (self._flop_per_s or self._engine.speed_flop_per_s()))
         return True
 
     def pause(self) -> float:

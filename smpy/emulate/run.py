@@ -142,8 +142,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     engine = Engine(platform, platform.network_model, host_of_rank)
     if config.compute == "measured":
-        host_speed_flop_per_s = config.host_speed_flop_per_s or platform.speed_flop_per_s(host_of_rank[0])
-        engine.clock = new_clock(engine, host_speed_flop_per_s)
+        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, slept_s = _turn(config, engine, program, supply, reporter)
     summary = _summarise(config, platform, engine, perf_counter() - began_s, slept_s, is_partial=error is not None)

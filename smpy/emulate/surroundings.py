@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.environment import install_environment
@@ -29,6 +29,9 @@ from smpy.emulate.virtual_time import install_time
 if TYPE_CHECKING:
     from smpy.emulate.run import RunConfig
     from smpy.engine.engine import Engine
+
+_MOST_UNCOLLECTED: Final = 200_000
+"""New containers between two collections, at the most: tens of megabytes if all were garbage."""
 
 
 def install_surroundings(
@@ -86,7 +89,10 @@ def _not_computing(engine: Engine, state: RankState) -> Iterator[None]:
 
 
 def _spare_collections(patches: Patches, engine: Engine) -> None:
-    """Do not count the garbage collector's work, which is on all ranks' memory, as the running rank's."""
+    """One garbage collector works for all ranks: no more often than theirs would, and on nobody's account."""
+    often, *seldom = gc.get_threshold()
+    gc.set_threshold(min(often * engine.n_ranks, max(often, _MOST_UNCOLLECTED)), *seldom)
+    patches.later(partial(gc.set_threshold, often, *seldom))
     clock = engine.clock
     if clock is None:
         return

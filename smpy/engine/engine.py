@@ -249,6 +249,10 @@ class Engine:
         lib.sim_append_compute(self._sim, self.rank, flop)
         self._keep_pace()
 
+    def speed_flop_per_s(self) -> float:
+        """Speed of a core of the running rank's host."""
+        return float(lib.sim_speed_flop_per_s(self._sim, self.rank))
+
     # ---- point-to-point ----
 
     def _post(self, number: int, load: Load) -> bool:

@@ -98,3 +98,37 @@ def test_an_idle_rank_takes_a_few_kilobytes(smpy_run: Callable, tmp_path: Path):
         assert ran.code == 0, ran.err
         peak_bytes.append(json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["peak_rss_bytes"])
     assert (peak_bytes[1] - peak_bytes[0]) / 10_000 < 16_384
+
+
+SLOW_AND_FAST = """\
+<?xml version="1.0"?>
+<platform version="4.1">
+  <zone id="z" routing="Full">
+    <host id="slow" speed="1Gf"/><host id="fast" speed="4Gf"/><link id="l" bandwidth="1GBps" latency="1us"/>
+    <route src="slow" dst="fast"><link_ctn id="l"/></route>
+  </zone>
+</platform>
+"""
+
+
+@pytest.mark.parametrize(("host_speed_flop_per_s", "ratio"), [(None, 1.0), (2e9, 4.0)])
+def test_measured_time_is_scaled_by_the_hosts_speed_if_that_of_this_machine_is_known(
+    emulated: Callable, tmp_path: Path, host_speed_flop_per_s: float | None, ratio: float
+):
+    platform, hosts = tmp_path / "two.xml", tmp_path / "hosts"
+    platform.write_text(SLOW_AND_FAST)
+    hosts.write_text("slow\nfast\n")
+    ran = emulated(
+        """
+        from mpi4py import MPI
+        start = MPI.Wtime()
+        sum(range(1_000_000))
+        print(MPI.COMM_WORLD.rank, MPI.Wtime() - start)
+        """,
+        compute="measured",
+        platform=platform,
+        hostfile=hosts,
+        host_speed_flop_per_s=host_speed_flop_per_s,
+    )
+    took_s = dict(map(float, line.split()) for line in ran.out.splitlines())
+    assert took_s[0] / took_s[1] == pytest.approx(ratio, rel=0.4)
