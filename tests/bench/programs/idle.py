@@ -1,3 +1,5 @@
-"""Ranks that are there."""
+"""Ranks that are all there at once, and wait for the last one."""
 
-from mpi4py import MPI  # noqa: F401 - importing it is all a rank does
+from mpi4py import MPI
+
+MPI.COMM_WORLD.Barrier()
