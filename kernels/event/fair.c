@@ -30,7 +30,8 @@ fair *fair_new(int n_links, const double *capacity_bytes_per_s, const uint8_t *p
         k->capacity = capacity_bytes_per_s[l];
         k->policy = policy[l];
         k->level = k->key = INFINITY;
-        k->held = k->passing = FAIR_NONE;
+        k->held = k->passing = k->idle = FAIR_NONE;
+        k->is_roomy = k->policy == FAIR_SHARED;
     }
     return f;
 }
@@ -53,6 +54,8 @@ void fair_free(fair *f)
 }
 
 /* ---- adding and removing ---- */
+
+enum { LINK_BITS = 0x3FFFFFFF }; /* of fair_element.link */
 
 /* `array` is the address of any pointer: copied as bytes, because it is not a void * that stands there. */
 static bool grow(void *array, size_t room, size_t size)
@@ -129,7 +132,7 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
     if (!(penalty > 0) || n < 0)
         return -2;
     for (int i = 0; i < n; i++) {
-        if (link[i] < 0 || link[i] >= f->n_links)
+        if (link[i] < 0 || link[i] >= f->n_links || link[i] > LINK_BITS)
             return -2;
         used += coefficient[i] > 0 && f->link[link[i]].capacity > 0;
     }
@@ -152,11 +155,12 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
         at->coefficient = coefficient[i];
         at->use = coefficient[i] / penalty;
         at->flow = flow;
-        at->link = (uint32_t)link[i] & INT32_MAX;
-        f->link[link[i]].n_fresh++;
+        at->link = (uint32_t)link[i] & LINK_BITS;
         at++;
     }
     f->fresh[f->n_fresh++] = flow;
+    for (int e = first; e < first + used; e++)
+        link_arrive(f, &f->link[f->element[e].link], e);
     return flow;
 }
 
@@ -164,8 +168,14 @@ void fair_remove(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
     if (g->fresh >= 0) {
-        for (int e = g->first; e < g->first + g->n; e++)
-            f->link[f->element[e].link].n_fresh--;
+        for (int e = g->first; e < g->first + g->n; e++) {
+            fair_link *k = &f->link[f->element[e].link];
+            if (f->element[e].is_idle)
+                link_take_out(f, &k->idle, e);
+            else
+                k->n_fresh--;
+            link_leave(k, link_demand(g, &f->element[e]));
+        }
         const int last = f->fresh[--f->n_fresh];
         f->fresh[g->fresh] = last;
         f->flow[last].fresh = g->fresh;
@@ -174,12 +184,15 @@ void fair_remove(fair *f, int flow)
     }
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_held)
+        if (f->element[e].is_idle)
+            link_take_out(f, &k->idle, e);
+        else if (f->element[e].is_held)
             link_take_held(f, k, e);
         else
             link_take_passing(f, k, e, g->share);
         if (k->held >= 0)
             link_mark_dirty(f, k);
+        link_leave(k, link_demand(g, &f->element[e]));
     }
     free_flow(f, flow);
 }

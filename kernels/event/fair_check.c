@@ -21,7 +21,7 @@ static void check_link(const fair *f, int link)
 {
     const fair_link *k = &f->link[link];
     const bool shared = k->policy == FAIR_SHARED;
-    fair_sum load = {0, 0}, use = {0, 0};
+    fair_sum load = {0, 0}, use = {0, 0}, demand = {0, 0};
     double highest = 0, largest = 0;
     int before = FAIR_NONE;
     for (int e = k->passing; e >= 0; before = e, e = f->element[e].next) {
@@ -41,6 +41,14 @@ static void check_link(const fair *f, int link)
             require(fabs(g->level - k->level) * f->element[e].coefficient / g->penalty <= SLACK * k->capacity,
                     "level of a flow held by link", link, g->level, k->level);
     }
+    before = FAIR_NONE;
+    for (int e = k->idle; e >= 0; before = e, e = f->element[e].next) {
+        require(f->element[e].prev == before && f->element[e].is_idle, "list of idle flows of link", link, e, before);
+        fair_sum_add(&demand, f->element[e].coefficient * f->flow[f->element[e].flow].bound);
+    }
+    require(!k->is_roomy || (shared && k->held < 0 && k->passing < 0), "flows counted on roomy link", link, k->held, FAIR_NONE);
+    require(k->is_roomy || k->idle < 0, "idle flows on busy link", link, k->idle, FAIR_NONE);
+    require(!k->is_roomy || demand.hi + demand.lo <= k->capacity * (1 + SLACK), "demand of roomy link", link, demand.hi, k->capacity);
     require(k->n_fresh == 0 && !k->is_dirty && k->key == INFINITY, "link still marked", link, k->n_fresh, 0);
     require(fabs(fair_sum_left(load.hi, &k->load) + load.lo) <= 1e-18 * k->capacity, "load of link", link, k->load.hi, load.hi);
     require(k->held >= 0 || k->level == INFINITY, "level of unsaturated link", link, k->level, INFINITY);

@@ -56,7 +56,7 @@ static void settle(fair *f, int flow, double level, double share, int holder)
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_element *at = &f->element[e];
         fair_link *k = &f->link[at->link];
-        if ((int)at->link == holder)
+        if (at->is_idle || (int)at->link == holder)
             continue;
         if (at->is_held && !link_is_filled_by(k, at->use, level)) {
             link_take_held(f, k, e);
@@ -82,6 +82,8 @@ static void let_rise(fair *f, int flow)
     g->is_rising = true;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
+        if (f->element[e].is_idle)
+            continue;
         if (!f->element[e].is_held) {
             link_take_passing(f, k, e, g->share);
             link_add_held(f, k, e);
@@ -239,6 +241,8 @@ static bool start_alone(fair *f, int flow)
     int holder = FAIR_NONE;
     for (int e = g->first; e < g->first + g->n; e++) {
         const fair_link *k = &f->link[f->element[e].link];
+        if (f->element[e].is_idle)
+            continue;
         if (k->held >= 0 || k->n_fresh > 1)
             return false;
         const double limit = fair_sum_left(k->capacity, &k->load) / f->element[e].use;
@@ -250,15 +254,18 @@ static bool start_alone(fair *f, int flow)
     if (holder >= 0 && f->link[holder].passing_level > level)
         return false;
     for (int e = g->first; e < g->first + g->n; e++)
-        if (link_is_filled_by(&f->link[f->element[e].link], f->element[e].use, level)
+        if (!f->element[e].is_idle && link_is_filled_by(&f->link[f->element[e].link], f->element[e].use, level)
             && f->link[f->element[e].link].passing_level > level)
             return false;
     for (int e = g->first; e < g->first + g->n; e++)
-        f->link[f->element[e].link].n_fresh = 0;
+        if (!f->element[e].is_idle)
+            f->link[f->element[e].link].n_fresh = 0;
     g->level = level;
     g->share = holder >= 0 ? level / g->penalty : g->bound;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
+        if (f->element[e].is_idle)
+            continue;
         if ((int)f->element[e].link != holder && !link_is_filled_by(k, f->element[e].use, level)) {
             link_add_passing(f, k, e, level, g->share);
             continue;
@@ -287,6 +294,8 @@ static void start(fair *f)
         g->is_rising = true;
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
+            if (f->element[e].is_idle)
+                continue;
             link_add_held(f, k, e);
             link_mark_dirty(f, k);
         }

@@ -276,8 +276,8 @@ bool fair_start_over(fair *f)
     const bool is_done = fair_full(f, &a);
     for (int l = 0; is_done && l < f->n_links; l++) {
         fair_link *k = &f->link[l];
-        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .level = INFINITY, .key = INFINITY,
-                         .held = FAIR_NONE, .passing = FAIR_NONE};
+        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY,
+                         .key = INFINITY, .held = FAIR_NONE, .passing = FAIR_NONE, .idle = FAIR_NONE};
     }
     for (int flow = 0; is_done && flow < f->n_flows; flow++) {
         fair_flow *g = &f->flow[flow];
@@ -290,6 +290,7 @@ bool fair_start_over(fair *f)
         g->level = a.level[flow];
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
+            f->element[e].is_idle = 0;
             if ((int)f->element[e].link == a.by[flow] || link_is_filled_by(k, f->element[e].use, g->level)) {
                 link_add_held(f, k, e);
                 k->level = g->level;
@@ -297,6 +298,8 @@ bool fair_start_over(fair *f)
                 link_add_passing(f, k, e, g->level, g->share);
         }
     }
+    for (int l = 0; is_done && l < f->n_links; l++)
+        f->link[l].is_roomy = f->link[l].policy == FAIR_SHARED && f->link[l].held < 0 && f->link[l].passing < 0;
     f->is_rough = !is_done || a.is_rough;
     f->n_fresh = f->n_dirty = f->n_queued = f->queue.n = 0;
     f->is_out_of_memory = false;

@@ -1,11 +1,14 @@
 /* fair_internal.h -- the state of links and flows: what fair.c, fair_fill.c, fair_full.c and fair_check.c share.
  *
- * The level of a flow is its share x penalty. Every flow on a link is on one of the link's two lists:
+ * The level of a flow is its share x penalty. A SHARED link is roomy while all its flows could have their bounds at once: it
+ * decides nothing, its flows are on its idle list, and nothing below looks at it. (Links that carry cross-traffic alone, or one
+ * flow, are: most of them.) Every flow on another link is on one of the link's two lists:
  *   held     the link decides these flows: all of them get its level, so that they count with `use`, the sum of
  *            coefficient / penalty. A rising flow (its level is not known yet) is on the held list of all its links;
  *   passing  decided elsewhere at a level that is not above the link's: they count with `load`, coefficient x share.
  * A link whose held list is empty is not saturated; its level is then INFINITY. Outside fair_solve, apart from the links
  * marked dirty and the flows that are fresh:
+ *   (0) demand is the sum of coefficient x bound over a link's flows, at most the capacity of a roomy one;
  *   (1) a link with held flows is saturated: load + level x use = capacity, and its held flows are at its level;
  *   (2) no link is overloaded: load <= capacity where nothing is held;
  *   (3) no passing flow is above its link's level;
@@ -38,8 +41,9 @@ typedef struct {
     double use;                 /* coefficient / penalty */
     int flow;
     int next, prev;             /* elements on the same list of the link */
-    uint32_t link : 31;
+    uint32_t link : 30;
     uint32_t is_held : 1;
+    uint32_t is_idle : 1;
 } fair_element;
 
 typedef struct {
@@ -56,13 +60,14 @@ typedef struct {
 
 typedef struct {
     double capacity;
-    fair_sum load, use;
+    fair_sum demand, load, use;
     double level;
     double passing_level;       /* no passing flow is above it */
     double key;                 /* its place in time in the queue; INFINITY: not queued */
-    int held, passing;          /* first elements */
+    int held, passing, idle;    /* first elements */
     int n_fresh;                /* fresh flows that will use it */
     uint8_t policy;
+    bool is_roomy;
     bool is_dirty;
     bool is_use_stale;          /* FATPIPE: the largest held use may be less than `use` */
 } fair_link;

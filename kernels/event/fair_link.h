@@ -2,7 +2,8 @@
  *
  * Invariants: (1) load is the sum over the passing list, use that over the held list (FATPIPE: its largest, or more while
  *             is_use_stale);
- *             (2) an empty list has a sum of exactly 0, an empty held list the level INFINITY. */
+ *             (2) an empty list has a sum of exactly 0, an empty held list the level INFINITY;
+ *             (3) a link without flows is roomy, if it is SHARED, and its demand is exactly 0. */
 #ifndef SMPY_FAIR_LINK_H
 #define SMPY_FAIR_LINK_H
 #include "fair_internal.h"
@@ -71,6 +72,51 @@ static inline void link_take_passing(fair *f, fair_link *k, int e, double share)
         k->passing_level = 0;
     } else if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->load, -(f->element[e].coefficient * share));
+}
+
+/* Flows come to want more than the link has: from now on it counts them. */
+static inline void link_wake(fair *f, fair_link *k)
+{
+    k->is_roomy = false;
+    for (int e = k->idle, next; e >= 0; e = next) {
+        const fair_flow *g = &f->flow[f->element[e].flow];
+        next = f->element[e].next;
+        f->element[e].is_idle = 0;
+        if (g->fresh >= 0)
+            k->n_fresh++;
+        else
+            link_add_passing(f, k, e, g->level, g->share);
+    }
+    k->idle = FAIR_NONE;
+}
+
+/* What a flow can make of a link at the most; a number larger than any capacity, but finite, when it has no bound. */
+static inline double link_demand(const fair_flow *g, const fair_element *at)
+{
+    return g->bound > 0 ? at->coefficient * g->bound : 0x1p500;
+}
+
+/* A fresh flow's element arrives. */
+static inline void link_arrive(fair *f, fair_link *k, int e)
+{
+    fair_sum_add(&k->demand, link_demand(&f->flow[f->element[e].flow], &f->element[e]));
+    if (k->is_roomy && k->demand.hi + k->demand.lo > k->capacity)
+        link_wake(f, k);
+    f->element[e].is_idle = k->is_roomy;
+    if (k->is_roomy)
+        link_insert(f, &k->idle, e);
+    else
+        k->n_fresh++;
+}
+
+/* An element, which is on none of the link's lists any more, leaves. */
+static inline void link_leave(fair_link *k, double demand)
+{
+    fair_sum_add(&k->demand, -demand);
+    if (k->held >= 0 || k->passing >= 0 || k->idle >= 0 || k->n_fresh > 0)
+        return;
+    k->demand = (fair_sum){0, 0};
+    k->is_roomy = k->policy == FAIR_SHARED;
 }
 
 /* The next solve has to look at it. */

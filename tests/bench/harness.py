@@ -25,10 +25,9 @@ class Cost:
 
     cpu_s: float
     wall_s: float
-    peak_rss_bytes: int
 
     def __sub__(self, other: Cost) -> Cost:
-        return Cost(self.cpu_s - other.cpu_s, self.wall_s - other.wall_s, self.peak_rss_bytes - other.peak_rss_bytes)
+        return Cost(self.cpu_s - other.cpu_s, self.wall_s - other.wall_s)
 
 
 def cost(command: list[str]) -> Cost:
@@ -42,7 +41,7 @@ def cost(command: list[str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {message[-2000:]}")
-    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss * 1024)
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - start)
 
 
 def best(costs: list[Cost]) -> Cost:
@@ -60,13 +59,13 @@ def smpy_command(
     return [*command, str(PROGRAMS / f"{program}.py"), *map(str, arguments)]
 
 
-def smpy_messages(command: list[str], folder: Path) -> int:
-    """How many messages a run has, from its own summary."""
-    summary = folder / "summary.json"
-    cost([*command[:2], "--json", str(summary), *command[2:]])
-    messages = json.loads(summary.read_text())["messages"]
-    assert isinstance(messages, int)
-    return messages
+def smpy_summary(command: list[str], folder: Path) -> dict[str, float]:
+    """Runs smpy; what it says itself of the run."""
+    path = folder / "summary.json"
+    cost([*command[:2], "--json", str(path), *command[2:]])
+    summary = json.loads(path.read_text())
+    assert isinstance(summary, dict)
+    return summary
 
 
 def smpirun_command(program: Path, arguments: tuple[object, ...], n_ranks: int, platform: str) -> list[str]:

@@ -46,5 +46,5 @@ WORKLOADS = [
         "random permutation, 500000 bytes, 4096 ranks", "permutation", 4096, "fat_tree_4096",
         (500_000, 0), (500_000, 1), 4096, 2, repeats=1,
     ),
-    Workload("allreduce of 8 bytes, 4096 ranks", "allreduce", 4096, "fat_tree_4096", (0,), (2,), 2 * 2 * 4095, 20),
+    Workload("allreduce of 8 bytes, 4096 ranks", "allreduce", 4096, "fat_tree_4096", (1,), (5,), 4 * 2 * 4095, 20),
 ]  # fmt: skip

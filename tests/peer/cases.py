@@ -79,10 +79,10 @@ class Case:
             return None
         prefix, n_hosts = HOSTS[self.platform]
         if self.placement == "cyclic":
-            hosts = [rank % n_hosts for rank in range(self.n_ranks)]
-        else:
-            hosts = [rank // self.per_host for rank in range(self.n_ranks)]
-        return "".join(f"{prefix}{host}\n" for host in hosts)
+            return "".join(f"{prefix}{rank % n_hosts}\n" for rank in range(self.n_ranks))
+        full, rest = divmod(self.n_ranks, self.per_host)
+        counts = [self.per_host] * full + [rest] * (rest > 0)
+        return "".join(f"{prefix}{host}:{count}\n" for host, count in enumerate(counts))
 
     def platform_xml(self) -> str:
         """The platform file's text."""
@@ -164,6 +164,13 @@ def permutations() -> Iterator[Case]:
             yield Case("permutation", (seed, size, 3), platform, n_ranks)
     yield Case("permutation", (3, 200_000, 2), "cluster_multicore", 32, per_host=4)
     yield Case("permutation", (4, 200_000, 2), "cluster_multicore", 24, placement="cyclic")
+
+
+def zones() -> Iterator[Case]:
+    """Two clusters joined by a link of the zone around them."""
+    yield Case("permutation", (11, 500_000, 3), "two_clusters", 16, placement="unlisted")
+    yield Case("mix", (11, 4, 30), "two_clusters", 16, placement="unlisted")
+    yield Case("collectives", ("allgather", 5000, 0, 2, 1e4), "two_clusters", 13, placement="unlisted")
 
 
 def windows() -> Iterator[Case]:
@@ -265,9 +272,8 @@ def anythings() -> Iterator[Case]:
         yield Case("anything", (seed, 60), platform, 4, options=OVERHEADS)
 
 
-CASES = [
-    case
-    for family in (pingpongs, rings, halos, incasts, permutations, windows, polls, pipelines, shifts, completions,
-                   communicators, collectives, computations, mixes, anythings)
-    for case in family()
-]  # fmt: skip
+FAMILIES = (
+    *(pingpongs, rings, halos, incasts, permutations, zones, windows, polls, pipelines, shifts),
+    *(completions, communicators, collectives, computations, mixes, anythings),
+)
+CASES = [case for family in FAMILIES for case in family()]
