@@ -15,6 +15,7 @@
 #include "call.h"
 #include "clock.h"
 #include "comm.h"
+#include "contents.h"
 #include "request.h"
 
 surface_state surface = {.rank = -1};
@@ -181,6 +182,10 @@ static PyMethodDef functions[] = {
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; errands and notes are done on return.")},
     {"block", surface_block, METH_O,
      PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
+    {"contents", (PyCFunction)(void (*)(void))contents_take, METH_FASTCALL,
+     PyDoc_STR("contents(sendbuf, recvbuf)\n--\n\n(format, bytes) of two plain buffers that are alike, or None.")},
+    {"replace", (PyCFunction)(void (*)(void))contents_replace, METH_FASTCALL,
+     PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
     {"use_request_class", surface_use_request_class, METH_O,
      PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
     {0},

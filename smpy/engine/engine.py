@@ -377,7 +377,8 @@ class Engine:
 
     def collective(self, comm: int, schedule: int, root: int, nbytes: int, call: str) -> None:
         """Take part in a collective and wait until this rank is through with it."""
-        lib.sim_append_collective(self._sim, self.rank, comm, schedule, root, nbytes)
+        sim = self._sim
+        lib.sim_append_collective(sim, lib.sim_running(sim), comm, schedule, root, nbytes)
         self.block(call)
 
     def comm_new(self, world_ranks: Sequence[int]) -> int:

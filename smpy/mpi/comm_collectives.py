@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
 from smpy.mpi.buffers import is_in_place
 from smpy.mpi.comm_core import CommCore, check_root, member_of, perform
+from smpy.mpi.datatypes import Datatype, of_format
 from smpy.mpi.exceptions import fail
 from smpy.mpi.folds import Fold, check_defined
-from smpy.mpi.gathering import NOT_COMPARED, Signature, enter
+from smpy.mpi.gathering import NOT_COMPARED, OpenCollective, Signature, enter
 from smpy.mpi.messages import Part, message_of
 from smpy.mpi.operations import SUM, Op
 from smpy.mpi.world import Communicator
@@ -72,7 +74,7 @@ class Collectives(CommCore):
         communicator, rank = member_of(self, "Bcast")
         check_root(communicator, root, "Bcast")
         part = message_of(buf, is_written=rank != root)
-        meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), lambda: Blocks(1))
+        meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
         if rank == root:
             meeting.payload.leave(0, part.carried())
         perform(meeting, communicator, "bcast", root, part.nbytes, "Bcast")
@@ -87,7 +89,7 @@ class Collectives(CommCore):
         check_root(communicator, root, "Gather")
         into = message_of(recvbuf, is_written=True, n_blocks=communicator.size) if rank == root else None
         out = _own_block(sendbuf, into, rank, "Gather")
-        meeting = enter(communicator, rank, Signature("Gather", root, out.nbytes), lambda: Blocks(communicator.size))
+        meeting = enter(communicator, rank, Signature("Gather", root, out.nbytes), Blocks, communicator.size)
         meeting.payload.leave(rank, out.carried())
         perform(meeting, communicator, "gather", root, out.nbytes, "Gather")
         if into is not None:
@@ -100,9 +102,7 @@ class Collectives(CommCore):
         communicator, rank = member_of(self, "Allgather")
         into = message_of(recvbuf, is_written=True, n_blocks=communicator.size)
         out = _own_block(sendbuf, into, rank, "Allgather")
-        meeting = enter(
-            communicator, rank, Signature("Allgather", nbytes=out.nbytes), lambda: Blocks(communicator.size)
-        )
+        meeting = enter(communicator, rank, Signature("Allgather", nbytes=out.nbytes), Blocks, communicator.size)
         meeting.payload.leave(rank, out.carried())
         perform(meeting, communicator, "allgather", 0, out.nbytes, "Allgather")
         meeting.payload.deliver(into)
@@ -118,7 +118,7 @@ class Collectives(CommCore):
         nbytes = out.nbytes if out is not None else into.nbytes if into is not None else 0
         if into is not None and into.nbytes != nbytes:
             _fail_block(into.nbytes, nbytes, "Scatter")
-        meeting = enter(communicator, rank, Signature("Scatter", root, nbytes), lambda: Blocks(1))
+        meeting = enter(communicator, rank, Signature("Scatter", root, nbytes), Blocks, 1)
         if out is not None:
             meeting.payload.leave(0, out.carried(n_blocks=communicator.size))
         perform(meeting, communicator, "scatter", root, nbytes, "Scatter")
@@ -139,6 +139,11 @@ class Collectives(CommCore):
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
         communicator, rank = member_of(self, "Allreduce")
+        if surface is not None:
+            plain = surface.contents(sendbuf, recvbuf)
+            if plain is not None:
+                _allreduce_plain(communicator, rank, plain[1], of_format(plain[0]), recvbuf, op)
+                return
         into = message_of(recvbuf, is_written=True)
         _reduce(communicator, rank, sendbuf, into, op, "Allreduce", NOT_COMPARED)
 
@@ -149,15 +154,41 @@ def _reduce(
     out = into if into is not None and is_in_place(sendbuf) else message_of(sendbuf, is_written=False)
     if into is not None:
         _check_equal(out, into)
-    operation = op.operation
-    check_defined(operation, out.layout)
-    signature = Signature(call, root, out.nbytes, operation.name, out.layout.typestr)
-    meeting = enter(communicator, rank, signature, lambda: Fold(operation, out.datatype, communicator.size))
-    meeting.payload.put(rank, out.carried())
-    perform(meeting, communicator, call.lower(), max(root, 0), out.nbytes, call, operation.is_commutative)
+    meeting = _folded(communicator, rank, out.carried(), out.nbytes, out.datatype, op, call, root)
     if into is not None:
-        into.put(meeting.payload.result(operation))
+        into.put(meeting.payload.result(op.operation))
     meeting.leave()
+
+
+def _allreduce_plain(
+    communicator: Communicator, rank: int, content: bytes, datatype: Datatype, recvbuf: Any, op: Op
+) -> None:
+    """`Allreduce` of plain buffers, which the compiled surface has seen to be alike."""
+    meeting = _folded(communicator, rank, content, len(content), datatype, op, "Allreduce", NOT_COMPARED)
+    result = meeting.payload.result(op.operation)
+    if result is not None and not surface.replace(recvbuf, result):
+        message_of(recvbuf, is_written=True).put(result)
+    meeting.leave()
+
+
+def _folded(
+    communicator: Communicator,
+    rank: int,
+    carried: bytes | memoryview | None,
+    nbytes: int,
+    datatype: Datatype,
+    op: Op,
+    call: str,
+    root: int,
+) -> OpenCollective:
+    """The reduction after this rank's part in it."""
+    operation = op.operation
+    check_defined(operation, datatype.layout)
+    signature = Signature(call, root, nbytes, operation.name, datatype.layout.typestr)
+    meeting = enter(communicator, rank, signature, Fold, operation, datatype, communicator.size)
+    meeting.payload.put(rank, carried)
+    perform(meeting, communicator, call.lower(), max(root, 0), nbytes, call, operation.is_commutative)
+    return meeting
 
 
 def _own_block(sendbuf: Any, into: Part | None, rank: int, call: str) -> Part:

@@ -40,7 +40,8 @@ def number_of(comm: CommCore, call: str) -> int:
 
 def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
     """The communicator as its ranks share it, and the running rank there."""
-    communicator = world().communicator(number_of(comm, call))
+    number = comm.comm
+    communicator = world().communicator(number if number >= 0 else number_of(comm, call))
     rank = comm.rank
     if rank < 0:
         fail("ERR_COMM", f"{call}: rank {current().rank} is not in this communicator")

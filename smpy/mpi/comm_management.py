@@ -223,7 +223,7 @@ class _Splitting:
 
 
 def _split(communicator: Communicator, rank: int, color: int, key: int) -> Communicator | None:
-    meeting = enter(communicator, rank, Signature("Split"), lambda: _Splitting(communicator.size))
+    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator.size)
     splitting: _Splitting = meeting.payload
     splitting.colors[rank], splitting.keys[rank] = color, key
     perform(meeting, communicator, "gather", 0, _SPLIT_BYTES, "Split")

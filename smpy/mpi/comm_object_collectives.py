@@ -66,7 +66,7 @@ class ObjectCollectives(Collectives):
         communicator, rank = member_of(self, "scatter")
         check_root(communicator, root, "scatter")
         pickled = _pickled_each(sendobj, communicator.size) if rank == root else None
-        meeting = enter(communicator, rank, Signature("scatter", root), lambda: Blocks(communicator.size))
+        meeting = enter(communicator, rank, Signature("scatter", root), Blocks, communicator.size)
         if pickled is not None:
             meeting.payload.at = pickled
         perform(meeting, communicator, "scatter", root, _SIZE_BYTES, "scatter")
@@ -97,7 +97,7 @@ class ObjectCollectives(Collectives):
 
 def _broadcast(communicator: Communicator, rank: int, obj: Any, root: int, call: str) -> Any:
     pickled = pickle.dumps(obj) if rank == root else None
-    sizes = enter(communicator, rank, Signature(call, root), lambda: Blocks(1))
+    sizes = enter(communicator, rank, Signature(call, root), Blocks, 1)
     if pickled is not None:
         sizes.payload.at[0] = pickled
     perform(sizes, communicator, "bcast", root, _SIZE_BYTES, call)
@@ -129,7 +129,7 @@ def _gathered_by_all(communicator: Communicator, rank: int, sendobj: Any) -> lis
 
 def _leave_pickled(communicator: Communicator, rank: int, obj: Any, signature: Signature) -> OpenCollective:
     pickled = pickle.dumps(obj)
-    meeting = enter(communicator, rank, signature, lambda: Blocks(communicator.size))
+    meeting = enter(communicator, rank, signature, Blocks, communicator.size)
     meeting.payload.at[rank] = pickled
     return meeting
 

@@ -78,9 +78,9 @@ class Fold:
         self._next = 0
         self._accumulated: NDArray[Any] | None = None
         self._is_void = False
-        self._result: memoryview | None = None
+        self._result: bytes | None = None
 
-    def put(self, rank: int, carried: memoryview | None) -> None:
+    def put(self, rank: int, carried: bytes | memoryview | None) -> None:
         """Take the contribution of `rank`; None when it is folded memory: then there is no result either."""
         if carried is None or self._is_void:
             self._is_void = True
@@ -88,12 +88,13 @@ class Fold:
             self._accumulated = None
             return
         is_own = self._operation.function is not None
-        if rank == self._next and carried.nbytes >= _WIDE_BYTES and not is_own:
+        nbytes = carried.nbytes if isinstance(carried, memoryview) else len(carried)
+        if rank == self._next and nbytes >= _WIDE_BYTES and not is_own:
             self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, [carried])
             self._next += 1
             return
         self._kept[rank] = bytes(carried)
-        self._kept_bytes += carried.nbytes
+        self._kept_bytes += nbytes
         if self._kept_bytes > _BATCH_BYTES and not is_own and self._kept[self._next] is not None:
             self._fold_kept()
 
@@ -107,7 +108,7 @@ class Fold:
         self._kept_bytes -= sum(map(len, rows))
         self._next = end
 
-    def result(self, operation: Operation) -> memoryview | None:
+    def result(self, operation: Operation) -> bytes | None:
         """The reduction, once every rank has contributed; None when some of them were folded memory.
 
         Parameters
@@ -122,20 +123,20 @@ class Fold:
                 if self._next < len(self._kept):
                     self._fold_kept()
                 assert self._accumulated is not None
-                self._result = memoryview(self._accumulated.tobytes())
+                self._result = self._accumulated.tobytes()
             self._kept = []
             self._accumulated = None
         return self._result
 
 
-def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes]) -> memoryview:
+def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes]) -> bytes:
     assert operation.function is not None
     accumulated = Operand(rows[0])
     for row in rows[1:]:
         into = Operand(row)
         operation.function(accumulated, into, Datatype(datatype))
         accumulated = into
-    return memoryview(bytes(accumulated))
+    return bytes(accumulated)
 
 
 def _folded(

@@ -106,7 +106,7 @@ class OpenCollective:
 
 
 def enter(
-    communicator: Communicator, rank: int, signature: Signature, new_payload: Callable[[], Any]
+    communicator: Communicator, rank: int, signature: Signature, new_payload: Callable[..., Any], *parts: Any
 ) -> OpenCollective:
     """The collective that the running rank enters next.
 
@@ -119,7 +119,7 @@ def enter(
     signature : Signature
         The call as this rank makes it.
     new_payload : callable
-        Makes what the ranks will leave their contributions in, when this rank is the first.
+        Makes what the ranks will leave their contributions in, when this rank is the first; called with `parts`.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def enter(
     place = entered[rank]
     meeting = communicator.open.get(place)
     if meeting is None:
-        meeting = communicator.open[place] = OpenCollective(communicator, place, signature, new_payload())
+        meeting = communicator.open[place] = OpenCollective(communicator, place, signature, new_payload(*parts))
     else:
         meeting.check(signature)
     return meeting

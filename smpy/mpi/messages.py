@@ -8,6 +8,7 @@ without one the buffer's format says it, without a count the buffer's length.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -115,8 +116,8 @@ def message_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     """
     if not isinstance(spec, (list, tuple)):
         memory = memory_of(spec, is_written)
-        datatype = of_format(memory.view.format)
-        return Part(memory, 0, _inferred_count(memory.nbytes, datatype.layout, n_blocks), datatype)
+        count, datatype = _whole(memory.view.format, memory.nbytes, n_blocks)
+        return Part(memory, 0, count, datatype)
     exporter, count, displacement, named = _taken_apart(spec)
     if is_bottom(exporter):
         if named is None:
@@ -159,6 +160,13 @@ def _count_and_displacement(count: Any) -> tuple[Any, Any]:
         first, second = count
         return first, second
     return count, None
+
+
+@lru_cache(maxsize=1024)
+def _whole(code: str, nbytes: int, n_blocks: int) -> tuple[int, Datatype]:
+    """What a buffer means that nothing else is said of: programs send the same few over and over."""
+    datatype = of_format(code)
+    return _inferred_count(nbytes, datatype.layout, n_blocks), datatype
 
 
 def _inferred_count(room: int, layout: Layout, n_blocks: int) -> int:
