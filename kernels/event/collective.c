@@ -53,6 +53,7 @@ static int await(sim *s, int line, performance *p)
         p->owed_s = 0;
     }
     if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
+        if (p->call.code == CALL_SEND || p->call.code == CALL_RECV) host_touched(s, t->host);
         t->state = WAITING;
         t->waits_since = s->order++;
         return BLOCKED;

@@ -22,7 +22,7 @@ static void reschedule(sim *s, int host)
     if (!h->n_running) return;
     double left = h->running.item[0].date_s - h->served_flop;
     double date_s = s->now_s + (left > 0 ? left / rate_flop_per_s(h) : 0);
-    heap_push(&s->cores, date_s, order_of_end(s, 0), host);
+    heap_push(&s->cores, date_s, 0, host);
 }
 
 void cpu_start(sim *s, int host, int line, double flop)

@@ -2,7 +2,11 @@
 
 #include "perform.h"
 
-/* Sleeps, and executions on a core. */
+/* Sleeps, and executions on a core.
+ *
+ * The peer's order of those that end at one date: first what was scheduled at an earlier date; of one date, sleeps before
+ * executions, the newest sleep first. A host's executions are scheduled again whenever something begins or ends on it (an
+ * execution, a sleep, the wait for one request), all at once and the newest first; hosts in the order this first happened. */
 
 void runs_next(sim *s, int line)
 {
@@ -10,38 +14,45 @@ void runs_next(sim *s, int line)
     s->next_turn[s->n_next_turn++] = line;
 }
 
-static int until(sim *s, int line, double date_s, int64_t order)
+void host_touched(sim *s, int host)
+{
+    processor *h = &s->host[host];
+    if (h->touched == s->date_order) return;
+    h->touched = s->date_order;
+    h->mark = s->order++;
+}
+
+static void begin(sim *s, int line, int is_computing)
+{
+    timeline *t = &s->line[line];
+    host_touched(s, t->host);
+    t->is_computing = is_computing;
+    t->began = s->order++;
+    t->began_at_date = s->date_order;
+    s->n_timed++;
+    s->n_probing += t->n && first_action(t)->what == DO_PROBE;
+}
+
+static int until(sim *s, int line, double date_s)
 {
     timeline *t = &s->line[line];
     t->state = ASLEEP;
-    s->n_timed++;
-    s->n_probing += t->n && first_action(t)->what == DO_PROBE;
-    return heap_push(&s->sleeps, date_s, order, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
-}
-
-/* Among what ends at one date, what began at an earlier date comes first; of what began at one date, sleeps before
- * executions, the newest sleep and the oldest execution first. */
-int64_t order_of_end(sim *s, int is_sleep)
-{
-    const int64_t most = 1 << 20;
-    int64_t age = s->order++ - s->date_order;
-    if (age >= most) age = most - 1;
-    return (s->date_order << 21) + (is_sleep ? most - 1 - age : most + age);
+    return heap_push(&s->sleeps, date_s, t->began, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
 }
 
 int sleep_until(sim *s, int line, double date_s)
 {
-    return until(s, line, date_s, order_of_end(s, 1));
+    begin(s, line, 0);
+    return until(s, line, date_s);
 }
 
 int compute(sim *s, int line, double flop)
 {
     timeline *t = &s->line[line];
     const processor *h = &s->host[t->host];
-    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s, order_of_end(s, 0));
+    begin(s, line, 1);
+    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s);
     t->state = COMPUTING;
-    s->n_timed++;
-    s->n_probing += t->n && first_action(t)->what == DO_PROBE;
     cpu_start(s, t->host, line, flop);
     return BLOCKED;
 }
@@ -49,6 +60,7 @@ int compute(sim *s, int line, double flop)
 void timeline_woken(sim *s, int line)
 {
     timeline *t = &s->line[line];
+    if (t->is_computing) host_touched(s, t->host);
     s->n_timed--;
     s->n_probing -= t->n && first_action(t)->what == DO_PROBE;
     if (!isnan(t->computing_since_s)) {

@@ -17,6 +17,7 @@ static inline action *first_action(timeline *t)
 
 /* elapse.c: a timeline lets time pass; BLOCKED, or an error */
 void runs_next(sim *s, int line);
+void host_touched(sim *s, int host);
 int sleep_until(sim *s, int line, double date_s);
 int compute(sim *s, int line, double flop);
 

@@ -49,6 +49,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     for (int h = 0; h < n_hosts; h++) {
         s->host[h].speed_flop_per_s = platform_speed_flop_per_s(p, h);
         s->host[h].cores = platform_cores(p, h);
+        s->host[h].touched = -1;
     }
     for (int r = 0; r < n_ranks; r++) {
         s->line[r] = (timeline){.rank = r, .host = host_of_rank[r], .computing_since_s = NAN, .news = -1};
@@ -120,6 +121,20 @@ void sim_free(sim *s)
 
 /* ---- dates ---- */
 
+static due due_of(const sim *s, const heap_item *it, int what)
+{
+    due d = {.what = what, .id = it->id, .is_network = what == DUE_LATENCY || what == DUE_TRANSFER, .order = it->order};
+    if (d.is_network) return d;
+    const timeline *t = what == DUE_TIMELINE ? &s->line[it->id] : NULL;
+    const processor *h = &s->host[t ? t->host : it->id];
+    int is_sleep = t && !t->is_computing;
+    d.date_s = it->date_s;
+    d.epoch = is_sleep ? t->began_at_date : h->touched;
+    d.place = is_sleep ? -1 : h->mark;
+    d.order = -it->order;
+    return d;
+}
+
 /* Takes what ends before `limit_s` from a heap. */
 static int add_due(sim *s, heap *from, double limit_s, int what)
 {
@@ -131,9 +146,7 @@ static int add_due(sim *s, heap *from, double limit_s, int what)
             s->due = grown;
             s->due_room = room;
         }
-        heap_item it = from->item[0];
-        int is_network = what == DUE_LATENCY || what == DUE_TRANSFER;
-        s->due[s->n_due++] = (due){is_network, what, it.id, is_network ? 0 : it.date_s, it.order};
+        s->due[s->n_due++] = due_of(s, &from->item[0], what);
         heap_pop(from);
     }
     return 0;
@@ -144,6 +157,8 @@ static int in_order(const void *a, const void *b)
     const due *x = a, *y = b;
     if (x->is_network != y->is_network) return x->is_network ? 1 : -1;
     if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
+    if (x->epoch != y->epoch) return x->epoch < y->epoch ? -1 : 1;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 

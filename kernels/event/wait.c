@@ -149,6 +149,7 @@ int wait_for(sim *s, int line, const int *list, int n, int is_any)
         }
     }
     if (t->n_pending) {
+        if (first_action(t)->what == DO_WAIT) host_touched(s, t->host);
         t->state = WAITING;
         return BLOCKED;
     }

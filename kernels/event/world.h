@@ -87,6 +87,7 @@ typedef struct {
     int n_running;
     double served_flop;          /* that one execution has received since the host was idle */
     double since_s;
+    int64_t touched, mark;       /* the date (its date_order) something last began or ended here, and when at that date, as a count */
     heap running;                /* by served_flop at completion, of equal ones the newest first; ids are timelines */
 } processor;
 
@@ -122,7 +123,7 @@ typedef struct {
     enum { DUE_TIMELINE, DUE_HOST, DUE_LATENCY, DUE_TRANSFER } what;
     int id;
     double date_s;
-    int64_t order;
+    int64_t epoch, place, order; /* at equal dates: see elapse.c */
 } due;
 
 enum { AWAKE, ASLEEP, COMPUTING, WAITING, ENDED };
@@ -138,6 +139,8 @@ typedef struct {
     double last_end_s;
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
+    int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
+    int is_computing;            /* it is an execution */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
     double computing_since_s;
@@ -229,7 +232,6 @@ extern const double SAME_DATE_S;
 
 /* perform.c */
 enum { MADE_A_CALL, BLOCKED, FREE_OF_CHARGE };
-int64_t order_of_end(sim *s, int is_sleep);       /* among what ends at one date */
 int perform(sim *s, int line);                    /* the first action's next call, or an error < 0 */
 void request_done(sim *s, int id);
 void timeline_woken(sim *s, int line);            /* by time */

@@ -13,14 +13,16 @@ def binomial_tree_bcast(rank: Value, n_ranks: int, root: Value, nbytes: Value) -
     return steps
 
 
-def _binomial_tree(steps: Schedule, rank: Value, n_ranks: int, root: Value, nbytes: Value) -> None:
+def _binomial_tree(steps: Schedule, rank: Value, n_ranks: int, root: Value, nbytes: Value, mask: int = 1) -> None:
+    """The part of the tree whose ranks, counted from the root, have no bit set below `mask`."""
+    if mask >= n_ranks:
+        return
     relative = (rank - root) % n_ranks
-    masks = [1 << k for k in range((n_ranks - 1).bit_length())]
-    for mask in masks:
-        with steps.when(relative & (2 * mask - 1) == mask):
-            steps.recv((rank - mask) % n_ranks, nbytes)
-    for mask in reversed(masks):
-        with steps.when(relative & (2 * mask - 1) == 0), steps.when(relative + mask < n_ranks):
+    with steps.when(relative & mask != 0):
+        steps.recv((rank - mask) % n_ranks, nbytes)
+    with steps.when(relative & mask == 0):
+        _binomial_tree(steps, rank, n_ranks, root, nbytes, 2 * mask)
+        with steps.when(relative + mask < n_ranks):
             steps.send((rank + mask) % n_ranks, nbytes)
 
 

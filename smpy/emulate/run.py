@@ -243,9 +243,22 @@ def _summarise(
         is_partial=is_partial,
         is_folded=engine.has_folded,
         wall_s=wall_s,
-        peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        peak_rss_bytes=_peak_rss_bytes(),
     )
 
 
+def _peak_rss_bytes() -> int:
+    """Of this program alone: what Linux counts as resource usage includes what the process was before it became this."""
+    status = Path("/proc/self/status")
+    for line in status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return int(value.split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def _rss_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    now = Path("/proc/self/statm")
+    return (
+        int(now.read_text(encoding="ascii").split()[1]) * resource.getpagesize() if now.exists() else _peak_rss_bytes()
+    )

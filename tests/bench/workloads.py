@@ -33,6 +33,13 @@ def _ring(n_ranks: int, platform: str, doubles: int, iterations: int, data: str,
     )
 
 
+def _allreduce(platform: str) -> Workload:
+    """Eight bytes on 4,096 ranks: linear to rank 0, then a binomial tree."""
+    return Workload(
+        f"allreduce of 8 bytes, 4096 ranks, {platform}", "allreduce", 4096, platform, (1,), (5,), 4 * 2 * 4095, 20
+    )
+
+
 WORKLOADS = [
     _ring(64, "fat_tree_64", 16, 5000, "every", 3),
     _ring(1024, "fat_tree_1024", 16, 150, "every", 4),
@@ -46,5 +53,7 @@ WORKLOADS = [
         "random permutation, 500000 bytes, 4096 ranks", "permutation", 4096, "fat_tree_4096",
         (500_000, 0), (500_000, 1), 4096, 2, repeats=1,
     ),
-    Workload("allreduce of 8 bytes, 4096 ranks", "allreduce", 4096, "fat_tree_4096", (1,), (5,), 4 * 2 * 4095, 20),
+    _allreduce("backbone_4096"),
+    _allreduce("flat_4096"),
+    _allreduce("fat_tree_4096"),
 ]  # fmt: skip
