@@ -248,7 +248,7 @@ def _summarise(
 
 
 def _peak_rss_bytes() -> int:
-    """Of this program alone: what Linux counts as resource usage includes what the process was before it became this."""
+    """Of this program alone: what getrusage says includes what the process was before it became this one."""
     status = Path("/proc/self/status")
     for line in status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ():
         name, _, value = line.partition(":")
