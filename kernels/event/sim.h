@@ -166,6 +166,7 @@ typedef struct {
     int (*append_wait_all)(sim *, int, int, const int *);
     int (*append_test)(sim *, int, int);
     int (*append_compute)(sim *, int, double);
+    int (*append_collective)(sim *, int, int, int, int, int64_t);
     int (*is_far_ahead)(const sim *, int);
     double (*clock_s)(const sim *, int);
     double (*speed_flop_per_s)(const sim *, int);

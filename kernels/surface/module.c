@@ -160,6 +160,21 @@ static PyObject *surface_block(PyObject *module, PyObject *call)
     return block_on(call) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ssize_t n)
+{
+    (void)module;
+    if (n != 5 || !surface_is_here()) {
+        PyErr_SetString(PyExc_RuntimeError, "only a running rank takes part in a collective, with five arguments");
+        return NULL;
+    }
+    const long comm = PyLong_AsLong(at[0]), schedule = PyLong_AsLong(at[1]), root = PyLong_AsLong(at[2]);
+    const long long bytes = PyLong_AsLongLong(at[3]);
+    if (PyErr_Occurred()) return NULL;
+    const int code = surface.calls->append_collective(surface.sim, surface.rank, (int)comm, (int)schedule, (int)root, bytes);
+    if (code < 0) return surface_kernel_error(code), NULL;
+    return block_on(at[4]) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *surface_use_request_class(PyObject *module, PyObject *given)
 {
     (void)module;
@@ -186,6 +201,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("contents(sendbuf, recvbuf)\n--\n\n(format, bytes) of two plain buffers that are alike, or None.")},
     {"replace", (PyCFunction)(void (*)(void))contents_replace, METH_FASTCALL,
      PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
+    {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL,
+     PyDoc_STR("collective(comm, schedule, root, nbytes, call)\n--\n\nThe engine's method of that name.")},
     {"use_request_class", surface_use_request_class, METH_O,
      PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
     {0},

@@ -116,6 +116,7 @@ class Engine:
             return self._loop(on_air)
         surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
         self._next, self.block = surface.step, surface.block  # type: ignore[method-assign]
+        self.collective = surface.collective  # type: ignore[method-assign]
         try:
             return self._loop(on_air)
         finally:

@@ -182,9 +182,9 @@ def _folded(
     root: int,
 ) -> OpenCollective:
     """The reduction after this rank's part in it."""
-    operation = op.operation
-    check_defined(operation, datatype.layout)
-    signature = Signature(call, root, nbytes, operation.name, datatype.layout.typestr)
+    operation, layout = op.operation, datatype.layout
+    check_defined(operation, layout)
+    signature = Signature(call, root, nbytes, operation.name, layout.typestr)
     meeting = enter(communicator, rank, signature, Fold, operation, datatype, communicator.size)
     meeting.payload.put(rank, carried)
     perform(meeting, communicator, call.lower(), max(root, 0), nbytes, call, operation.is_commutative)
