@@ -41,7 +41,8 @@ int cpu_ended(sim *s, int host)
     if (!h->n_running) return -1;
     serve(h, s->now_s);
     heap_item first = h->running.item[0];
-    if ((first.date_s - h->served_flop) / rate_flop_per_s(h) >= SAME_DATE_S) {
+    double left_s = (first.date_s - h->served_flop) / rate_flop_per_s(h);
+    if (left_s >= SAME_DATE_S && s->now_s + left_s > s->now_s) {
         reschedule(s, host);
         return -1;
     }

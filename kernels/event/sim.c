@@ -208,7 +208,8 @@ static int advance(sim *s)
     if (date_s > s->now_s) s->now_s = date_s;
     s->n_due = 0;
     s->date_order = s->order;
-    double same_s = s->now_s + SAME_DATE_S, exact_s = nextafter(s->now_s + rounding_s(s->now_s), INFINITY);
+    double exact_s = nextafter(s->now_s + rounding_s(s->now_s), INFINITY);
+    double same_s = fmax(s->now_s + SAME_DATE_S, nextafter(s->now_s, INFINITY)); /* after months a date is coarser than 1e-9 s */
     if (add_due(s, &s->sleeps, same_s, DUE_TIMELINE) < 0 || add_due(s, &s->cores, same_s, DUE_HOST) < 0 ||
         add_due(s, &s->latencies, same_s, DUE_LATENCY) < 0 || add_due(s, &s->transfers, exact_s, DUE_TRANSFER) < 0)
         return SIM_OUT_OF_MEMORY;
