@@ -52,7 +52,7 @@ def describe_deadlock(engine: Engine, home: str) -> str:
     if len(waiting) == 1:
         what = what.replace("wait", "waits", 1).replace("them", "it")
     head = f"at {engine.now_s:.9g} s, {who} {what}"
-    places = {wait.rank: _place(engine, wait.rank, home) for wait in waiting}
+    places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
     lines = _lines([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
     if len(lines) > _LINES_MAX:
         lines = _lines([(wait.rank, _kind_of_call(wait), places[wait.rank]) for wait in waiting])
@@ -96,7 +96,7 @@ def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
     return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
 
 
-def _place(engine: Engine, rank: int, home: str) -> str:
+def line_of(engine: Engine, rank: int, home: str) -> str:
     """File and line of the program's innermost frame."""
     frame = engine.frame_of(rank)
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
@@ -208,6 +208,13 @@ def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]
     """What is usually wrong when point-to-point calls wait for each other."""
     pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
     kinds = {wait.kind for wait in pairs.values()}
+    alone = [rank for rank in pairs if peers[rank] == rank]
+    if alone:
+        return [
+            f"Rank {alone[0]} waits for a message from itself, or for itself to receive: it does neither meanwhile."
+        ]
+    if any(wait.call in ("Ssend", "ssend") for wait in pairs.values()):
+        return ["A synchronous send waits for its receive: use Sendrecv, or Issend and a later Wait."]
     if WaitKind.SEND in kinds:
         return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
     if any(wait.peer == ANY and wait.kind in (WaitKind.RECV, WaitKind.PROBE) for wait in pairs.values()):

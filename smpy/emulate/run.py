@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Final, Literal
 
 from smpy.compute.clock import new_clock
 from smpy.emulate.codes import CodeSupply
-from smpy.emulate.deadlock import describe_deadlock
+from smpy.emulate.deadlock import describe_deadlock, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
@@ -154,7 +155,8 @@ def _turn(
 ) -> tuple[int, SmpyError | None, float]:
     """Run the ranks: exit code, error, and how long they slept together, in seconds."""
     patches = Patches()
-    outlets = Outlet(sys.stdout), Outlet(sys.stderr)
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # closed streams, as daemons have them, are None
+    outlets = Outlet(sys.stdout or nowhere), Outlet(sys.stderr or nowhere)
     try:
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
         interrupts = Interrupts(engine, patches)
@@ -166,6 +168,13 @@ def _turn(
         patches.undo()
         for outlet in outlets:
             outlet.flush()
+        nowhere.close()
+    trouble = outlets[0].trouble or outlets[1].trouble
+    if trouble is not None and error is None:
+        exit_code, error = (
+            EXIT_FAILURE,
+            SmpyError(f"the program's output was lost: {trouble.strerror}; make room for it"),
+        )
     if error is not None:
         _abandoned.append(engine)
     return exit_code, error, lifetime.slept_s()
@@ -187,11 +196,15 @@ def _run_engine(
     try:
         stopped = engine.run(on_air)
     except DeadlockError:
-        return EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home))
+        told = f"\nA rank had ended with exit code {lifetime.exit_code}." if lifetime.exit_code else ""
+        return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
     except Interrupted:
         for outlet in outlets:  # what the program said last tells where it was
             outlet.write_rest()
-        return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time")
+        rank = engine.rank
+        line = line_of(engine, rank, home) if rank >= 0 else ""
+        where = f", while rank {rank} was at {line}" if line else ""
+        return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time{where}")
     except SmpyError as error:
         return EXIT_FAILURE, error
     match stopped:

@@ -30,6 +30,7 @@ class Outlet:
         self.stream = stream
         self._unfinished_by: int | None = None
         self._left: dict[Callable[[], None], None] = {}  # in the order of printing
+        self.trouble: OSError | None = None
 
     def leave(self, state: RankState, text: str) -> None:
         """Have the running rank's text written at its date."""
@@ -63,10 +64,15 @@ class Outlet:
 
     @contextmanager
     def _is_read(self) -> Iterator[None]:
-        """When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence."""
+        """When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence.
+
+        So it does when there is no room for the output; that is told at the end.
+        """
         try:
             yield
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.trouble = error
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.stream.fileno())
             os.close(nowhere)

@@ -6,7 +6,7 @@ from typing import ClassVar, TypeVar
 
 from smpy.collectives.selectors import schedule_for, select
 from smpy.engine.running import current
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
 from smpy.mpi.exceptions import fail
 from smpy.mpi.gathering import OpenCollective
 from smpy.mpi.handle import Handle
@@ -60,8 +60,8 @@ def check_dest(number: int, dest: int, tag: int, call: str) -> None:
     size = current().comm_size(number)
     if not 0 <= dest < size:
         fail("ERR_RANK", f"{call}(dest={dest}, tag={tag}): the communicator has ranks 0 to {size - 1}")
-    if tag < 0:
-        fail("ERR_TAG", f"{call}(dest={dest}, tag={tag}): a tag is not negative")
+    if not 0 <= tag <= LARGEST_TAG:
+        fail("ERR_TAG", f"{call}(dest={dest}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")
 
 
 def check_source(number: int, source: int, tag: int, call: str) -> None:
@@ -69,8 +69,8 @@ def check_source(number: int, source: int, tag: int, call: str) -> None:
     size = current().comm_size(number)
     if not 0 <= source < size and source not in (ANY_SOURCE, PROC_NULL):
         fail("ERR_RANK", f"{call}(source={source}, tag={tag}): the communicator has ranks 0 to {size - 1}")
-    if tag < 0 and tag != ANY_TAG:
-        fail("ERR_TAG", f"{call}(source={source}, tag={tag}): a tag is not negative")
+    if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
+        fail("ERR_TAG", f"{call}(source={source}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")
 
 
 def check_root(communicator: Communicator, root: int, call: str) -> None:

@@ -24,7 +24,6 @@ __all__ = ["Management", "pay_for_new"]
 
 _ANNOUNCED_BYTES: Final = 4
 _SPLIT_BYTES: Final = 8
-_LARGEST_TAG: Final = 2**31 - 1  # the kernel's are 32-bit
 
 
 class Management(CommCore):
@@ -74,7 +73,7 @@ class Management(CommCore):
         """A predefined attribute, or None when there is no such."""
         number_of(self, "Get_attr")
         known = {
-            constants.TAG_UB: _LARGEST_TAG,
+            constants.TAG_UB: constants.LARGEST_TAG,
             constants.WTIME_IS_GLOBAL: 1,
             constants.UNIVERSE_SIZE: current().n_ranks,
             constants.IO: constants.ANY_SOURCE,

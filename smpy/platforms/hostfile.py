@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.platform import Platform
+
+RANKS_MAX: Final = 10_000_000
 
 
 def read_hostfile(path: str | Path, platform: Platform) -> list[int]:
@@ -57,4 +60,6 @@ def _hosts_of(entry: str, platform: Platform) -> list[int]:
         return [platform.host_number(entry)]
     if not (count.isascii() and count.isdecimal() and int(count) > 0):
         raise PlatformError(f"{entry!r}: {count!r} is no number of ranks: write {name}:4 for four ranks on {name}")
+    if len(count) > len(str(RANKS_MAX)) or int(count) > RANKS_MAX:
+        raise PlatformError(f"{entry!r}: at most {RANKS_MAX:,} ranks can be placed on one host")
     return [platform.host_number(name)] * int(count)

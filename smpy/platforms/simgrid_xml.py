@@ -45,6 +45,9 @@ _CLUSTER_ATTRIBUTES: Final = (
 )  # fmt: skip
 
 
+HOSTS_MAX: Final = 10_000_000
+
+
 def read_simgrid_xml(path: str | Path) -> Platform:
     """The machine that a platform file describes.
 
@@ -265,6 +268,10 @@ def _radical(element: Element) -> list[int]:
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if last < first:
             raise element.error(f"attribute 'radical': the range {part.strip()!r} runs backwards")
+        if last - first >= HOSTS_MAX:
+            raise element.error(
+                f"attribute 'radical': {part.strip()!r} are more hosts than the {HOSTS_MAX:,} there is room for"
+            )
         labels += range(first, last + 1)
     return labels
 
