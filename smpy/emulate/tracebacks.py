@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from pathlib import Path
+from pickle import PickleError
 from typing import Final
 
 import smpy
@@ -50,4 +51,4 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
 
 def _is_purposeful(error: BaseException) -> bool:
     package = type(error).__module__.partition(".")[0]
-    return package in ("smpy", "mpi4py") or isinstance(error, (ImportError, SyntaxError))
+    return package in ("smpy", "mpi4py") or isinstance(error, (ImportError, SyntaxError, PickleError))
