@@ -1,26 +1,30 @@
+#include <stdlib.h>
+
 #include "perform.h"
 
 /* Collectives: the calls of a schedule, as if the rank made them. */
 
 static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes, int is_send, int index)
 {
-    int id = slot_new(&s->requests);
+    int other = sim_comm_other(s, p->comm);
+    if (peer < 0 || peer >= sim_comm_size(s, other) || bytes < 0) return SIM_BAD_SCHEDULE;
+    int is_detached = is_send && bytes < s->model.detached_below_bytes;
+    int id = request_new(s, (request){.rank = line, .comm = p->comm, .peer = peer, .bytes = bytes, .is_send = is_send,
+                                      .is_detached = is_detached});
     if (id < 0) return id;
     slot *x = &s->requests.at[id];
-    int is_detached = is_send && bytes < s->model.detached_below_bytes;
-    x->is = (request){.rank = line, .comm = p->comm, .peer = peer, .bytes = bytes, .is_send = is_send,
-                      .is_detached = is_detached};
-    x->context = 2 * p->comm + 1;
-    x->target = is_send ? sim_comm_world_rank(s, p->comm, peer) : line;
+    x->context = 2 * (is_send ? other : p->comm) + 1;
+    x->target = is_send ? sim_comm_world_rank(s, other, peer) : line;
     x->source = (int)p->frame.rank;
     x->is_released = 1;
+    if (p->group && index == BACKGROUND) {
+        x->group = p->group;
+        if ((index = group_made(p, is_detached)) < 0) return index;
+    }
     if (!is_detached) {
         x->waiter = line;
         x->waiter_index = index;
-        if (index == AWAITED)
-            p->n_awaited++;
-        else
-            p->n_background++;
+        ++*(index == AWAITED ? &p->n_awaited : &p->n_background);
     }
     return post(s, id);
 }
@@ -39,27 +43,35 @@ static double inner_overhead_s(const sim *s, const schedule_call *c)
 static int show_ends(sim *s, timeline *t)
 {
     performance *p = first_action(t)->with.show;
-    p->next = s->free_show;
-    s->free_show = p;
     timeline_drop_first(t);
+    if (p->group)
+        group_halts(s, p);
+    else
+        performance_free(s, p);
     return FREE_OF_CHARGE;
 }
 
 static int await(sim *s, int line, performance *p)
 {
     timeline *t = &s->line[line];
-    if (p->call.code == CALL_WAIT_ALL) {
+    int is_all = p->call.code == CALL_WAIT_ALL;
+    if (is_all) {
+        p->n_ended += p->n_background_ended;
+        p->n_background_ended = 0;
+    }
+    if (p->n_ended > 0) {
+        p->n_ended--;
         pay(s, t, p->owed_s);
         p->owed_s = 0;
+        return after_overheads(s, line);
     }
-    if (p->n_awaited || (p->call.code == CALL_WAIT_ALL && p->n_background)) {
+    if (p->n_awaited || (is_all && p->n_background)) {
         if (p->call.code == CALL_SEND || p->call.code == CALL_RECV) host_touched(s, t->host);
-        t->state = WAITING;
-        t->waits_since = s->order++;
+        wait_begins(s, t);
         return BLOCKED;
     }
     t->stage = FETCH;
-    return after_overheads(s, line);
+    return FREE_OF_CHARGE;
 }
 
 int show(sim *s, int line)
@@ -71,6 +83,8 @@ int show(sim *s, int line)
     if (t->stage == FETCH) {
         t->busy_until_s = 0;
         *c = schedule_step(&p->frame);
+        if (p->frame.is_broken) return SIM_BAD_SCHEDULE;
+        if (c->code == CALL_HALT && !p->group && (p->n_background || p->n_background_ended)) c->code = CALL_WAIT_ALL;
         if (c->code == CALL_HALT) return show_ends(s, t);
         int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
         t->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
@@ -87,4 +101,19 @@ int show(sim *s, int line)
         return await(s, line, p);
     }
     return error < 0 ? error : MADE_A_CALL;
+}
+
+int sim_schedule_new(sim *s, int n_words, const int64_t *words)
+{
+    if (s->n_schedules == s->schedule_room) {
+        int room = s->schedule_room ? 2 * s->schedule_room : 16;
+        schedule **grown = realloc(s->schedule, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        s->schedule = grown;
+        s->schedule_room = room;
+    }
+    schedule *made = schedule_new(n_words, words);
+    if (!made) return SIM_BAD_SCHEDULE;
+    s->schedule[s->n_schedules] = made;
+    return s->n_schedules++;
 }

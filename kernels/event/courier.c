@@ -14,7 +14,7 @@ char *parcel_copy(sim *s, const char *data, int64_t bytes)
     return copy;
 }
 
-static int add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes)
+static int add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes, int is_cancelled)
 {
     if (s->n_errands == s->errand_room) {
         int room = s->errand_room ? 2 * s->errand_room : 64;
@@ -23,7 +23,7 @@ static int add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes
         s->errand = grown;
         s->errand_room = room;
     }
-    s->errand[s->n_errands++] = (errand){id, p->token, p->object, data, bytes};
+    s->errand[s->n_errands++] = (errand){id, p->token, p->object, data, bytes, is_cancelled};
     return 0;
 }
 
@@ -49,16 +49,28 @@ int courier_move(sim *s, slot *send, slot *recv)
     if (to->kind == PARCEL_PYTHON || to->token || to->object) {
         char *data = to->kind == PARCEL_PYTHON ? from->data : NULL;
         is_kept = data && from->kind == PARCEL_OWNED;
-        if (add_errand(s, recv_id, to, data, bytes) < 0) return SIM_OUT_OF_MEMORY;
+        if (add_errand(s, recv_id, to, data, bytes, 0) < 0) return SIM_OUT_OF_MEMORY;
     }
     if (from->token || from->object)
-        if (add_errand(s, send_id, from, NULL, 0) < 0) return SIM_OUT_OF_MEMORY;
+        if (add_errand(s, send_id, from, NULL, 0, 0) < 0) return SIM_OUT_OF_MEMORY;
     if (from->kind == PARCEL_OWNED) {
         s->stats.parcels_bytes -= from->bytes;
         if (is_kept) return free_with_errands(s, from->data);
         free(from->data);
     }
     return 0;
+}
+
+int courier_drop(sim *s, int id)
+{
+    parcel *p = &s->requests.at[id].is.load;
+    if (p->kind == PARCEL_OWNED) {
+        s->stats.parcels_bytes -= p->bytes;
+        free(p->data);
+    }
+    int error = p->token || p->object ? add_errand(s, id, p, NULL, 0, 1) : 0;
+    *p = (parcel){0};
+    return error;
 }
 
 int sim_errands(const sim *s, const errand **list)

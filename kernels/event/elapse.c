@@ -30,7 +30,7 @@ static void begin(sim *s, int line, int is_computing)
     t->began = s->order++;
     t->began_at_date = s->date_order;
     s->n_timed++;
-    s->n_probing += t->n && first_action(t)->what == DO_PROBE;
+    s->n_probing += probes_on(t);
 }
 
 static int until(sim *s, int line, double date_s)
@@ -62,7 +62,7 @@ void timeline_woken(sim *s, int line)
     timeline *t = &s->line[line];
     if (t->is_computing) host_touched(s, t->host);
     s->n_timed--;
-    s->n_probing -= t->n && first_action(t)->what == DO_PROBE;
+    s->n_probing -= probes_on(t);
     if (!isnan(t->computing_since_s)) {
         s->compute_s[line] += s->now_s - t->computing_since_s;
         t->computing_since_s = NAN;

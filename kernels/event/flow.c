@@ -101,7 +101,9 @@ int flow_start(sim *s, int send, int recv)
     if (id < 0) return id;
     flow *f = &s->flow[id];
     double latency_s, size = (double)from->is.bytes + s->model.envelope_bytes;
-    int error = plan(s, f, s->line[from->is.rank].host, s->line[to->is.rank].host, &latency_s);
+    int hosts[2] = {s->line[from->is.rank].host, s->line[to->is.rank].host};
+    int error = plan(s, f, hosts[0], hosts[1], &latency_s);
+    if (error == SIM_NO_ROUTE) memcpy(s->unreached_host, hosts, sizeof hosts);
     if (error < 0) return error;
     int row = factor_row(&s->model, size);
     if (row >= 0) latency_s *= s->model.latency_factor[row];

@@ -109,13 +109,29 @@ static void queue_append(matching *m, slot_pool *pool, int q, int id)
     else
         k->head = id;
     k->tail = id;
+    pool->at[id].is_queued = 1;
 }
 
 static void queue_take_head(matching *m, slot_pool *pool, int q)
 {
     match_queue *k = &m->queue[q];
+    pool->at[k->head].is_queued = 0;
     k->head = pool->at[k->head].next;
     if (!k->head) queue_free(m, q);
+}
+
+static void queue_withdraw(matching *m, slot_pool *pool, int q, int id)
+{
+    match_queue *k = &m->queue[q];
+    if (k->head == id) {
+        queue_take_head(m, pool, q);
+        return;
+    }
+    int before = k->head;
+    while (pool->at[before].next != id) before = pool->at[before].next;
+    pool->at[before].next = pool->at[id].next;
+    pool->at[id].is_queued = 0;
+    if (k->tail == id) k->tail = before;
 }
 
 static void list_append(slot_pool *pool, int *first, int *last, int id)
@@ -170,6 +186,7 @@ int match_send(matching *m, slot_pool *pool, int id)
     send->posted = m->posted++;
     if (wild) {
         list_remove(pool, &seen->first_wild, &seen->last_wild, wild);
+        pool->at[wild].is_queued = 0;
         return wild;
     }
     if (exact) {
@@ -194,6 +211,30 @@ int match_probe(const matching *m, const slot_pool *pool, int context, int targe
     return send;
 }
 
+void match_take_send(matching *m, slot_pool *pool, int id)
+{
+    const slot *send = &pool->at[id];
+    match_seen *seen = &m->seen[send->target];
+    /* The oldest arrival of its key is the head of its key's queue. */
+    queue_take_head(m, pool, find(m, send->context, send->target, send->source, send->is.tag));
+    list_remove(pool, &seen->first_send, &seen->last_send, id);
+}
+
+int match_withdraw(matching *m, slot_pool *pool, int id)
+{
+    slot *x = &pool->at[id];
+    match_seen *seen = &m->seen[x->target];
+    if (!x->is_queued) return 0;
+    if (!x->is.is_send && is_wild(x)) {
+        list_remove(pool, &seen->first_wild, &seen->last_wild, id);
+        x->is_queued = 0;
+        return 1;
+    }
+    queue_withdraw(m, pool, find(m, x->context, x->target, x->is.is_send ? x->source : x->is.peer, x->is.tag), id);
+    if (x->is.is_send) list_remove(pool, &seen->first_send, &seen->last_send, id);
+    return 1;
+}
+
 int match_recv(matching *m, slot_pool *pool, int id)
 {
     slot *recv = &pool->at[id];
@@ -201,13 +242,12 @@ int match_recv(matching *m, slot_pool *pool, int id)
     int send = match_probe(m, pool, recv->context, recv->target, recv->is.peer, recv->is.tag);
     recv->posted = m->posted++;
     if (send) {
-        /* The oldest arrival of its key is the head of its key's queue. */
-        queue_take_head(m, pool, find(m, recv->context, recv->target, pool->at[send].source, pool->at[send].is.tag));
-        list_remove(pool, &seen->first_send, &seen->last_send, send);
+        match_take_send(m, pool, send);
         return send;
     }
     if (is_wild(recv)) {
         list_append(pool, &seen->first_wild, &seen->last_wild, id);
+        recv->is_queued = 1;
         return 0;
     }
     int q = find(m, recv->context, recv->target, recv->is.peer, recv->is.tag);

@@ -26,21 +26,24 @@ int perform(sim *s, int line)
         t->computing_since_s = s->now_s;
         return compute(s, line, a.with.amount);
     case DO_SLEEP: timeline_drop_first(t); return sleep_until(s, line, s->now_s + a.with.amount);
-    case DO_TURNS:
-        if (++t->stage == a.id) timeline_drop_first(t);
-        return MADE_A_CALL;
     case DO_POST: {
         timeline_drop_first(t);
         int error = post(s, a.id);
         return error < 0 ? error : MADE_A_CALL;
     }
-    case DO_WAIT: return wait_for(s, line, &a.id, 1, 0);
-    case DO_WAIT_ALL: return wait_for(s, line, a.with.list, a.id, 0);
-    case DO_WAIT_ANY: return wait_for(s, line, a.with.list, a.id, 1);
+    case DO_WAIT: return wait_for(s, line, &a.id, 1);
+    case DO_WAIT_ALL: return wait_for(s, line, a.with.list, a.id);
+    case DO_WAIT_ANY: return wait_for_any(s, line, a.with.list, a.id);
+    case DO_WAIT_GROUP: return wait_for_group(s, line, a.id);
     case DO_TEST: return test_one(s, line, a.id);
     case DO_TEST_ANY: return test_any(s, line, &a);
-    case DO_IPROBE: return look(s, line, 0);
-    case DO_PROBE: return look(s, line, 1);
+    case DO_TEST_GROUP: return test_group(s, line, a.id);
+    case DO_IPROBE:
+    case DO_PROBE:
+    case DO_IMPROBE:
+    case DO_MPROBE:
+    case DO_PEEK: return look(s, line);
+    case DO_CANCEL: timeline_drop_first(t); return cancel(s, a.id);
     case DO_COLLECTIVE: return show(s, line);
     case DO_NOTE: timeline_drop_first(t); return leave_note(s, a.with.note);
     case DO_STOP:

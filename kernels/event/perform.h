@@ -15,6 +15,12 @@ static inline action *first_action(timeline *t)
     return &t->queue[t->first];
 }
 
+/* Is it a probe that looks until it finds something? */
+static inline int probes_on(timeline *t)
+{
+    return t->n && (first_action(t)->what == DO_PROBE || first_action(t)->what == DO_MPROBE);
+}
+
 /* elapse.c: a timeline lets time pass; BLOCKED, or an error */
 void runs_next(sim *s, int line);
 void host_touched(sim *s, int host);
@@ -23,16 +29,27 @@ int compute(sim *s, int line, double flop);
 
 /* wait.c */
 int post(sim *s, int id);
+double receive_overhead_s(const sim *s, const slot *x);
 void pay(const sim *s, timeline *t, double seconds);
 void pay_overhead(const sim *s, timeline *t, const slot *x);
 int after_overheads(sim *s, int line);           /* MADE_A_CALL once they are paid */
-int wait_for(sim *s, int line, const int *list, int n, int is_any);
+void wait_begins(sim *s, timeline *t);
+int wait_for(sim *s, int line, const int *list, int n);
+int wait_for_any(sim *s, int line, const int *list, int n);
+void wake(sim *s, int line);                     /* from a wait, once overheads are paid */
 
 /* poll.c */
 int test_one(sim *s, int line, int id);
 int test_any(sim *s, int line, const action *a);
-int look(sim *s, int line, int until_found);
+int look(sim *s, int line);
+
+/* cancel.c */
+int cancel(sim *s, int id);
 
 /* collective.c */
 int show(sim *s, int line);
+
+/* group.c */
+int wait_for_group(sim *s, int line, int id);
+int test_group(sim *s, int line, int id);
 #endif

@@ -56,7 +56,7 @@ int test_any(sim *s, int line, const action *a)
     return MADE_A_CALL;
 }
 
-enum { LOOKED = STARTED + 1, LEARNT = STARTED + 2 }; /* a probe is an execution, then a look */
+enum { LOOKED = STARTED + 1, KNOWN = STARTED + 2 }; /* a probe is an execution, then a look */
 
 /* A blocking probe has looked: keeps count of those that know all there is. */
 static void inform(sim *s, timeline *t)
@@ -65,7 +65,23 @@ static void inform(sim *s, timeline *t)
     t->news = t->answer ? -1 : s->news;
 }
 
-int look(sim *s, int line, int until_found)
+/* What a look finds is the answer: 1, the send of a matched probe, or 0. */
+static int find(sim *s, timeline *t, const action *a)
+{
+    if (a->what == DO_PEEK) return a->id <= 0 || s->requests.at[a->id].is.is_done;
+    const request *wanted = &t->probed;
+    int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
+    if (found <= 0) return 0;
+    const slot *x = &s->requests.at[found];
+    t->probed.peer = x->source;
+    t->probed.tag = x->is.tag;
+    t->probed.bytes = x->is.bytes;
+    if (a->what != DO_IMPROBE && a->what != DO_MPROBE) return 1;
+    match_take_send(&s->match, &s->requests, found);
+    return found;
+}
+
+int look(sim *s, int line)
 {
     timeline *t = &s->line[line];
     action *a = first_action(t);
@@ -73,25 +89,14 @@ int look(sim *s, int line, int until_found)
     case MADE: a->with.amount = s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s; return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount) : MADE_A_CALL;
-    case LOOKED: {
-        const request *wanted = &t->probed;
-        int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
-        t->answer = found > 0;
-        if (found) {
-            const slot *x = &s->requests.at[found];
-            t->probed.peer = x->source;
-            t->probed.tag = x->is.tag;
-            t->probed.bytes = x->is.bytes;
-        }
-        return MADE_A_CALL;
-    }
-    default: /* LEARNT */
+    case LOOKED: t->answer = find(s, t, a); return MADE_A_CALL;
+    default: /* KNOWN */
         s->iprobes_in_a_row = t->answer ? 1 : s->iprobes_in_a_row + s->model.polls_grow;
-        if (t->answer || !until_found)
+        if (probes_on(t)) inform(s, t);
+        if (t->answer || !probes_on(t))
             timeline_drop_first(t);
         else
             t->stage = MADE;
-        if (until_found) inform(s, t);
         return FREE_OF_CHARGE;
     }
 }

@@ -2,8 +2,11 @@
 
 #include "world.h"
 
-int slot_new(slot_pool *pool)
+/* The pool of requests, and of what collectives under way remember. */
+
+int request_new(sim *s, request is)
 {
+    slot_pool *pool = &s->requests;
     int id = pool->free;
     if (id) {
         pool->free = pool->at[id].next;
@@ -17,12 +20,26 @@ int slot_new(slot_pool *pool)
         }
         id = ++pool->n;
     }
-    pool->at[id] = (slot){.waiter = -1};
+    pool->at[id] = (slot){.is = is, .waiter = -1};
+    comm_use(s, is.comm);
     return id;
 }
 
-void slot_free(slot_pool *pool, int id)
+void request_free(sim *s, int id)
 {
-    pool->at[id].next = pool->free;
-    pool->free = id;
+    slot *x = &s->requests.at[id];
+    if (x->show) performance_free(s, x->show);
+    x->show = NULL;
+    x->next = s->requests.free;
+    s->requests.free = id;
+    comm_leave(s, x->is.comm);
+}
+
+void performance_free(sim *s, performance *p)
+{
+    comm_leave(s, p->comm);
+    free((void *)p->frame.tables);
+    free(p->made);
+    p->next = s->free_show;
+    s->free_show = p;
 }

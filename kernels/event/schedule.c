@@ -1,5 +1,6 @@
 #include "schedule.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,15 @@ static inline int64_t apply(int64_t term, int64_t a, int64_t b)
     }
 }
 
+static int64_t look_up(schedule_frame *f, int k, int64_t index)
+{
+    const schedule_tables *t = f->tables;
+    int first = t && k > 0 ? t->end[k - 1] : 0;
+    if (t && index >= 0 && index < t->end[k] - first) return t->entry[first + index];
+    f->is_broken = 1;
+    return 0;
+}
+
 static int64_t evaluate(schedule_frame *f)
 {
     int64_t stack[SCHEDULE_STACK];
@@ -48,6 +58,7 @@ static int64_t evaluate(schedule_frame *f)
         case TERM_ROOT: stack[top++] = f->root; break;
         case TERM_BYTES: stack[top++] = f->bytes; break;
         case TERM_LOOP: stack[top++] = f->loop[*word++]; break;
+        case TERM_TABLE: stack[top - 1] = look_up(f, (int)*word++, stack[top - 1]); break;
         default: top--; stack[top - 1] = apply(term, stack[top - 1], stack[top]);
         }
     }
@@ -106,9 +117,26 @@ schedule_call schedule_step(schedule_frame *f)
     }
 }
 
-void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes)
+schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries)
 {
-    *f = (schedule_frame){.program = s, .rank = rank, .size = size, .root = root, .bytes = bytes};
+    int64_t n = 0;
+    for (int k = 0; k < n_tables; k++) n += n_entries[k];
+    if (n > INT_MAX) return NULL;
+    schedule_tables *t = malloc(sizeof *t + (size_t)n * sizeof *t->entry);
+    if (!t) return NULL;
+    int end = 0;
+    for (int k = 0; k < SCHEDULE_TABLES; k++) {
+        int n_mine = k < n_tables ? n_entries[k] : 0;
+        if (n_mine) memcpy(t->entry + end, table[k], (size_t)n_mine * sizeof *t->entry);
+        t->end[k] = end += n_mine;
+    }
+    return t;
+}
+
+void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
+                    const schedule_tables *tables)
+{
+    *f = (schedule_frame){.program = s, .tables = tables, .rank = rank, .size = size, .root = root, .bytes = bytes};
 }
 
 /* The word behind one expression, or -1 when it is malformed. */
@@ -125,6 +153,9 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
             top++;
         } else if (term >= TERM_RANK && term <= TERM_BYTES) {
             top++;
+        } else if (term == TERM_TABLE) {
+            if (top < 1 || at >= n || word[at] < 0 || word[at] >= SCHEDULE_TABLES) return -1;
+            at++;
         } else if (term >= TERM_ADD && term <= TERM_MAX) {
             if (--top < 1) return -1;
         } else {

@@ -25,7 +25,7 @@ enum {                                /* what sim_next says besides a rank */
     SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
 };
 enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13 };
-enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2 };
+enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2 }; /* buffered: whatever its size, as if detached */
 enum {                                /* what a rank waits for (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
 };
@@ -53,8 +53,9 @@ typedef struct {
     int matched_tag;
     int64_t matched_bytes;            /* of the message; more than `bytes` means truncation */
     int is_send;
-    int is_detached;                  /* a send that completes at once; the kernel frees it */
+    int is_detached;                  /* a send that completes at once; the kernel frees it, but for a buffered one */
     int is_done;
+    int is_cancelled;                 /* done, without a transfer */
     parcel load;
 } request;
 
@@ -65,7 +66,15 @@ typedef struct {
     void *object;
     char *data;                       /* PARCEL_PYTHON: the bytes (valid until sim_errands_done), else NULL */
     int64_t bytes;
+    int is_cancelled;                 /* there was no transfer, and there will be none */
 } errand;
+
+/* Numbers that a rank's schedule reads (TERM_TABLE). */
+typedef struct {
+    int n;
+    const int64_t *table[4];
+    int n_entries[4];
+} rank_tables;
 
 typedef struct {
     int n_factors;                    /* piecewise constant in the size on the wire: value of the largest threshold < size */
@@ -100,9 +109,13 @@ typedef struct {
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank);
 void sim_free(sim *s);
 
-/* ---- communicators: rank tables; 0 is the world, 1 + r is rank r alone ---- */
+/* ---- communicators: rank tables; 0 is the world, 1 + r is rank r alone ----
+ * An intercommunicator is two of them, one a side: a rank posts on its own side's, and means ranks of the other side. */
 int sim_comm_new(sim *s, int n, const int *world_rank);
-void sim_comm_free(sim *s, int comm);
+int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const int *remote_world_rank); /* the first side's */
+void sim_comm_free(sim *s, int comm);                            /* its number is used again when nothing names it */
+int sim_comm_other(const sim *s, int comm);                      /* of the other side; itself when there is none */
+int sim_comm_peers(const sim *s, int comm);                      /* how many ranks a message may go to or come from */
 int sim_comm_size(const sim *s, int comm);
 int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a member */
 int sim_comm_world_rank(const sim *s, int comm, int rank);
@@ -119,7 +132,18 @@ int sim_append_test(sim *s, int rank, int request);                    /* answer
 int sim_append_test_any(sim *s, int rank, int n, const int *request);  /* answer: index, or -1 */
 int sim_append_iprobe(sim *s, int rank, int comm, int source, int tag);/* answer: 0 or 1, then sim_probed */
 int sim_append_probe(sim *s, int rank, int comm, int source, int tag); /* then sim_probed */
-int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes);
+/* Like them; the answer is the number of the send, which no other receive or probe will find, or 0. */
+int sim_append_improbe(sim *s, int rank, int comm, int source, int tag);
+int sim_append_mprobe(sim *s, int rank, int comm, int source, int tag);
+int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes);                                  /* request */
+int sim_append_peek(sim *s, int rank, int request);                    /* answer: 0 or 1; a look like iprobe's */
+int sim_append_cancel(sim *s, int rank, int request);                  /* done and is_cancelled, unless it has matched */
+int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given);
+/* A collective whose calls (none of which waits) are made now; the request is done when all of these are and, with a gate, as
+ * many ranks have come to it as it was made for. */
+int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given,
+                     int gate);                                        /* request */
+int sim_gate_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
 int sim_append_note(sim *s, int rank, int64_t id);                     /* executed notes: sim_notes */
 int sim_append_stop(sim *s, int rank, int64_t id);                     /* ends the run at that date */
 int sim_append_end(sim *s, int rank);
@@ -137,7 +161,7 @@ int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 
 double sim_now_s(const sim *s);
 int64_t sim_answer(const sim *s, int rank);
 request *sim_request(sim *s, int id);
-void sim_release(sim *s, int id);     /* the poster is through with it; an active one is freed when it ends */
+void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
 
 char *parcel_copy(sim *s, const char *data, int64_t bytes);            /* for PARCEL_OWNED */
@@ -147,6 +171,7 @@ int sim_notes(const sim *s, const int64_t **ids);                      /* execut
 void sim_notes_done(sim *s);
 int64_t sim_stop_id(const sim *s);
 int sim_error(const sim *s);           /* why it is SIM_BROKEN */
+int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to (1) which */
 
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */
@@ -166,7 +191,7 @@ typedef struct {
     int (*append_wait_all)(sim *, int, int, const int *);
     int (*append_test)(sim *, int, int);
     int (*append_compute)(sim *, int, double);
-    int (*append_collective)(sim *, int, int, int, int, int64_t);
+    int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);
     double (*clock_s)(const sim *, int);
     double (*speed_flop_per_s)(const sim *, int);
@@ -180,6 +205,8 @@ typedef struct {
     void (*errands_done)(sim *);
     int (*notes)(const sim *, const int64_t **);
     int (*comm_size)(const sim *, int);
+    int (*comm_peers)(const sim *, int);
+    int (*comm_other)(const sim *, int);
     int (*comm_rank)(const sim *, int, int);
 } kernel_calls;
 /* cdef */

@@ -10,7 +10,7 @@ int post(sim *s, int id)
     slot *x = &s->requests.at[id];
     int is_send = x->is.is_send;
     if (is_send && x->is.is_detached && !(x->context & 1)) s->line[x->is.rank].ahead_bytes -= x->is.bytes;
-    int other = is_send ? match_send(&s->match, &s->requests, id) : match_recv(&s->match, &s->requests, id);
+    int other = x->partner ? x->partner : is_send ? match_send(&s->match, &s->requests, id) : match_recv(&s->match, &s->requests, id);
     if (is_send && !other) {
         s->news++;
         s->n_informed = 0;
@@ -26,7 +26,7 @@ int post(sim *s, int id)
 }
 
 /* A receive of a detached message costs the receiver its overhead once it learns of it, one message after the other. */
-static double overhead_s(const sim *s, const slot *x)
+double receive_overhead_s(const sim *s, const slot *x)
 {
     int64_t bytes = x->is.matched_bytes < x->is.bytes ? x->is.matched_bytes : x->is.bytes;
     return x->has_overhead ? piecewise(s->model.recv_overhead, s->model.n_recv_overhead, bytes) : 0;
@@ -39,7 +39,7 @@ void pay(const sim *s, timeline *t, double seconds)
 
 void pay_overhead(const sim *s, timeline *t, const slot *x)
 {
-    pay(s, t, overhead_s(s, x));
+    pay(s, t, receive_overhead_s(s, x));
 }
 
 int after_overheads(sim *s, int line)
@@ -51,61 +51,70 @@ int after_overheads(sim *s, int line)
     return sleep_until(s, line, until_s);
 }
 
-/* The rank learns of each request in a call of its own. */
-static void count_end(const sim *s, timeline *t)
-{
-    if (t->last_end_s != s->now_s) t->n_at_once = 0;
-    t->last_end_s = s->now_s;
-    t->n_at_once++;
-}
+/* A wait for several is a call for each: it learns of a request that has ended, or blocks until one does. */
 
-static void finish_wait(sim *s, timeline *t)
-{
-    action *a = first_action(t);
-    int n_turns = a->what == DO_WAIT_ALL ? t->n_at_once - 1 : 0;
-    if (a->what == DO_WAIT_ANY)
-        for (int i = 0; i < a->id; i++)
-            if (a->with.list[i] > 0) s->requests.at[a->with.list[i]].waiter = -1;
-    if (a->what != DO_WAIT) free(a->with.list);
-    if (n_turns > 0)
-        *a = (action){.what = DO_TURNS, .id = n_turns};
-    else
-        timeline_drop_first(t);
-}
-
-static void wake(sim *s, int line)
+void wake(sim *s, int line)
 {
     if (after_overheads(s, line) == MADE_A_CALL) runs_next(s, line);
 }
 
-static void tell(sim *s, slot *x)
+static void tell_performer(sim *s, timeline *t, const slot *x)
 {
-    int line = x->waiter;
-    timeline *t = &s->line[line];
-    x->waiter = -1;
-    t->waits_since = s->order++;
-    if (x->waiter_index < 0) {
-        performance *p = first_action(t)->with.show;
-        int is_waited_for = x->waiter_index == AWAITED || (t->state == WAITING && p->call.code == CALL_WAIT_ALL);
-        if (is_waited_for)
-            pay_overhead(s, t, x);
-        else
-            p->owed_s += overhead_s(s, x);
-        if (x->waiter_index == AWAITED)
-            p->n_awaited--;
-        else
-            p->n_background--;
-        int is_over = p->n_awaited == 0 && (p->call.code != CALL_WAIT_ALL || p->n_background == 0);
-        if (t->state != WAITING || !is_over) return;
+    performance *p = first_action(t)->with.show;
+    int is_awaited = x->waiter_index == AWAITED;
+    --*(is_awaited ? &p->n_awaited : &p->n_background);
+    if (t->state == WAITING && (is_awaited || p->call.code == CALL_WAIT_ALL)) {
+        pay_overhead(s, t, x);
+        wake(s, t->rank);
+    } else {
+        ++*(is_awaited ? &p->n_ended : &p->n_background_ended);
+        p->owed_s += receive_overhead_s(s, x);
+    }
+}
+
+/* A wait for any has its answer. When that is a group, what is left of it is a wait for the group. */
+static void choose(sim *s, timeline *t, int index)
+{
+    action *a = first_action(t);
+    int id = a->with.list[index];
+    t->answer = index;
+    free(a->with.list);
+    if (id > 0 && s->requests.at[id].show) {
+        *a = (action){.what = DO_WAIT_GROUP, .id = id};
         t->stage = 0;
     } else {
-        pay_overhead(s, t, x);
-        t->answer = x->waiter_index;
-        count_end(s, t);
-        if (--t->n_pending > 0 && first_action(t)->what != DO_WAIT_ANY) return;
-        finish_wait(s, t);
+        timeline_drop_first(t);
     }
-    wake(s, line);
+}
+
+static void tell_waiter(sim *s, timeline *t, const slot *x)
+{
+    t->n_pending--;
+    if (t->state != WAITING) {
+        t->n_ended++;
+        t->owed_s += receive_overhead_s(s, x);
+        return;
+    }
+    const action *a = first_action(t);
+    pay_overhead(s, t, x);
+    if (a->what == DO_WAIT_ANY) {
+        for (int i = 0; i < a->id; i++)
+            if (a->with.list[i] > 0) s->requests.at[a->with.list[i]].waiter = -1;
+        choose(s, t, x->waiter_index);
+    }
+    wake(s, t->rank);
+}
+
+static void tell(sim *s, slot *x)
+{
+    timeline *t = &s->line[x->waiter];
+    x->waiter = -1;
+    if (x->group)
+        group_told(s, x);
+    else if (x->waiter_index < 0)
+        tell_performer(s, t, x);
+    else
+        tell_waiter(s, t, x);
 }
 
 void request_done(sim *s, int id)
@@ -113,46 +122,73 @@ void request_done(sim *s, int id)
     slot *x = &s->requests.at[id];
     x->is.is_done = 1;
     if (x->waiter >= 0) tell(s, x);
-    if (x->is_released) slot_free(&s->requests, id);
+    if (x->is_released) request_free(s, id);
 }
 
-int wait_for(sim *s, int line, const int *list, int n, int is_any)
+void wait_begins(sim *s, timeline *t)
+{
+    t->state = WAITING;
+    t->waits_since = s->order++;
+}
+
+static void register_at(sim *s, int line, const int *list, int n)
 {
     timeline *t = &s->line[line];
-    t->n_pending = t->n_at_once = 0;
-    t->busy_until_s = 0;
-    t->waits_since = s->order++;
-    if (is_any) {
-        t->answer = -1;
-        for (int i = 0; i < n; i++) {
-            if (list[i] != 0 && !(list[i] > 0 && s->requests.at[list[i]].is.is_done)) continue;
-            if (list[i]) pay_overhead(s, t, &s->requests.at[list[i]]);
-            int is_detached = !list[i];
-            t->answer = i;
-            free(first_action(t)->with.list);
-            timeline_drop_first(t);
-            return is_detached ? FREE_OF_CHARGE : after_overheads(s, line);
-        }
-    }
-    int n_live = 0;
+    t->n_pending = t->n_ended = 0;
+    t->busy_until_s = t->owed_s = 0;
     for (int i = 0; i < n; i++) {
         if (list[i] <= 0) continue;
         slot *x = &s->requests.at[list[i]];
-        n_live++;
         if (x->is.is_done) {
-            pay_overhead(s, t, x);
-            count_end(s, t);
+            t->n_ended++;
+            t->owed_s += receive_overhead_s(s, x);
         } else {
             x->waiter = line;
             x->waiter_index = i;
             t->n_pending++;
         }
     }
-    if (t->n_pending) {
-        if (first_action(t)->what == DO_WAIT) host_touched(s, t->host);
-        t->state = WAITING;
-        return BLOCKED;
+}
+
+int wait_for(sim *s, int line, const int *list, int n)
+{
+    timeline *t = &s->line[line];
+    const action *a = first_action(t);
+    if (t->stage++ == 0) register_at(s, line, list, n);
+    if (t->n_ended > 0) {
+        t->n_ended--;
+        pay(s, t, t->owed_s);
+        t->owed_s = 0;
+        return after_overheads(s, line);
     }
-    finish_wait(s, t);
-    return n_live ? after_overheads(s, line) : FREE_OF_CHARGE;
+    if (t->n_pending == 0) {
+        if (a->what == DO_WAIT_ALL) free(a->with.list);
+        timeline_drop_first(t);
+        return FREE_OF_CHARGE;
+    }
+    if (a->what == DO_WAIT) host_touched(s, t->host);
+    wait_begins(s, t);
+    return BLOCKED;
+}
+
+int wait_for_any(sim *s, int line, const int *list, int n)
+{
+    timeline *t = &s->line[line];
+    t->busy_until_s = 0;
+    t->answer = -1;
+    for (int i = 0; i < n; i++) {
+        if (list[i] != 0 && !(list[i] > 0 && s->requests.at[list[i]].is.is_done)) continue;
+        int is_call = list[i] && !s->requests.at[list[i]].show;
+        if (is_call) pay_overhead(s, t, &s->requests.at[list[i]]);
+        choose(s, t, i);
+        return is_call ? after_overheads(s, line) : FREE_OF_CHARGE;
+    }
+    register_at(s, line, list, n);
+    if (t->n_pending == 0) {
+        free(first_action(t)->with.list);
+        timeline_drop_first(t);
+        return FREE_OF_CHARGE;
+    }
+    wait_begins(s, t);
+    return BLOCKED;
 }

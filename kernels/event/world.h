@@ -16,14 +16,17 @@ typedef struct {
     int target;                  /* world rank of the receiver */
     int source;                  /* sends: the sender's rank in the communicator */
     int mode;
-    int partner;                 /* once matched */
+    int partner;                 /* receives of a matched probe: the send it found */
     int next;                    /* in its exact queue, or in the free list */
     int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
     int64_t posted;              /* when it was posted, as a count */
     int waiter;                  /* timeline to tell, or -1 */
-    int waiter_index;            /* of the request in the waiter's call */
+    int waiter_index;            /* of the request in the waiter's call, or among its group's */
+    int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
+    struct performance *show;    /* such a request's own */
     int is_released;
     int has_overhead;            /* a receive whose sender was detached: it pays the receive overhead */
+    int is_queued;               /* posted, and without a match */
 } slot;
 
 typedef struct {
@@ -58,11 +61,16 @@ void match_free(matching *m);
 int match_send(matching *m, slot_pool *pool, int id);
 int match_recv(matching *m, slot_pool *pool, int id);
 int match_probe(const matching *m, const slot_pool *pool, int context, int target, int source, int tag); /* send, or 0 */
+void match_take_send(matching *m, slot_pool *pool, int id);      /* the one match_probe found: nothing will match it */
+int match_withdraw(matching *m, slot_pool *pool, int id);        /* 1, or 0 when it has matched */
 
 /* ---- communicators (comm.c) ---- */
 typedef struct {
-    int n;                       /* -1: free */
+    int n;
     int first;                   /* rank r is world rank first + r when world is NULL */
+    int other;                   /* number of the side it talks to: its own, unless it is an intercommunicator */
+    int is_freed, n_uses;        /* by its ranks; by requests and collectives under way */
+    int next;                    /* in the free list */
     int *world;
     int *sorted;                 /* ranks in order of their world rank, for the way back */
 } comm_table;
@@ -93,8 +101,8 @@ typedef struct {
 
 /* ---- timelines ---- */
 enum {
-    DO_COMPUTE, DO_SLEEP, DO_TURNS, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_TEST, DO_TEST_ANY, DO_IPROBE, DO_PROBE, DO_COLLECTIVE,
-    DO_NOTE, DO_STOP, DO_END
+    DO_COMPUTE, DO_SLEEP, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_WAIT_GROUP, DO_TEST, DO_TEST_ANY, DO_TEST_GROUP,
+    DO_IPROBE, DO_PROBE, DO_IMPROBE, DO_MPROBE, DO_PEEK, DO_CANCEL, DO_COLLECTIVE, DO_NOTE, DO_STOP, DO_END
 };
 
 typedef struct {
@@ -108,14 +116,32 @@ typedef struct {
     } with;
 } action;
 
+/* What a group knows of each request its calls made. */
+enum { UNDER_WAY, DETACHED, OVER, LEARNT };
+
 typedef struct performance {
     schedule_frame frame;
     schedule_call call;
-    int comm, tag;
+    int comm;
     int n_awaited, n_background; /* requests of the call under way; outstanding ones */
+    int n_ended, n_background_ended; /* of either, that it has not learnt of */
     double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
+    int group;                   /* its request, when the rank goes on meanwhile; or 0 */
+    int gate, next_at_gate;      /* the gate, or 0; the group that came to it next */
+    int is_halted;               /* all its calls are made */
+    int n_made, made_room;
+    uint8_t *made;               /* UNDER_WAY ..., of a group's requests in order */
+    int under_test, is_found;    /* which of them a Test looks at, and whether that one was over */
     struct performance *next;    /* in the free list */
 } performance;
+
+/* ---- gates (group.c) ---- */
+typedef struct {
+    int n_to_come, n_missing;    /* ranks that have not called for it; of which the call was not performed */
+    int n_users;                 /* groups that are not over, of all it was made for */
+    int first, last;             /* groups that came, linked by next_at_gate */
+    int next;                    /* in the free list */
+} gate;
 
 /* What fires at one date: hosts' clocks and executions by date, then the network in order of creation. */
 typedef struct {
@@ -135,8 +161,8 @@ typedef struct {
     int rank, host;
     int stage;                   /* progress within the first action */
     int n_pending;               /* requests the first action still waits for */
-    int n_at_once;               /* of those it waited for: ended at last_end_s, the last date one ended */
-    double last_end_s;
+    int n_ended;                 /* and those that ended and that it has not learnt of */
+    double owed_s;               /* receive overheads of these */
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
@@ -171,7 +197,7 @@ struct sim {
     slot_pool requests;
     matching match;
     comm_table *comm;
-    int n_comms, comm_room;
+    int n_comms, comm_room, free_comm;
     flow *flow;
     int n_flows, flow_room, free_flow, n_live_flows;
     fair *shares;
@@ -181,6 +207,8 @@ struct sim {
     schedule **schedule;
     int n_schedules, schedule_room;
     performance *free_show;
+    gate *gate;                  /* numbered from 1 */
+    int n_gates, gate_room, free_gate;
 
     errand *errand;
     int n_errands, errand_room;
@@ -190,6 +218,7 @@ struct sim {
     int n_notes, note_room;
     int64_t stop_id;
     int is_stopped, error;
+    int unreached_host[2];
     unsigned effort;             /* calls and events, to look at the clock now and then */
     double aired_s;
     volatile int is_interrupted;
@@ -203,11 +232,15 @@ struct sim {
 };
 
 /* request.c */
-int slot_new(slot_pool *pool);
-void slot_free(slot_pool *pool, int id);
+int request_new(sim *s, request is);              /* a slot; or without memory an error */
+void request_free(sim *s, int id);
+void performance_free(sim *s, performance *p);
 
 /* courier.c */
-int courier_move(sim *s, slot *send, slot *recv); /* 0, or -1 without memory */
+int courier_move(sim *s, slot *send, slot *recv); /* 0, or an error */
+int courier_drop(sim *s, int id);                 /* there will be no transfer: 0, or an error */
+
+/* world.c makes and frees it all; ask.c answers questions about it. */
 
 /* flow.c */
 int flow_start(sim *s, int send, int recv);       /* 0, or an error < 0 */
@@ -223,9 +256,22 @@ int cpu_ended(sim *s, int host);                  /* a timeline whose execution 
 /* comm.c */
 int comm_tables_init(sim *s);
 void comm_tables_free(sim *s);
+void comm_use(sim *s, int comm);                  /* something under way names it; then, no longer */
+void comm_leave(sim *s, int comm);
 
 /* timeline.c */
+action *timeline_append(sim *s, int rank, int what); /* NULL without memory */
 void timeline_drop_first(timeline *t);
+
+static inline action *timeline_last(timeline *t)
+{
+    return &t->queue[(t->first + t->n - 1) & (t->room - 1)];
+}
+
+/* group.c */
+int group_made(performance *p, int is_detached);  /* its calls made a request: index, or an error */
+void group_halts(sim *s, performance *p);         /* its calls are made */
+void group_told(sim *s, const slot *x);           /* one of its requests is done */
 
 /* sim.c */
 extern const double SAME_DATE_S;

@@ -23,6 +23,12 @@ static int size_of(int comm)
     return comm == 0 ? surface.n_ranks : surface.calls->comm_size(surface.sim, comm);
 }
 
+/* How many ranks `dest` and `source` may name: those of the other side, if there is one. */
+static int peers_of(int comm)
+{
+    return comm == 0 ? surface.n_ranks : surface.calls->comm_peers(surface.sim, comm);
+}
+
 /* ---- the other end of a message ---- */
 
 typedef struct {
@@ -33,7 +39,7 @@ static int takes_dest(PyObject *self, PyObject *dest, PyObject *tag, envelope *t
 {
     to->comm = number_of(self);
     to->tag = 0;
-    if (to->comm < 0 || !arguments_int(dest, &to->peer) || to->peer < 0 || to->peer >= size_of(to->comm)) return 0;
+    if (to->comm < 0 || !arguments_int(dest, &to->peer) || to->peer < 0 || to->peer >= peers_of(to->comm)) return 0;
     return !tag || (arguments_int(tag, &to->tag) && to->tag >= 0);
 }
 
@@ -42,7 +48,7 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
     from->comm = number_of(self);
     from->peer = from->tag = SIM_ANY;
     if (from->comm < 0 || (source && !arguments_int(source, &from->peer))) return 0;
-    if (from->peer < SIM_ANY || from->peer >= size_of(from->comm)) return 0;
+    if (from->peer < SIM_ANY || from->peer >= peers_of(from->comm)) return 0;
     return !tag || (arguments_int(tag, &from->tag) && from->tag >= SIM_ANY);
 }
 
@@ -156,6 +162,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
 /* An exchange with oneself alone takes no time: that one is handed over. */
 static int is_with_itself(const envelope *to, const envelope *from)
 {
+    if (surface.calls->comm_other(surface.sim, to->comm) != to->comm) return 0;
     const int me = to->comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, to->comm, surface.rank);
     return to->peer == me && (from->peer == me || from->peer == SIM_ANY);
 }

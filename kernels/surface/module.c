@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "contents.h"
+#include "exporter.h"
 #include "request.h"
 
 surface_state surface = {.rank = -1};
@@ -67,6 +68,7 @@ static int intern_names(void)
         {&surface.name._hub, "_hub"},
         {&surface.name._run_errands, "_run_errands"},
         {&surface.name._run_notes, "_run_notes"},
+        {&surface.name._collective, "_collective"},
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
         {&surface.name._size, "_size"},
@@ -154,23 +156,28 @@ static PyObject *surface_block(PyObject *module, PyObject *call)
 {
     (void)module;
     if (!surface_is_here()) {
-        PyErr_SetString(PyExc_RuntimeError, "only a running rank can block");
+        PyErr_Format(PyExc_RuntimeError,
+                     surface.sim && surface.rank >= 0
+                         ? "%S: called by a thread that the program started; a rank has one thread here (MPI.Query_thread() is "
+                           "THREAD_FUNNELED): make the call in the main thread, and hand the work over with queue.Queue"
+                         : "%S: called where no rank runs",
+                     call);
         return NULL;
     }
     return block_on(call) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ssize_t n)
+static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     (void)module;
-    if (n != 5 || !surface_is_here()) {
-        PyErr_SetString(PyExc_RuntimeError, "only a running rank takes part in a collective, with five arguments");
-        return NULL;
-    }
+    const arguments given = {at, n, keywords};
+    const int is_plain = n == 5 && !keywords && surface_is_here();
+    if (!surface.engine) return PyErr_Format(PyExc_RuntimeError, "no world is attached");
+    if (!is_plain) return arguments_hand_over(surface.engine, surface.name._collective, &given);
     const long comm = PyLong_AsLong(at[0]), schedule = PyLong_AsLong(at[1]), root = PyLong_AsLong(at[2]);
     const long long bytes = PyLong_AsLongLong(at[3]);
     if (PyErr_Occurred()) return NULL;
-    const int code = surface.calls->append_collective(surface.sim, surface.rank, (int)comm, (int)schedule, (int)root, bytes);
+    const int code = surface.calls->append_collective(surface.sim, surface.rank, (int)comm, (int)schedule, (int)root, bytes, NULL);
     if (code < 0) return surface_kernel_error(code), NULL;
     return block_on(at[4]) < 0 ? NULL : Py_NewRef(Py_None);
 }
@@ -201,8 +208,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("contents(sendbuf, recvbuf)\n--\n\n(format, bytes) of two plain buffers that are alike, or None.")},
     {"replace", (PyCFunction)(void (*)(void))contents_replace, METH_FASTCALL,
      PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
-    {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL,
-     PyDoc_STR("collective(comm, schedule, root, nbytes, call)\n--\n\nThe engine's method of that name.")},
+    {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"use_request_class", surface_use_request_class, METH_O,
      PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
     {0},
@@ -212,6 +219,7 @@ static int surface_start(PyObject *module)
 {
     if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
     if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
+    if (exporter_add_type(module) < 0) return -1;
     if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);
     return 0;
 }

@@ -10,7 +10,7 @@
 message request_collect(int number)
 {
     const request *r = surface.calls->request_of(surface.sim, number);
-    const message m = {!r->is_send, r->matched_source, r->matched_tag, r->matched_bytes, r->bytes};
+    const message m = {!r->is_send && !r->is_cancelled, r->is_cancelled, r->matched_source, r->matched_tag, r->matched_bytes, r->bytes};
     surface.calls->release(surface.sim, number);
     return m;
 }
@@ -40,7 +40,7 @@ static int fill_status(PyObject *status, const message *m)
     if (set_number(status, surface.name._error, 0) < 0) return -1;
     const int64_t bytes = m->bytes < m->capacity ? m->bytes : m->capacity;
     if (set_number(status, surface.name._nbytes, is_recv ? bytes : 0) < 0) return -1;
-    return PyObject_SetAttr(status, surface.name._cancelled, Py_False);
+    return PyObject_SetAttr(status, surface.name._cancelled, m->is_cancelled ? Py_True : Py_False);
 }
 
 static int raise_truncated(PyObject *self, PyObject *call, const message *m)

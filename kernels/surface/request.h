@@ -33,7 +33,7 @@ request_object *request_new(int kind);
 
 /* What the kernel knows of a request it has completed, read before it is released. */
 typedef struct {
-    int is_recv;
+    int is_recv, is_cancelled;
     int source, tag;
     int64_t bytes, capacity;
 } message;

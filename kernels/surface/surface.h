@@ -52,7 +52,7 @@ typedef struct {
         PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Get_rank, *_Get_size;
-        PyObject *_hub, *_run_errands, *_run_notes, *_truncated, *__smpy_folded__;
+        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *_truncated, *__smpy_folded__;
         PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

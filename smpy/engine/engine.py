@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isnan
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
 
 from smpy.engine.kernel import ffi, lib, surface
-from smpy.engine.messages import NO_MESSAGE, STANDARD, Load, Message, WaitingRank
+from smpy.engine.messages import BUFFERED, CANCELLED, NO_MESSAGE, STANDARD, Load, Message, WaitingRank
 from smpy.errors import DeadlockError, Interrupted, SmpyError
 
 if TYPE_CHECKING:
@@ -29,17 +31,43 @@ if TYPE_CHECKING:
     from smpy.platforms.platform import Platform
 
 _INTERRUPTED = -100
+_MOST_TABLES = 4
+_OTHER_THREAD = (
+    "called by a thread that the program started; a rank has one thread here (MPI.Query_thread() is THREAD_FUNNELED): "
+    "make the call in the main thread, and hand the work over with queue.Queue"
+)
 
 _TROUBLE = {
     lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
-    lib.SIM_NO_ROUTE: "two hosts that talk to each other have no route in this platform: declare one",
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
-    lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed",
+    lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads beside the tables it was given",
 }
 
 
 def _address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
+
+
+def _message_of(request: Any) -> Message:
+    if request.is_cancelled:
+        return CANCELLED
+    if request.is_send:
+        return NO_MESSAGE
+    return Message(request.matched_source, request.matched_tag, request.matched_bytes, request.bytes)
+
+
+def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
+    """What the kernel copies the tables from, and what must live until it has."""
+    if not tables:
+        return ffi.NULL, None
+    if len(tables) > _MOST_TABLES:
+        raise ValueError(f"{len(tables)} tables: a schedule reads at most {_MOST_TABLES}")
+    given = ffi.new("rank_tables *")
+    alive = [ffi.from_buffer("int64_t[]", t if isinstance(t, array) else array("q", t)) for t in tables]
+    given.n = len(tables)
+    for k, numbers in enumerate(alive):
+        given.table[k], given.n_entries[k] = numbers, len(numbers)
+    return given, alive
 
 
 class Engine:
@@ -67,6 +95,7 @@ class Engine:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
         self._sim = ffi.gc(sim, lib.sim_free)
         self._hub: greenlet = getcurrent()
+        self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._calls: list[str] = [""] * self.n_ranks
         self._errands: dict[int, Load] = {}
@@ -112,6 +141,7 @@ class Engine:
             After `interrupt`.
         """
         self._hub = getcurrent()
+        self._thread = get_ident()
         if surface is None:
             return self._loop(on_air)
         surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
@@ -138,8 +168,17 @@ class Engine:
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
-                raise SmpyError(f"at {self.now_s:.9g} s: {_TROUBLE[lib.sim_error(self._sim)]}")
+                raise SmpyError(f"at {self.now_s:.9g} s: {self._trouble()}")
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
+
+    def _trouble(self) -> str:
+        error = lib.sim_error(self._sim)
+        if error != lib.SIM_NO_ROUTE:
+            return _TROUBLE[error]
+        source, target = (self.platform.host_names[lib.sim_unreached_host(self._sim, end)] for end in (0, 1))
+        return (
+            f"{source} and {target} talk to each other, and the platform has no route between these hosts: declare one"
+        )
 
     def _resume(self, rank: int) -> int | None:
         body = self._greenlets[rank]
@@ -161,6 +200,8 @@ class Engine:
 
     def block(self, call: str) -> None:
         """Give way until the kernel has executed everything the running rank appended."""
+        if get_ident() != self._thread:
+            raise RuntimeError(f"{call}: {_OTHER_THREAD}")
         rank = self.rank
         self._calls[rank] = call
         word = self._next()
@@ -187,7 +228,7 @@ class Engine:
         for i in range(n):
             job = listed[0][i]
             load = self._errands.pop(job.token, None)
-            if load is not None and load.take is not None:
+            if load is not None and load.take is not None and not job.is_cancelled:
                 load.take(memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b""))
         lib.sim_errands_done(self._sim)
 
@@ -286,11 +327,19 @@ class Engine:
         number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 1)
         if not self._post(number, load):
             self.wait(number, call)
+        elif mode == BUFFERED:
+            self.release(number)
 
-    def isend(self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD) -> int:
-        """Start a send: its request number, 0 when it is complete already."""
-        number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 0)
-        return 0 if self._post(number, load) else int(number)
+    def isend(
+        self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, *, is_blocking: bool = False
+    ) -> int:
+        """Start a send: its request number, 0 when it is complete already.
+
+        That of a buffered send is never 0, and complete when the message has been delivered. `is_blocking`: it takes
+        the time that a blocking send takes to start.
+        """
+        number = int(lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, is_blocking))
+        return 0 if self._post(number, load) and mode != BUFFERED else number
 
     def irecv(self, comm: int, source: int, tag: int, load: Load) -> int:
         """Start a receive: its request number."""
@@ -305,10 +354,7 @@ class Engine:
     def _collect(self, number: int) -> Message:
         if number <= 0:
             return NO_MESSAGE
-        request = lib.sim_request(self._sim, number)
-        message = NO_MESSAGE
-        if not request.is_send:
-            message = Message(request.matched_source, request.matched_tag, request.matched_bytes, request.bytes)
+        message = _message_of(lib.sim_request(self._sim, number))
         lib.sim_release(self._sim, number)
         return message
 
@@ -350,6 +396,34 @@ class Engine:
         index = int(lib.sim_answer(self._sim, self.rank))
         return None if index < 0 else (index, self._collect(numbers[index]))
 
+    def peek(self, request: int, call: str = "Get_status") -> Message | None:
+        """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
+        if request <= 0:
+            return NO_MESSAGE
+        lib.sim_append_peek(self._sim, self.rank, request)
+        self.block(call)
+        return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
+
+    def cancel(self, request: int) -> None:
+        """Take a request back: unless it has matched by then, it ends there and its message says so."""
+        lib.sim_append_cancel(self._sim, self.rank, request)
+        self._keep_pace()
+
+    def is_done(self, request: int) -> bool:
+        """Whether a request is complete at this date; a program cannot ask so freely."""
+        return request <= 0 or bool(lib.sim_request(self._sim, request).is_done)
+
+    def release(self, request: int, keep: object = None) -> None:
+        """Let an operation go on by itself: nobody will wait for it. `keep` is kept alive until it has ended."""
+        if request <= 0:
+            return
+        if keep is not None and not self.is_done(request):
+            parcel = lib.sim_request(self._sim, request).load
+            load = self._errands.get(parcel.token) or Load(0)
+            parcel.token = parcel.token or self._token()
+            self._errands[parcel.token] = replace(load, keep=(load.keep, keep))
+        lib.sim_release(self._sim, request)
+
     def _probed(self) -> Message:
         found = lib.sim_probed(self._sim, self.rank)
         return Message(found.peer, found.tag, found.bytes, found.bytes)
@@ -366,6 +440,25 @@ class Engine:
         self.block("Probe")
         return self._probed()
 
+    def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Message] | None:
+        """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
+        lib.sim_append_improbe(self._sim, self.rank, comm, source, tag)
+        self.block("Improbe")
+        held = int(lib.sim_answer(self._sim, self.rank))
+        return (held, self._probed()) if held else None
+
+    def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Message]:
+        """Wait for a message, and hold it."""
+        lib.sim_append_mprobe(self._sim, self.rank, comm, source, tag)
+        self.block("Mprobe")
+        return int(lib.sim_answer(self._sim, self.rank)), self._probed()
+
+    def imrecv(self, held: int, load: Load) -> int:
+        """Start to receive the message that a probe holds: the request number."""
+        number = lib.sim_append_mrecv(self._sim, self.rank, held, load.nbytes)
+        self._post(number, load)
+        return int(number)
+
     # ---- collectives and communicators ----
 
     def new_schedule(self, words: Iterable[int]) -> int:
@@ -376,11 +469,54 @@ class Engine:
             raise SmpyError(_TROUBLE[number])
         return number
 
-    def collective(self, comm: int, schedule: int, root: int, nbytes: int, call: str) -> None:
-        """Take part in a collective and wait until this rank is through with it."""
-        sim = self._sim
-        lib.sim_append_collective(sim, lib.sim_running(sim), comm, schedule, root, nbytes)
+    def collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """Take part in a collective and wait until this rank is through with it.
+
+        Parameters
+        ----------
+        comm, schedule, root : int
+            Numbers of the communicator and of the schedule, and a rank the schedule may speak of.
+        nbytes : int
+            The size that the schedule speaks of, in bytes.
+        call : str
+            Name of the MPI call.
+        tables : sequence of sequences of int
+            At most four: the numbers of this rank that the schedule reads.
+        """
+        self._collective(comm, schedule, root, nbytes, call, tables)
+
+    def _collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
+    ) -> None:
+        given, _alive = _rank_tables(tables)
+        code = lib.sim_append_collective(self._sim, self.rank, comm, schedule, root, nbytes, given)
+        if code < 0:
+            raise SmpyError(_TROUBLE[code])
         self.block(call)
+
+    def start_collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), gate: int = 0
+    ) -> int:
+        """Start a collective and go on: the number of a request that is complete when all the schedule started is.
+
+        A schedule that is started waits for nothing. With a `gate`, the request is not complete before all its ranks
+        have started.
+        """
+        given, _alive = _rank_tables(tables)
+        number = int(lib.sim_append_start(self._sim, self.rank, comm, schedule, root, nbytes, given, gate))
+        if number < 0:
+            raise SmpyError(_TROUBLE[number])
+        self._keep_pace()
+        return number
+
+    def new_gate(self, n_ranks: int) -> int:
+        """A gate for `start_collective` that opens when `n_ranks` ranks have come: its number."""
+        number = int(lib.sim_gate_new(self._sim, n_ranks))
+        if number < 0:
+            raise SmpyError(_TROUBLE[number])
+        return number
 
     def comm_new(self, world_ranks: Sequence[int]) -> int:
         """Make a communicator of these world ranks: its number."""
@@ -390,13 +526,29 @@ class Engine:
             raise SmpyError(_TROUBLE[number])
         return number
 
+    def comm_new_inter(self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]) -> tuple[int, int]:
+        """Make an intercommunicator: the number its ranks use on each side.
+
+        Ranks, sizes and world ranks of such a number are those of its own side; messages go to and come from the other.
+        """
+        ranks = [array("i", side) for side in (side0_world_ranks, side1_world_ranks)]
+        sides = [(len(side), ffi.from_buffer("int[]", side)) for side in ranks]
+        number = int(lib.sim_comm_new_inter(self._sim, *sides[0], *sides[1]))
+        if number < 0:
+            raise SmpyError(_TROUBLE[number])
+        return number, int(lib.sim_comm_other(self._sim, number))
+
     def comm_free(self, comm: int) -> None:
-        """Forget a communicator that all its ranks have freed."""
+        """Forget a communicator, or its side of one, that all its ranks have freed."""
         lib.sim_comm_free(self._sim, comm)
 
     def comm_size(self, comm: int) -> int:
         """Number of ranks in a communicator."""
         return int(lib.sim_comm_size(self._sim, comm))
+
+    def comm_peers(self, comm: int) -> int:
+        """Number of ranks that a message may be sent to: those of the other side, if there is one."""
+        return int(lib.sim_comm_peers(self._sim, comm))
 
     def comm_rank(self, comm: int) -> int:
         """Rank of the running rank in a communicator, -1 when it is not a member."""

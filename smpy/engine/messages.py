@@ -36,16 +36,24 @@ class Load:
 
 
 class Message(NamedTuple):
-    """A message as its receiver sees it; `nbytes` above `capacity` means that it was truncated."""
+    """A message as its receiver sees it.
+
+    `nbytes` above `capacity` means that it was truncated; `is_cancelled`, that there was none, because the request was
+    taken back in time.
+    """
 
     source: int
     tag: int
     nbytes: int
     capacity: int
+    is_cancelled: bool = False
 
 
 NO_MESSAGE = Message(ANY, ANY, 0, 0)
 """What a completed send says of itself."""
+
+CANCELLED = Message(ANY, ANY, 0, 0, is_cancelled=True)
+"""What a request that was cancelled in time says of itself."""
 
 
 class WaitingRank(NamedTuple):

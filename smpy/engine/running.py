@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from smpy.errors import UsageError
 
@@ -15,6 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _engine: Engine | None = None
+_guard: Callable[..., Any] | None = None
 
 
 def current() -> Engine:
@@ -41,16 +42,23 @@ def enter(engine: Engine | None) -> None:
     _engine = engine
 
 
+def guard_calls(guard: Callable[..., Any] | None) -> None:
+    """Have every MPI call made by `guard(method, *args, **kwargs)`; None: they are made as they are."""
+    global _guard
+    _guard = guard
+
+
 def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public MPI call: what happens inside is not the rank's own computing."""
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         clock = _engine.clock if _engine is not None else None
+        made = method if _guard is None else functools.partial(_guard, method)
         if clock is None or not clock.stop():
-            return method(*args, **kwargs)
+            return made(*args, **kwargs)
         try:
-            return method(*args, **kwargs)
+            return made(*args, **kwargs)
         finally:
             clock.start()
 

@@ -9,6 +9,7 @@ import pytest
 
 from smpy.compute.folded import folded
 from smpy.engine.kernel import lib
+from smpy.engine.messages import Message
 from smpy.errors import DeadlockError
 from tests.mpi.surface_world import (
     ALONE,
@@ -229,7 +230,7 @@ def test_a_message_too_long_is_reported_with_its_call(form: str) -> None:
 
     with pytest.raises(Truncated) as caught:
         both(lambda: WORLD.Send(b"12345", 1, 5), receiver)
-    assert caught.value.args == (form, (0, 5, 5, 2))
+    assert caught.value.args == (form, Message(0, 5, 5, 2))
 
 
 def test_a_deadlock_is_raised_by_the_run_and_names_the_calls() -> None:

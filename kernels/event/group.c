@@ -1,0 +1,196 @@
+#include <stdlib.h>
+
+#include "perform.h"
+
+/* Groups: collectives that a rank has started and goes on beside.
+ *
+ * A group is a request. It is done when its calls are made, every request of theirs is done, and its gate is open. As the peer
+ * has it, waiting for a group is waiting for all of its requests, and testing it is testing each of them, again and again. */
+
+static performance *show_of(const sim *s, int id)
+{
+    return s->requests.at[id].show;
+}
+
+/* ---- gates ---- */
+
+int sim_gate_new(sim *s, int n_ranks)
+{
+    int id = s->free_gate;
+    if (id) {
+        s->free_gate = s->gate[id].next;
+    } else {
+        if (s->n_gates + 1 >= s->gate_room) {
+            int room = s->gate_room ? 2 * s->gate_room : 8;
+            gate *grown = realloc(s->gate, (size_t)room * sizeof *grown);
+            if (!grown) return SIM_OUT_OF_MEMORY;
+            s->gate = grown;
+            s->gate_room = room;
+        }
+        id = ++s->n_gates;
+    }
+    s->gate[id] = (gate){.n_to_come = n_ranks, .n_missing = n_ranks, .n_users = n_ranks};
+    return id;
+}
+
+static void leave_gate(sim *s, int id)
+{
+    gate *g = &s->gate[id];
+    if (--g->n_users > 0) return;
+    g->next = s->free_gate;
+    s->free_gate = id;
+}
+
+static void goes_on(sim *s, int id)
+{
+    performance *p = show_of(s, id);
+    if (!p->is_halted || p->n_background || (p->gate && s->gate[p->gate].n_missing)) return;
+    if (p->gate) leave_gate(s, p->gate);
+    p->gate = 0;
+    request_done(s, id);
+}
+
+static void open_gate(sim *s, int first)
+{
+    for (int id = first, next; id; id = next) {
+        next = show_of(s, id)->next_at_gate;
+        goes_on(s, id);
+    }
+}
+
+static void enter_gate(sim *s, performance *p)
+{
+    gate *g = &s->gate[p->gate];
+    if (g->last)
+        show_of(s, g->last)->next_at_gate = p->group;
+    else
+        g->first = p->group;
+    g->last = p->group;
+    if (--g->n_missing == 0) open_gate(s, g->first);
+}
+
+/* ---- its calls ---- */
+
+void group_halts(sim *s, performance *p)
+{
+    p->is_halted = 1;
+    if (p->gate)
+        enter_gate(s, p);
+    else
+        goes_on(s, p->group);
+}
+
+int group_made(performance *p, int is_detached)
+{
+    if (p->n_made == p->made_room) {
+        int room = p->made_room ? 2 * p->made_room : 16;
+        uint8_t *grown = realloc(p->made, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        p->made = grown;
+        p->made_room = room;
+    }
+    p->made[p->n_made] = is_detached ? DETACHED : UNDER_WAY;
+    return p->n_made++;
+}
+
+void group_told(sim *s, const slot *x)
+{
+    int line = x->is.rank;
+    timeline *t = &s->line[line];
+    performance *p = show_of(s, x->group);
+    p->n_background--;
+    if (t->state == WAITING && first_action(t)->what == DO_WAIT_GROUP && first_action(t)->id == x->group) {
+        p->made[x->waiter_index] = LEARNT;
+        pay_overhead(s, t, x);
+        wake(s, line);
+    } else {
+        p->made[x->waiter_index] = OVER;
+        p->n_ended++;
+        p->owed_s += receive_overhead_s(s, x);
+    }
+    goes_on(s, x->group);
+}
+
+/* ---- completion ---- */
+
+static int pay_owed(sim *s, int line, performance *p)
+{
+    p->n_ended--;
+    pay(s, &s->line[line], p->owed_s);
+    p->owed_s = 0;
+    return after_overheads(s, line);
+}
+
+int wait_for_group(sim *s, int line, int id)
+{
+    timeline *t = &s->line[line];
+    performance *p = show_of(s, id);
+    slot *x = &s->requests.at[id];
+    if (t->stage++ == 0) t->busy_until_s = 0;
+    if (p->n_ended > 0) return pay_owed(s, line, p);
+    if (x->is.is_done) {
+        timeline_drop_first(t);
+        return FREE_OF_CHARGE;
+    }
+    if (!p->n_background) x->waiter = line; /* the gate is shut */
+    wait_begins(s, t);
+    return BLOCKED;
+}
+
+/* A Test is a poll, then one of each request in turn; those it has learnt of before cost their sleep again. */
+enum { ASK, NEXT, LOOK, LEARN, PAID };
+
+static int test_ends(sim *s, timeline *t, int is_done)
+{
+    t->answer &= is_done; /* or the gate is shut */
+    s->tests_in_a_row = t->answer ? 1 : s->tests_in_a_row + s->model.polls_grow;
+    timeline_drop_first(t);
+    return FREE_OF_CHARGE;
+}
+
+static int poll_after(sim *s, int line, int stage)
+{
+    s->line[line].stage = stage;
+    return s->model.test_s > 0 ? sleep_until(s, line, s->now_s + s->tests_in_a_row * s->model.test_s) : FREE_OF_CHARGE;
+}
+
+int test_group(sim *s, int line, int id)
+{
+    timeline *t = &s->line[line];
+    performance *p = show_of(s, id);
+    switch (t->stage) {
+    case ASK:
+        p->under_test = 0;
+        t->answer = 1;
+        return poll_after(s, line, NEXT);
+    case NEXT:
+        if (p->under_test == p->n_made) return test_ends(s, t, s->requests.at[id].is.is_done);
+        return poll_after(s, line, LOOK);
+    case LOOK:
+        p->is_found = p->made[p->under_test] == OVER;
+        if (p->made[p->under_test] == LEARNT) {
+            p->under_test++;
+            t->stage = NEXT;
+            return FREE_OF_CHARGE;
+        }
+        t->stage = p->made[p->under_test] == DETACHED ? PAID : LEARN;
+        return t->stage == PAID ? FREE_OF_CHARGE : MADE_A_CALL;
+    case LEARN:
+        if (p->is_found) {
+            t->stage = PAID;
+            t->busy_until_s = 0;
+            int result = pay_owed(s, line, p);
+            return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
+        }
+        s->tests_in_a_row += s->model.polls_grow;
+        t->answer = 0;
+        p->under_test++;
+        t->stage = NEXT;
+        return FREE_OF_CHARGE;
+    default: /* PAID */
+        s->tests_in_a_row = 1;
+        p->made[p->under_test++] = LEARNT;
+        t->stage = NEXT;
+        return FREE_OF_CHARGE;
+    }
+}

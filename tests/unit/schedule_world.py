@@ -1,0 +1,115 @@
+"""What ranks know after they have made the calls of an algorithm's lists, whatever their order in time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from smpy.collectives.catalogue import schedule_of
+from smpy.collectives.schedule import Call
+
+Tables = Sequence[Sequence[int]]
+
+
+def calls_of(
+    algorithm: str,
+    n_ranks: int,
+    root: int = 0,
+    nbytes: int | Callable[[int], int] = 100,
+    item_bytes: int = 1,
+    tables: Callable[[int], Tables] = lambda rank: (),
+) -> list[list[Call]]:
+    """The calls of every rank; sizes and tables may differ by rank."""
+    return [
+        schedule_of(
+            algorithm,
+            rank,
+            n_ranks,
+            root,
+            nbytes(rank) if callable(nbytes) else nbytes,
+            item_bytes=item_bytes,
+            tables=tables(rank),
+        ).calls
+        for rank in range(n_ranks)
+    ]
+
+
+def offsets(sizes: Sequence[int]) -> list[int]:
+    """Prefix sums of block sizes."""
+    return [0, *accumulate(sizes)]
+
+
+def sent(calls: list[list[Call]]) -> Counter[tuple[int, int, int]]:
+    """(source, target, bytes) of all messages that are sent."""
+    return Counter((rank, call.to, call.bytes_out) for rank, own in enumerate(calls) for call in own if call.to >= 0)
+
+
+def received(calls: list[list[Call]]) -> Counter[tuple[int, int, int]]:
+    """(source, target, bytes) of all messages that are received."""
+    return Counter(
+        (call.source, rank, call.bytes_in) for rank, own in enumerate(calls) for call in own if call.source >= 0
+    )
+
+
+@dataclass
+class _Rank:
+    calls: deque[Call]
+    known: set[int]
+    n_started: int = 0  # sends and receives not ended yet
+    n_awaited: int = 0  # of them, those it is blocked on
+    waits_for_all: bool = False
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.n_awaited > 0 or (self.waits_for_all and self.n_started > 0)
+
+
+@dataclass
+class _Message:
+    rank: int
+    is_awaited: bool
+    knowledge: frozenset[int] = field(default_factory=frozenset)
+
+
+def known_at_the_end(calls: list[list[Call]]) -> list[set[int]]:
+    """Whose contributions each rank has got, if a send carries all its sender knows and waits for its receive.
+
+    Raises
+    ------
+    AssertionError
+        If the ranks wait for each other for ever.
+    """
+    ranks = [_Rank(deque(own), {rank}) for rank, own in enumerate(calls)]
+    sends: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
+    receives: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
+
+    def post(rank: int, call: Call) -> None:
+        me, is_awaited = ranks[rank], call.name in ("send", "recv", "exchange")
+        for peer, queue, pair in ((call.to, sends, (rank, call.to)), (call.source, receives, (call.source, rank))):
+            if peer >= 0:
+                queue[pair].append(_Message(rank, is_awaited, frozenset(me.known)))
+                me.n_started += 1
+                me.n_awaited += is_awaited
+                meet(pair)
+
+    def meet(pair: tuple[int, int]) -> None:
+        while sends[pair] and receives[pair]:
+            send, receive = sends[pair].popleft(), receives[pair].popleft()
+            ranks[receive.rank].known |= send.knowledge
+            for end in (send, receive):
+                ranks[end.rank].n_started -= 1
+                ranks[end.rank].n_awaited -= end.is_awaited
+
+    moved = True
+    while moved:
+        moved = False
+        for rank, me in enumerate(ranks):
+            while me.calls and not me.is_blocked:
+                call = me.calls.popleft()
+                me.waits_for_all = call.name == "wait_all"
+                post(rank, call)
+                moved = True
+    assert not any(me.calls or me.is_blocked for me in ranks), "ranks wait for each other"
+    return [me.known for me in ranks]

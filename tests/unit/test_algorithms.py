@@ -1,0 +1,190 @@
+"""Every algorithm is judged by what makes any of its kind right, on 1 to 17 ranks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from smpy.collectives.between_groups import AT_ROOT
+from smpy.collectives.catalogue import ALGORITHMS, SIMGRID_NAMES, schedule_of
+from smpy.collectives.schedule import Call
+from tests.unit.schedule_world import Tables, calls_of, known_at_the_end, offsets, received, sent
+
+NOBODY = -2
+ENTRY_BYTES = 8
+ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
+
+
+def named(*ops: str) -> list[str]:
+    return [f"{op}:{name}" for op in ops for name in ALGORITHMS[op]]
+
+
+BLOCKING = named(*(op for op in ALGORITHMS if not op.startswith(("i", "neighbour"))))
+NON_BLOCKING = named(*(op for op in ALGORITHMS if op.startswith("i") and not op.startswith(("inter", "ineighbour"))))
+
+
+def block(source: int, target: int) -> int:
+    """Size of the block from one rank to another: uneven, some empty."""
+    return 3 * (source * 5 + target * 3) % 7
+
+
+def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[list[Call]]:
+    """The calls of all ranks, with blocks as uneven as the operation allows."""
+    op = algorithm.partition(":")[0].removeprefix("i")
+    everyone = range(n_ranks)
+
+    def tables(rank: int) -> Tables:
+        if op in ("alltoallv", "alltoallw"):
+            return offsets([block(rank, i) for i in everyone]), offsets([block(i, rank) for i in everyone])
+        return (offsets([size(i) for i in everyone]),) * 2
+
+    def size(rank: int) -> int:
+        if op in ("gatherv", "scatterv", "allgatherv"):
+            return block(rank, 0)
+        if op == "reduce_scatter":
+            return ENTRY_BYTES if "halving" in algorithm else ENTRY_BYTES * block(rank, 0)
+        return ENTRY_BYTES * n_entries
+
+    return calls_of(algorithm, n_ranks, root, size, ENTRY_BYTES, tables)
+
+
+def roots(algorithm: str, n_ranks: int) -> set[int]:
+    rooted = algorithm.partition(":")[0].removeprefix("i") in ROOTED
+    return {0, n_ranks // 2, n_ranks - 1} if rooted else {0}
+
+
+def needed(algorithm: str, rank: int, n_ranks: int, root: int) -> set[int]:
+    """Whose contributions a rank's result is made of."""
+    op = algorithm.partition(":")[0]
+    everyone = set(range(n_ranks))
+    if op in ("bcast", "scatter", "scatterv"):
+        return {root}
+    if op in ("reduce", "gather", "gatherv"):
+        return everyone if rank == root else set()
+    if op in ("scan", "exscan"):
+        return set(range(rank))
+    return everyone
+
+
+def cases(algorithm: str) -> Iterator[tuple[int, int, int]]:
+    """Ranks, root, entries."""
+    for n_ranks in range(1, 18):
+        for root in roots(algorithm, n_ranks):
+            for n_entries in (0, 1, n_ranks, 5 * n_ranks + 2) if "allreduce" in algorithm else (0, 3):
+                yield n_ranks, root, n_entries
+
+
+@pytest.mark.parametrize("algorithm", BLOCKING + NON_BLOCKING)
+def test_every_message_that_is_sent_is_received(algorithm: str) -> None:
+    for n_ranks, root, n_entries in cases(algorithm):
+        calls = listed(algorithm, n_ranks, root, n_entries)
+        assert sent(calls) == received(calls)
+        assert all(source != target and 0 <= target < n_ranks for source, target, _ in sent(calls))
+
+
+@pytest.mark.parametrize("algorithm", BLOCKING)
+def test_every_rank_ends_with_all_that_its_result_needs_even_if_no_send_is_buffered(algorithm: str) -> None:
+    for n_ranks, root, n_entries in cases(algorithm):
+        if n_entries > 0:
+            known = known_at_the_end(listed(algorithm, n_ranks, root, n_entries))
+            assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
+
+
+@pytest.mark.parametrize("algorithm", NON_BLOCKING)
+def test_a_non_blocking_collective_only_starts_things(algorithm: str) -> None:
+    for n_ranks, root, n_entries in cases(algorithm):
+        names = {call.name for own in listed(algorithm, n_ranks, root, n_entries) for call in own}
+        assert names <= {"isend", "irecv"}
+
+
+@pytest.mark.parametrize("algorithm", [each for each in NON_BLOCKING if not each.startswith("ibarrier")])
+def test_a_non_blocking_collective_brings_all_that_its_result_needs(algorithm: str) -> None:
+    for n_ranks, root, n_entries in cases(algorithm):
+        calls = [[*own, Call("wait_all")] for own in listed(algorithm, n_ranks, root, n_entries)]
+        known = known_at_the_end(calls)
+        assert all(known[rank] >= needed(algorithm[1:], rank, n_ranks, root) for rank in range(n_ranks))
+
+
+@pytest.mark.parametrize("algorithm", named("allgather", "alltoall", "bcast", "allreduce", "gather", "scatter"))
+def test_every_rank_receives_at_least_the_bytes_of_its_result(algorithm: str) -> None:
+    op, n_bytes = algorithm.partition(":")[0], 40 * ENTRY_BYTES
+    for n_ranks in range(2, 18):
+        got: Counter[int] = Counter()
+        for (_, target, nbytes), count in received(listed(algorithm, n_ranks, 0, 40)).items():
+            got[target] += nbytes * count
+        at_least = {
+            "gather": [(n_ranks - 1) * n_bytes] + [0] * (n_ranks - 1),
+            "bcast": [0] + [n_bytes] * (n_ranks - 1),
+            "scatter": [0] + [n_bytes] * (n_ranks - 1),
+            "allreduce": [n_bytes] * n_ranks,
+        }.get(op, [(n_ranks - 1) * n_bytes] * n_ranks)
+        assert all(got[rank] >= at_least[rank] for rank in range(n_ranks))
+
+
+@pytest.mark.parametrize("op", [op for op in ALGORITHMS if op.startswith("inter_")])
+def test_what_one_group_sends_the_other_receives(op: str) -> None:
+    sizes, root = (3, 5), 1
+    is_varying = op.endswith(("allgather", "gatherv", "scatterv"))
+
+    def listed_of(side: int, rank: int) -> list[Call]:
+        others, here = range(sizes[1 - side]), 10 * side
+        if op.endswith(("alltoall", "alltoallv", "alltoallw")):
+            out = [block(rank + here, peer + 10 - here) for peer in others]
+            into = [block(peer + 10 - here, rank + here) for peer in others]
+        else:
+            out = into = [block(peer, 1 - side) for peer in others]
+        return schedule_of(
+            f"{op}:linear",
+            rank,
+            sizes[side],
+            root if side else AT_ROOT if rank == root else NOBODY,
+            block(rank, side) if is_varying else 15,
+            n_remote=sizes[1 - side],
+            tables=(offsets(out), offsets(into)),
+        ).calls
+
+    lists = [[listed_of(side, rank) for rank in range(sizes[side])] for side in (0, 1)]
+    assert sent(lists[0]) == received(lists[1])
+    assert sent(lists[1]) == received(lists[0])
+    assert sent(lists[0]) or sent(lists[1])
+
+
+def test_neighbours_exchange_in_the_order_of_their_lists_and_skip_nobody() -> None:
+    tables = [offsets([1, 2, 3]), offsets([4, 5]), [3, 7, -2, 5], [2, -2, 9]]
+    calls = schedule_of("neighbour:exchange", 0, 16, tables=tables).calls
+    assert [(call.name, call.source, call.bytes_in, call.to, call.bytes_out) for call in calls] == [
+        ("irecv", 9, 5, -1, 0),
+        ("isend", -1, 0, 7, 1),
+        ("isend", -1, 0, 5, 3),
+        ("wait_all", -1, 0, -1, 0),
+    ]
+
+
+def test_a_ring_goes_to_the_ranks_ahead_one_after_the_other() -> None:
+    assert [(call.to, call.source) for call in calls_of("alltoall:ring", 4)[1]] == [(2, 0), (3, 3), (0, 2)]
+
+
+def test_pairs_meet_by_exclusive_or_and_fall_back_to_a_ring() -> None:
+    assert [call.to for call in calls_of("alltoall:pair", 8)[3]] == [2, 1, 0, 7, 6, 5, 4]
+    assert calls_of("alltoall:pair", 6) == calls_of("alltoall:ring", 6)
+
+
+def test_bruck_sends_in_the_last_round_only_what_is_lacking() -> None:
+    assert [call.bytes_out for call in calls_of("allgather:bruck", 7)[0]] == [100, 200, 300]
+    assert [call.bytes_out for call in calls_of("alltoall:bruck", 6)[0]] == [300, 200, 200]
+
+
+def test_rabenseifner_halves_and_doubles_whole_entries() -> None:
+    calls = calls_of("allreduce:rabenseifner", 4, nbytes=80, item_bytes=8)
+    assert [(call.to, call.bytes_out, call.bytes_in) for call in calls[3]] == [
+        (2, 32, 48),
+        (1, 16, 32),
+        (1, 32, 16),
+        (2, 48, 32),
+    ]
+
+
+def test_every_name_of_simgrid_stands_for_an_algorithm() -> None:
+    assert all(ours in ALGORITHMS[op] for op, names in SIMGRID_NAMES.items() for ours in names.values())

@@ -1,0 +1,106 @@
+"""Which algorithm a collective uses: by the table, or as the run was told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+from smpy.collectives.selectors import CHOOSABLE, check_rows, select, selection_with
+from smpy.emulate.run import RunConfig, run
+from smpy.errors import UsageError
+from smpy.platforms import read_simgrid_xml
+
+PLATFORM = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><config id="General"><prop id="smpi/alltoall" value="{}"/></config>
+<cluster id="c" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="10us"/></platform>
+"""
+PROGRAM = """
+from mpi4py import MPI
+MPI.COMM_WORLD.Alltoall(bytearray(800), bytearray(800))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def makespan_s(program: Path, **config: Any) -> float:
+    outcome = run(RunConfig(n_ranks=8, program=str(program), compute="none", **config))
+    assert outcome.error is None
+    return outcome.summary.makespan_s
+
+
+def test_the_first_row_that_fits_chooses() -> None:
+    assert select("reduce", 8, 100) == "reduce:linear"
+    assert select("reduce", 8, 100, commutative=False) == "reduce:basic_linear"
+    assert select("alltoall", 20, 100) == "alltoall:bruck"
+    assert select("alltoall", 20, 100_000) == "alltoall:linear"
+    assert select("allreduce", 8, 100, is_derived=True) == "allreduce:recursive_doubling"
+    assert select("reduce_scatter", 8, 100, are_equal=False) == "reduce_scatter:recursive_doubling"
+    assert select("reduce_scatter", 8, 100, are_equal=False, n_entries=524_289) == "reduce_scatter:pair"
+
+
+def test_what_no_table_speaks_of_has_one_algorithm() -> None:
+    assert select("ialltoall", 8, 100) == "ialltoall:linear"
+    assert select("inter_bcast", 8, 100) == "inter_bcast:linear"
+    assert select("neighbour", 8, 100) == "neighbour:exchange"
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [{"use": "quick"}], [{"ranks": 3, "use": "linear"}], [{"ranks_max": 3, "use": "linear"}]]
+)
+def test_a_table_that_is_not_total_or_names_what_does_not_exist_is_refused(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="barrier"):
+        check_rows("barrier", rows)
+
+
+def test_a_forced_algorithm_holds_for_every_size() -> None:
+    selection = selection_with([("alltoall", "ring"), ("allreduce", "rab_rdb")])
+    assert select("alltoall", 4096, 8, selection=selection) == "alltoall:ring"
+    assert select("allreduce", 2, 1, selection=selection) == "allreduce:rabenseifner"
+    assert select("bcast", 2, 1, selection=selection) == "bcast:binomial_tree"
+
+
+def test_the_last_word_on_a_collective_holds_and_default_takes_it_back() -> None:
+    assert selection_with([("bcast", "linear"), ("bcast", "binomial_tree")]).forced == {"bcast": "binomial_tree"}
+    assert selection_with([("bcast", "linear"), ("bcast", "default")]).forced == {}
+
+
+def test_a_forced_reduce_scatter_holds_for_equal_blocks_too() -> None:
+    selection = selection_with([("reduce_scatter", "mpich_pair")])
+    assert select("reduce_scatter_block", 4, 8, selection=selection) == "reduce_scatter_block:pair"
+
+
+def test_an_unknown_algorithm_is_told_which_there_are() -> None:
+    with pytest.raises(UsageError, match=r"alltoall has no algorithm 'quick'.*ring, pair, bruck"):
+        selection_with([("alltoall", "quick")])
+    with pytest.raises(UsageError, match=rf"'shuffle': there is for {', '.join(CHOOSABLE)}"):
+        selection_with([("shuffle", "ring")])
+
+
+def test_a_platform_file_may_force_an_algorithm_and_the_run_has_the_last_word(program: Path, tmp_path: Path) -> None:
+    platform = tmp_path / "platform.xml"
+    times_s = {}
+    for name in ("ring", "bruck", "default"):
+        platform.write_text(PLATFORM.format(name))
+        assert read_simgrid_xml(platform).network_model.algorithms == (("alltoall", name),)
+        times_s[name] = makespan_s(program, platform=platform)
+    assert len(set(times_s.values())) == 3
+    assert makespan_s(program, platform=platform, algorithms=(("alltoall", "ring"),)) == times_s["ring"]
+
+
+def test_the_command_forces_algorithms(program: Path) -> None:
+    arguments = ["run", "-np", "4", "--compute", "none", "--quiet"]
+    assert CliRunner().invoke(main, [*arguments, "--algorithm", "alltoall=ring", str(program)]).exit_code == 0
+    for wrong, told in (("alltoall=quick", "it has linear"), ("alltoall", "is not COLLECTIVE=NAME")):
+        result = CliRunner().invoke(main, [*arguments, "--algorithm", wrong, str(program)])
+        assert result.exit_code == 2
+        assert told in result.output
