@@ -33,6 +33,13 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
     return speed
 
 
+def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not COLLECTIVE=NAME, such as alltoall=ring", ctx, param)
+    return tuple((op, name) for op, _, name in (value.partition("=") for value in values))
+
+
 @click.command("run", context_settings={"allow_interspersed_args": False}, short_help="Run an mpi4py program.")
 @click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), required=True, metavar="N", help="Number of ranks.")
 @click.option(
@@ -75,6 +82,14 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
     help="All ranks share this package's modules, even if they would have their own. Repeatable.",
 )
 @click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    callback=_algorithms,
+    metavar="COLLECTIVE=NAME",
+    help="The algorithm a collective uses, such as alltoall=ring or allreduce=rabenseifner. Repeatable.",
+)
+@click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the summary as JSON, too."
 )
 @click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
@@ -89,6 +104,7 @@ def command(
     host_speed_flop_per_s: float | None,
     private: tuple[str, ...],
     shared: tuple[str, ...],
+    algorithms: tuple[tuple[str, str], ...],
     json_path: Path | None,
     quiet: bool,
     is_module: bool,
@@ -121,6 +137,7 @@ def command(
             host_speed_flop_per_s=host_speed_flop_per_s,
             private=private,
             shared=shared,
+            algorithms=algorithms,
         )
         outcome = _run(config, is_quiet=quiet)
     except KeyboardInterrupt:

@@ -2,7 +2,47 @@
 
 from __future__ import annotations
 
-from smpy.collectives.schedule import Schedule, Value
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
+from smpy.collectives import between_groups, nonblocking
+from smpy.collectives.schedule import Offsets, Schedule, Value
+
+P = ParamSpec("P")
+
+
+def _to_the_end(start: Callable[P, Schedule]) -> Callable[P, Schedule]:
+    """What `start` starts, and a wait for all of it."""
+
+    @functools.wraps(start)
+    def algorithm(*args: P.args, **kwargs: P.kwargs) -> Schedule:
+        steps = start(*args, **kwargs)
+        steps.wait_all()
+        return steps
+
+    return algorithm
+
+
+linear_bcast = _to_the_end(nonblocking.start_bcast)
+linear_reduce = linear_gather = _to_the_end(nonblocking.start_gather)
+linear_gatherv = _to_the_end(nonblocking.start_gatherv)
+linear_scatter = _to_the_end(nonblocking.start_scatter)
+linear_scatterv = _to_the_end(nonblocking.start_scatterv)
+linear_allgather = _to_the_end(nonblocking.start_allgather)
+linear_allgatherv = _to_the_end(nonblocking.start_allgatherv)
+linear_alltoall = _to_the_end(nonblocking.start_alltoall)
+linear_alltoallv = _to_the_end(nonblocking.start_alltoallv)
+linear_scan = _to_the_end(nonblocking.start_scan)
+linear_neighbour_exchange = _to_the_end(nonblocking.start_neighbour_exchange)
+
+inter_from_root = _to_the_end(between_groups.start_from_root)
+inter_scatterv = _to_the_end(between_groups.start_scatterv)
+inter_to_root = _to_the_end(between_groups.start_to_root)
+inter_gatherv = _to_the_end(between_groups.start_gatherv)
+inter_allgatherv = _to_the_end(between_groups.start_allgatherv)
+inter_alltoallv = _to_the_end(between_groups.start_alltoallv)
+inter_reduce_scatter = _to_the_end(between_groups.start_reduce_scatter)
 
 
 def linear_barrier(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
@@ -21,23 +61,6 @@ def linear_barrier(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Sch
     return steps
 
 
-def linear_gather(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
-    """All send to the root at once."""
-    steps = Schedule(rank)
-    with steps.when(rank != root):
-        steps.isend(root, nbytes)
-        steps.wait_all()
-    with steps.when(rank == root):
-        for peer in steps.loop(0, n_ranks):
-            with steps.when(peer != root):
-                steps.irecv(peer, nbytes)
-        steps.wait_all()
-    return steps
-
-
-linear_reduce = linear_gather
-
-
 def basic_linear_reduce(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
     """The root receives from the last rank to the first, one by one: the order a non-commutative operation needs."""
     steps = Schedule(rank)
@@ -51,25 +74,43 @@ def basic_linear_reduce(rank: Value, n_ranks: int, root: Value, nbytes: Value) -
     return steps
 
 
-def linear_scatter(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
-    """The root sends to all at once."""
+def basic_linear_gather(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
+    """The root receives from the first rank to the last, one by one."""
     steps = Schedule(rank)
+    with steps.when(rank != root):
+        steps.send(root, nbytes)
     with steps.when(rank == root):
         for peer in steps.loop(0, n_ranks):
             with steps.when(peer != root):
-                steps.isend(peer, nbytes)
-        steps.wait_all()
-    with steps.when(rank != root):
-        steps.recv(root, nbytes)
+                steps.recv(peer, nbytes)
     return steps
 
 
-def linear_allgather(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
-    """Every pair exchanges its blocks at once."""
+def basic_linear_scatter(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
+    """The root sends to the first rank, ..., to the last, one by one."""
     steps = Schedule(rank)
-    for peer in steps.loop(0, n_ranks):
-        with steps.when(peer != rank):
-            steps.isend(peer, nbytes)
-            steps.irecv(peer, nbytes)
-    steps.wait_all()
+    with steps.when(rank != root):
+        steps.recv(root, nbytes)
+    with steps.when(rank == root):
+        for peer in steps.loop(0, n_ranks):
+            with steps.when(peer != root):
+                steps.send(peer, nbytes)
+    return steps
+
+
+def reduce_then_scatterv(
+    rank: Value, n_ranks: int, root: Value, nbytes: Value, out: Offsets, into: Offsets
+) -> Schedule:
+    """Reduce the whole vector to rank 0, which then sends all others their blocks (SMPI's default for equal blocks)."""
+    steps = linear_reduce(rank, n_ranks, 0, out[n_ranks])
+    steps.extend(linear_scatterv(rank, n_ranks, 0, nbytes, out, into))
+    return steps
+
+
+def basic_reduce_then_scatterv(
+    rank: Value, n_ranks: int, root: Value, nbytes: Value, out: Offsets, into: Offsets
+) -> Schedule:
+    """The same with a reduction in rank order."""
+    steps = basic_linear_reduce(rank, n_ranks, 0, out[n_ranks])
+    steps.extend(linear_scatterv(rank, n_ranks, 0, nbytes, out, into))
     return steps

@@ -1,15 +1,16 @@
 """A collective's schedule: the calls a rank makes, written once for every rank.
 
-An algorithm is a function of (rank, n_ranks, root, nbytes) that fills a `Schedule`. Called with symbols (`RANK`,
-`ROOT`, `NBYTES`) it gives the words of a program that the kernel performs for any rank; called with numbers it gives
-the plain list of one rank's calls, which is what tests and figures read.
+An algorithm is a function of (rank, n_ranks, root, nbytes), and of tables of offsets when blocks differ, that fills a
+`Schedule`. Called with symbols (`RANK`, `ROOT`, `NBYTES`, `Table(0)`) it gives the words of a program that the kernel
+performs for any rank; called with numbers, and lists of numbers for tables, it gives the plain list of one rank's
+calls, which is what tests and figures read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from smpy.engine.kernel import lib
 
@@ -56,11 +57,20 @@ class Formula:
     def __and__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_AND)
 
+    def __rand__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_AND)
+
     def __or__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_OR)
 
+    def __ror__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_OR)
+
     def __xor__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_XOR)
+
+    def __rxor__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_XOR)
 
     def __lshift__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_SHL)
@@ -97,6 +107,60 @@ def _terms(value: Value) -> tuple[int, ...]:
 RANK = Formula(lib.TERM_RANK)
 ROOT = Formula(lib.TERM_ROOT)
 NBYTES = Formula(lib.TERM_BYTES)
+
+
+def smaller(one: Value, other: Value) -> Value:
+    """The minimum of two values."""
+    return _chosen(lib.TERM_MIN, one, other) if _is_formula(one, other) else min(one, other)  # type: ignore[type-var]
+
+
+def larger(one: Value, other: Value) -> Value:
+    """The maximum of two values."""
+    return _chosen(lib.TERM_MAX, one, other) if _is_formula(one, other) else max(one, other)  # type: ignore[type-var]
+
+
+def _is_formula(*values: Value) -> bool:
+    return any(isinstance(value, Formula) for value in values)
+
+
+def _chosen(term: int, one: Value, other: Value) -> Formula:
+    return Formula(*_terms(one), *_terms(other), term)
+
+
+class Table:
+    """Symbol for the numbers a rank brings along as its table `k`."""
+
+    __slots__ = ("_k",)
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+
+    def __getitem__(self, index: Value) -> Formula:
+        return Formula(*_terms(index), lib.TERM_TABLE, self._k)
+
+
+class Offsets(Protocol):
+    """Where blocks begin, in bytes: block i is what lies between entries i and i + 1."""
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class EqualBlocks:
+    """Offsets of blocks of one size."""
+
+    __slots__ = ("_nbytes",)
+
+    def __init__(self, nbytes: Value) -> None:
+        self._nbytes = nbytes
+
+    def __getitem__(self, index: Value) -> Value:
+        return index * self._nbytes
+
+
+def block_bytes(offsets: Offsets, index: Value) -> Value:
+    """Size of the block at `index`."""
+    size: Value = offsets[index + 1] - offsets[index]
+    return size
 
 
 class Call(NamedTuple):
@@ -157,6 +221,12 @@ class Schedule:
     def wait_all(self) -> None:
         """Wait for everything started."""
         self._add("wait_all", lib.CALL_WAIT_ALL)
+
+    def extend(self, then: Schedule) -> None:
+        """Go on with all that `then` does."""
+        if not self._is_skipped:
+            self.calls += then.calls
+        self._words += then._words
 
     @contextmanager
     def when(self, condition: Value | bool) -> Iterator[None]:

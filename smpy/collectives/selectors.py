@@ -1,31 +1,61 @@
-"""Which algorithm a collective uses: tables of data, first fit wins."""
+"""Which algorithm a collective uses: tables of data, first fit wins; any algorithm can be forced.
+
+Names of operations, and what a rank brings along (`nbytes`; `tables` of numbers by their place, see `Table`):
+
+* barrier: nothing. bcast, reduce, allreduce, scan, exscan: nbytes is the whole message.
+* gather, scatter, allgather, alltoall, reduce_scatter_block: nbytes is one block.
+* gatherv, allgatherv: nbytes is the rank's own block; table 1 the offsets of the blocks it receives (in a gatherv, the
+  root alone has one). scatterv: the rank's own block; at the root, table 0 is the offsets of the blocks it sends.
+* alltoallv, alltoallw: table 0 and table 1; nbytes is 0.
+* reduce_scatter: nbytes is the rank's own block; table 0 the offsets of all blocks in the vector, on every rank.
+* neighbour: table 0 and table 1; table 2 is how many ranks it sends to, and then these; table 3 those it receives from.
+  A negative rank is nobody.
+
+Offsets are n + 1 prefix sums in bytes, so that block i lies between entries i and i + 1.
+
+Non-blocking: the same names after an "i" (ibarrier, ibcast, ..., ialltoallv, ineighbour); ireduce_scatter wants table 0
+as well. Their schedules only start things. An ibarrier needs a gate: its messages hold nobody back.
+
+Between two groups: "inter_" + name and "inter_i" + name, for all but scans and neighbours. `root` is what the program
+passed (the root's rank, ROOT at the root, PROC_NULL beside it), and offsets are of the other group's ranks. Each side
+has a schedule of its own (`n_remote`). allgather and allgatherv want table 1, alltoall, alltoallv and alltoallw table 0
+and table 1; for reduce_scatter and reduce_scatter_block nbytes is the whole vector.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from smpy.collectives import linear, trees
-from smpy.collectives.schedule import NBYTES, RANK, ROOT, Schedule, Value
+from smpy.collectives.catalogue import ALGORITHMS, SIMGRID_NAMES, algorithms_of, program_of
 from smpy.engine.engine import Engine
+from smpy.errors import UsageError
 
-Algorithm = Callable[[Value, int, Value, Value], Schedule]
+CHOOSABLE: Final = tuple(op for op, names in ALGORITHMS.items() if len(names) > 1 and op != "reduce_scatter_block")
+_LIMITS = {"ranks_max", "bytes_max", "entries_max", "commutative", "is_derived", "are_equal", "use"}
 
-ALGORITHMS: dict[str, dict[str, Algorithm]] = {
-    "barrier": {"linear": linear.linear_barrier},
-    "bcast": {"binomial_tree": trees.binomial_tree_bcast},
-    "reduce": {"linear": linear.linear_reduce, "basic_linear": linear.basic_linear_reduce},
-    "allreduce": {"reduce_bcast": trees.reduce_bcast_allreduce},
-    "gather": {"linear": linear.linear_gather},
-    "scatter": {"linear": linear.linear_scatter},
-    "allgather": {"linear": linear.linear_allgather},
-}
 
-_LIMITS = {"ranks_max", "bytes_max", "commutative", "use"}
+class Selection(NamedTuple):
+    """How a run chooses its algorithms.
+
+    Attributes
+    ----------
+    table : str
+        Name of the table.
+    forced : mapping of str to str
+        Algorithm of an operation whatever the table says.
+    """
+
+    table: str = "smpi"
+    forced: Mapping[str, str] = MappingProxyType({})
+
+
+DEFAULT: Final = Selection()
 
 
 @functools.cache
@@ -50,39 +80,127 @@ def check_rows(op: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def select(op: str, n_ranks: int, nbytes: int, commutative: bool = True, selector: str = "smpi") -> str:
+def select(
+    op: str,
+    n_ranks: int,
+    nbytes: int,
+    commutative: bool = True,
+    *,
+    n_entries: int = 0,
+    is_derived: bool = False,
+    are_equal: bool = True,
+    selection: Selection = DEFAULT,
+) -> str:
     """Name of the algorithm for a collective, as `op:algorithm`.
 
     Parameters
     ----------
     op : str
-        barrier, bcast, reduce, allreduce, gather, scatter or allgather.
+        One of the names above.
     n_ranks : int
         Size of the communicator.
     nbytes : int
-        The whole message of bcast, reduce and allreduce, one block of the others.
+        As above.
     commutative : bool
         Whether a reduction may reorder its operands.
-    selector : str
-        Name of the table.
+    n_entries : int
+        Entries of the whole vector of a reduce_scatter.
+    is_derived : bool
+        Whether a reduction's datatype is not a basic one.
+    are_equal : bool
+        Whether the blocks of a reduce_scatter are equal.
+    selection : Selection
+        How the run chooses (`selection_of`).
     """
-    for row in _table(selector)[op]:
-        if n_ranks > row.get("ranks_max", n_ranks) or nbytes > row.get("bytes_max", nbytes):
-            continue
-        if row.get("commutative", commutative) == commutative:
+    forced = selection.forced.get(op)
+    if forced is not None:
+        return f"{op}:{forced}"
+    rows = _table(selection.table).get(op)
+    if rows is None:
+        (only,) = ALGORITHMS[op]
+        return f"{op}:{only}"
+    for row in rows:
+        if (
+            n_ranks <= row.get("ranks_max", n_ranks)
+            and nbytes <= row.get("bytes_max", nbytes)
+            and n_entries <= row.get("entries_max", n_entries)
+            and row.get("commutative", commutative) == commutative
+            and row.get("is_derived", is_derived) == is_derived
+            and row.get("are_equal", are_equal) == are_equal
+        ):
             return f"{op}:{row['use']}"
     raise AssertionError("the last row fits everything")
 
 
-_numbers: WeakKeyDictionary[Engine, dict[tuple[str, int], int]] = WeakKeyDictionary()
+def selection_with(choices: Iterable[tuple[str, str]]) -> Selection:
+    """The default selection with some algorithms forced.
+
+    Parameters
+    ----------
+    choices : iterable of (str, str)
+        Operation and algorithm, under our names or SimGrid's; the last one of an operation holds. "default" leaves the
+        choice to the table.
+
+    Raises
+    ------
+    UsageError
+        If there is no such operation or algorithm; the message lists what there is.
+    """
+    forced: dict[str, str] = {}
+    for op, name in choices:
+        if op not in CHOOSABLE:
+            raise UsageError(f"there is no choice of algorithms for {op!r}: there is for {', '.join(CHOOSABLE)}")
+        if name == "default":
+            forced.pop(op, None)
+            continue
+        known = SIMGRID_NAMES.get(op, {}).get(name, name)
+        if known not in ALGORITHMS[op]:
+            raise UsageError(f"{op} has no algorithm {name!r}: it has {', '.join(_shown(op))}")
+        forced[op] = known
+    if "reduce_scatter" in forced:
+        forced["reduce_scatter_block"] = forced["reduce_scatter"]
+    return DEFAULT._replace(forced=MappingProxyType(forced))
 
 
-def schedule_for(engine: Engine, algorithm: str, n_ranks: int) -> int:
-    """Number by which `engine` knows the schedule of `algorithm` ("op:name") on `n_ranks` ranks; made once."""
+def _shown(op: str) -> list[str]:
+    return [name + (f" ({', '.join(theirs)})" if theirs else "") for name, theirs in algorithms_of(op).items()]
+
+
+_selections: WeakKeyDictionary[Engine, Selection] = WeakKeyDictionary()
+
+
+def selection_of(engine: Engine) -> Selection:
+    """How the world of `engine` chooses its algorithms."""
+    return _selections.get(engine, DEFAULT)
+
+
+def choose(engine: Engine, selection: Selection) -> None:
+    """Have the world of `engine` choose its algorithms so."""
+    _selections[engine] = selection
+
+
+_numbers: WeakKeyDictionary[Engine, dict[tuple[str, int, int, int], int]] = WeakKeyDictionary()
+
+
+def schedule_for(engine: Engine, algorithm: str, n_ranks: int, n_remote: int = 0, item_bytes: int = 1) -> int:
+    """Number by which `engine` knows the schedule of an algorithm; made once.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world.
+    algorithm : str
+        What `select` returns.
+    n_ranks : int
+        Size of the communicator, or of the caller's group.
+    n_remote : int
+        Size of the other group.
+    item_bytes : int
+        Size of an entry of a reduction: what cannot be divided among ranks.
+    """
     known = _numbers.setdefault(engine, {})
-    number = known.get((algorithm, n_ranks))
+    key = algorithm, n_ranks, n_remote, item_bytes
+    number = known.get(key)
     if number is None:
-        op, _, name = algorithm.partition(":")
-        words = ALGORITHMS[op][name](RANK, n_ranks, ROOT, NBYTES).words()
-        number = known[algorithm, n_ranks] = engine.new_schedule(words)
+        number = known[key] = engine.new_schedule(program_of(algorithm, n_ranks, n_remote, item_bytes))
     return number

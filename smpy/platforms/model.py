@@ -78,6 +78,8 @@ class NetworkModel:
         The cost of reading the clock.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
         The link of a host to itself in zones that declare none.
+    algorithms : tuple of (str, str)
+        Collectives and the algorithms they are to use, whatever fits best.
     """
 
     latency_factor: tuple[Step, ...] = SMPI_LATENCY_FACTOR
@@ -96,6 +98,7 @@ class NetworkModel:
     wtime_s: float = 1e-8
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
+    algorithms: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ValueError for a negative cost, size or factor, and for a loopback without bandwidth."""

@@ -75,6 +75,15 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "smpi/send-is-detached-thresh": ("detached_below_bytes", _whole_bytes),
 }
 
+# options that choose the algorithm of a collective; which there are is for those to say who have them
+_COLLECTIVES: Final = tuple(
+    f"smpi/{op}"
+    for op in (
+        *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
+        *("allgatherv", "alltoallv", "reduce_scatter"),
+    )
+)
+
 # options that say what is so anyway
 _GIVEN: Final[dict[str, tuple[str, ...]]] = {
     "network/optim": ("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
@@ -113,13 +122,15 @@ def read_config(config: Element, model: NetworkModel) -> NetworkModel:
                 changes[field] = parse(value)
             except ValueError as wrong:
                 raise prop.error(f"option {name}: {wrong}") from None
+        elif name in _COLLECTIVES:
+            changes["algorithms"] = (*changes.get("algorithms", model.algorithms), (name.removeprefix("smpi/"), value))
         elif name == "network/model":
             if value != "SMPI":
                 raise prop.error(
                     f"network model {value!r} is not supported: only 'SMPI' is; remove the option or change it to that"
                 )
         elif value not in _GIVEN.get(name, ()):
-            suggestion = meant(name, [*_FIELDS, *_GIVEN]) if name not in _GIVEN else ""
+            suggestion = meant(name, [*_FIELDS, *_COLLECTIVES, *_GIVEN]) if name not in _GIVEN else ""
             prop.warn(f"option {name}={value} is ignored: smpy does not have it{suggestion}")
     try:
         return replace(model, **changes)

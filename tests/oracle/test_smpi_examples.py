@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smpy.emulate.run import RunConfig, run
-from tests.peer.cases import platform_xml
+from tests.peer.case import platform_xml
 
 HERE = Path(__file__).parent
 ORACLE = json.loads((HERE / "smpi.json").read_text())

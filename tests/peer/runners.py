@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from smpy.emulate.run import RunConfig, run
-from tests.peer.cases import Case
+from tests.peer.case import Case
 
 PROGRAMS = Path(__file__).parent / "programs"
 SMPIRUN_OPTIONS = (

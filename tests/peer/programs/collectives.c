@@ -22,6 +22,8 @@ int main(int argc, char **argv)
             MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, world);
         else if (is(operation, "allgather"))
             MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, world);
+        else if (is(operation, "alltoall"))
+            MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, world);
         else
             MPI_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, world);
     }

@@ -26,5 +26,7 @@ for _ in range(rounds):
         comm.Gather(one, every if rank == root else None, root)
     elif operation == "allgather":
         comm.Allgather(one, every)
+    elif operation == "alltoall":
+        comm.Alltoall(every, bytearray(n_bytes * n_ranks))
     else:
         comm.Scatter(every if rank == root else None, one, root)

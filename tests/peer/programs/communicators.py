@@ -11,6 +11,17 @@ if how == "dup":
     comm = world.Dup()
 elif how == "holes":
     comm = world.Split(rank % colours or MPI.UNDEFINED, 0)
+elif how.startswith("create"):
+    some = world.Get_group().Incl(range(0, world.Get_size(), colours))
+    comm = MPI.COMM_NULL
+    if how == "create":
+        comm = world.Create(some)
+    elif rank % colours == 0:
+        comm = world.Create_group(some)
+elif how == "shared":
+    comm = world.Split_type(MPI.COMM_TYPE_SHARED)
+elif how == "grid":
+    comm = world.Create_cart([world.Get_size() // 2, 2], [True, False])
 else:
     comm = world.Split(rank % colours, -rank)
     if how == "nested":

@@ -36,6 +36,22 @@ static inline int draw(unsigned *state, int below)
     return (int)(*state >> 8) % below;
 }
 
+/* Uneven blocks, some of them empty, as sizes.py: what a rank contributes, and what one sends to another. */
+static inline int own_size(int bytes, int of) { return (of * 7 + 3) % 5 * bytes / 2; }
+
+static inline int pair_size(int bytes, int from, int to) { return (from * 3 + to * 5 + 1) % 4 * bytes; }
+
+/* Displacements of blocks that lie one after the other; the size of all. */
+static inline int displace(const int *size, int *at)
+{
+    int sum = 0;
+    for (int i = 0; i < n_ranks; i++) {
+        at[i] = sum;
+        sum += size[i];
+    }
+    return sum;
+}
+
 static inline void execute(double flop)
 {
     if (flop > 0)
