@@ -15,8 +15,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.mpi import constants, datatypes, exceptions, operations
+from smpy.mpi.attached import BUFFER_AUTOMATIC, BufferAutomaticType
+from smpy.mpi.balanced_dims import Compute_dims
 from smpy.mpi.buffers import BOTTOM, IN_PLACE, BottomType, InPlaceType
-from smpy.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intracomm
+from smpy.mpi.cartcomm import Cartcomm
+from smpy.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
+from smpy.mpi.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
 from smpy.mpi.datatypes import Datatype
 from smpy.mpi.datatypes import _typealign as _typealign
 from smpy.mpi.datatypes import _typecode as _typecode
@@ -28,6 +32,7 @@ from smpy.mpi.environment import (
     Aint_diff,
     Finalize,
     Get_address,
+    Get_hw_resource_info,
     Get_library_version,
     Get_processor_name,
     Get_version,
@@ -42,54 +47,123 @@ from smpy.mpi.environment import (
     Wtime,
     get_vendor,
 )
+from smpy.mpi.error_codes import (
+    Add_error_class,
+    Add_error_code,
+    Add_error_string,
+    Remove_error_class,
+    Remove_error_code,
+    Remove_error_string,
+)
+from smpy.mpi.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
 from smpy.mpi.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
+from smpy.mpi.graphcomms import Distgraphcomm, Graphcomm
+from smpy.mpi.grequests import Grequest
 from smpy.mpi.groups import GROUP_EMPTY, GROUP_NULL, Group
+from smpy.mpi.info import INFO_ENV, INFO_NULL, Info
+from smpy.mpi.introspection import _addressof as _addressof
+from smpy.mpi.introspection import _handleof as _handleof
+from smpy.mpi.introspection import _sizeof as _sizeof
+from smpy.mpi.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from smpy.mpi.memory_type import Alloc_mem, Free_mem, buffer
 from smpy.mpi.operations import Op
+from smpy.mpi.persistent import Prequest
 from smpy.mpi.pickling import Pickle, pickle
+from smpy.mpi.private_contexts import _comm_lock as _comm_lock
+from smpy.mpi.private_contexts import _comm_lock_table as _comm_lock_table
+from smpy.mpi.private_contexts import _commctx_inter as _commctx_inter
+from smpy.mpi.private_contexts import _commctx_intra as _commctx_intra
 from smpy.mpi.requests import REQUEST_NULL, Request
+from smpy.mpi.sessions import SESSION_NULL, Session
 from smpy.mpi.status import Status
+from smpy.mpi.topologies import Topocomm
+from smpy.mpi.unsimulated import FILE_NULL, WIN_NULL, File, Win
 
 __all__ = [
     "BOTTOM",
+    "BUFFER_AUTOMATIC",
     "COMM_NULL",
     "COMM_SELF",
     "COMM_WORLD",
+    "ERRHANDLER_NULL",
+    "ERRORS_ABORT",
+    "ERRORS_ARE_FATAL",
+    "ERRORS_RETURN",
+    "FILE_NULL",
     "GROUP_EMPTY",
     "GROUP_NULL",
+    "INFO_ENV",
+    "INFO_NULL",
     "IN_PLACE",
+    "MESSAGE_NO_PROC",
+    "MESSAGE_NULL",
     "REQUEST_NULL",
+    "SESSION_NULL",
+    "WIN_NULL",
+    "Add_error_class",
+    "Add_error_code",
+    "Add_error_string",
     "Aint_add",
     "Aint_diff",
+    "Alloc_mem",
+    "Attach_buffer",
     "BottomType",
+    "BufferAutomaticType",
+    "Cartcomm",
     "Comm",
+    "Compute_dims",
     "Datatype",
+    "Detach_buffer",
+    "Distgraphcomm",
+    "Errhandler",
     "Exception",
+    "File",
     "Finalize",
+    "Flush_buffer",
+    "Free_mem",
     "Get_address",
     "Get_error_class",
     "Get_error_string",
+    "Get_hw_resource_info",
     "Get_library_version",
     "Get_processor_name",
     "Get_version",
+    "Graphcomm",
+    "Grequest",
     "Group",
+    "Iflush_buffer",
     "InPlaceType",
+    "Info",
     "Init",
     "Init_thread",
+    "Intercomm",
     "Intracomm",
     "Is_finalized",
     "Is_initialized",
     "Is_thread_main",
+    "Message",
     "Op",
     "Pcontrol",
     "Pickle",
+    "Prequest",
     "Query_thread",
+    "Remove_error_class",
+    "Remove_error_code",
+    "Remove_error_string",
     "Request",
+    "Session",
     "Status",
+    "Topocomm",
+    "Win",
     "Wtick",
     "Wtime",
+    "buffer",
     "get_vendor",
+    "memory",
     "pickle",
 ]
+
+memory = buffer
 
 _TABLES: Final[tuple[dict[str, Any], ...]] = (
     {name: value for name, value in vars(constants).items() if name.isupper()},
@@ -107,4 +181,4 @@ for _value in [globals()[_name] for _name in __all__]:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'mpi4py.MPI' has no attribute {name!r}: smpy does not simulate all of MPI yet")
+    raise AttributeError(f"module 'mpi4py.MPI' has no attribute {name!r}: smpy has no MPI.{name} yet")

@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
-from smpy.mpi.buffers import is_in_place
+from smpy.mpi import movements, reductions, varying_movements
+from smpy.mpi.blocks import Blocks
 from smpy.mpi.comm_core import CommCore, check_root, member_of, perform
 from smpy.mpi.datatypes import Datatype, of_format
-from smpy.mpi.exceptions import fail
 from smpy.mpi.folds import Fold, check_defined
-from smpy.mpi.gathering import NOT_COMPARED, OpenCollective, Signature, enter
-from smpy.mpi.messages import Part, message_of
+from smpy.mpi.gathering import NOT_COMPARED, Signature, enter
+from smpy.mpi.messages import message_of
 from smpy.mpi.operations import SUM, Op
 from smpy.mpi.world import Communicator
 
-__all__ = ["Blocks", "Collectives"]
+__all__ = ["Collectives"]
 
-
-class Blocks:
-    """What each rank has left, in rank order; None until it has, and for folded memory.
-
-    Parameters
-    ----------
-    n : int
-        Number of blocks.
-    """
-
-    __slots__ = ("_joined", "at", "has_void")
-
-    def __init__(self, n: int) -> None:
-        self.at: list[bytes | None] = [None] * n
-        self.has_void = False
-        self._joined: bytes | None = None
-
-    def leave(self, rank: int, carried: memoryview | None) -> None:
-        """Take a copy of a rank's block; None when it is folded memory."""
-        self.has_void |= carried is None
-        self.at[rank] = None if carried is None else bytes(carried)
-
-    def deliver(self, part: Part) -> None:
-        """Put all blocks into `part`, once all ranks have left theirs."""
-        if self.has_void:
-            for rank, block in enumerate(self.at):
-                part.put(block, rank)
-            return
-        if self._joined is None:
-            self._joined = b"".join(block for block in self.at if block is not None)
-            self.at = []
-        part.put(self._joined)
+_BARRIER: Final = Signature("Barrier")
 
 
 class Collectives(CommCore):
@@ -64,7 +34,7 @@ class Collectives(CommCore):
 
     def _barrier(self, call: str) -> None:
         communicator, rank = member_of(self, call)
-        meeting = enter(communicator, rank, Signature("Barrier"), object)
+        meeting = enter(communicator, rank, _BARRIER, object)
         perform(meeting, communicator, "barrier", 0, 0, call)
         meeting.leave()
 
@@ -72,91 +42,93 @@ class Collectives(CommCore):
     def Bcast(self, buf: Any, root: int = 0) -> None:
         """Give all ranks what the root has in its buffer."""
         communicator, rank = member_of(self, "Bcast")
-        check_root(communicator, root, "Bcast")
-        part = message_of(buf, is_written=rank != root)
-        meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
-        if rank == root:
-            meeting.payload.leave(0, part.carried())
-        perform(meeting, communicator, "bcast", root, part.nbytes, "Bcast")
-        if rank != root:
-            meeting.payload.deliver(part)
-        meeting.leave()
+        if communicator.is_inter:
+            movements.Bcast(self, buf, root, "Bcast").perform()
+        else:
+            _bcast_in_group(communicator, rank, buf, root)
 
     @mpi_call
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Put the blocks of all ranks, in rank order, into the root's buffer."""
-        communicator, rank = member_of(self, "Gather")
-        check_root(communicator, root, "Gather")
-        into = message_of(recvbuf, is_written=True, n_blocks=communicator.size) if rank == root else None
-        out = _own_block(sendbuf, into, rank, "Gather")
-        meeting = enter(communicator, rank, Signature("Gather", root, out.nbytes), Blocks, communicator.size)
-        meeting.payload.leave(rank, out.carried())
-        perform(meeting, communicator, "gather", root, out.nbytes, "Gather")
-        if into is not None:
-            meeting.payload.deliver(into)
-        meeting.leave()
+        movements.Gather(self, sendbuf, recvbuf, root, "Gather").perform()
 
     @mpi_call
-    def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
-        """Put the blocks of all ranks, in rank order, into every rank's buffer."""
-        communicator, rank = member_of(self, "Allgather")
-        into = message_of(recvbuf, is_written=True, n_blocks=communicator.size)
-        out = _own_block(sendbuf, into, rank, "Allgather")
-        meeting = enter(communicator, rank, Signature("Allgather", nbytes=out.nbytes), Blocks, communicator.size)
-        meeting.payload.leave(rank, out.carried())
-        perform(meeting, communicator, "allgather", 0, out.nbytes, "Allgather")
-        meeting.payload.deliver(into)
-        meeting.leave()
+    def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Put the blocks of all ranks, each of its own size, where the root wants them."""
+        varying_movements.Gatherv(self, sendbuf, recvbuf, root, "Gatherv").perform()
 
     @mpi_call
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Give each rank its block of the root's buffer."""
-        communicator, rank = member_of(self, "Scatter")
-        check_root(communicator, root, "Scatter")
-        out = message_of(sendbuf, is_written=False, n_blocks=communicator.size) if rank == root else None
-        into = None if rank == root and is_in_place(recvbuf) else message_of(recvbuf, is_written=True)
-        nbytes = out.nbytes if out is not None else into.nbytes if into is not None else 0
-        if into is not None and into.nbytes != nbytes:
-            _fail_block(into.nbytes, nbytes, "Scatter")
-        meeting = enter(communicator, rank, Signature("Scatter", root, nbytes), Blocks, 1)
-        if out is not None:
-            meeting.payload.leave(0, out.carried(n_blocks=communicator.size))
-        perform(meeting, communicator, "scatter", root, nbytes, "Scatter")
-        whole = meeting.payload.at[0]
-        if into is not None:
-            into.put(None if whole is None else memoryview(whole)[rank * nbytes : (rank + 1) * nbytes])
-        meeting.leave()
+        movements.Scatter(self, sendbuf, recvbuf, root, "Scatter").perform()
+
+    @mpi_call
+    def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Give each rank its block of the root's buffer, each of its own size."""
+        varying_movements.Scatterv(self, sendbuf, recvbuf, root, "Scatterv").perform()
+
+    @mpi_call
+    def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Put the blocks of all ranks, in rank order, into every rank's buffer."""
+        movements.Allgather(self, sendbuf, recvbuf, "Allgather").perform()
+
+    @mpi_call
+    def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Put the blocks of all ranks, each of its own size, where every rank wants them."""
+        varying_movements.Allgatherv(self, sendbuf, recvbuf, "Allgatherv").perform()
+
+    @mpi_call
+    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Give every rank a block, and get one from every rank."""
+        movements.Alltoall(self, sendbuf, recvbuf, "Alltoall").perform()
+
+    @mpi_call
+    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Give every rank a block, and get one from every rank, each of its own size."""
+        varying_movements.Alltoallv(self, sendbuf, recvbuf, "Alltoallv").perform()
+
+    @mpi_call
+    def Alltoallw(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Give every rank a block, and get one from every rank, each of its own size and datatype."""
+        varying_movements.Alltoallw(self, sendbuf, recvbuf, "Alltoallw").perform()
 
     @mpi_call
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into the root's."""
-        communicator, rank = member_of(self, "Reduce")
-        check_root(communicator, root, "Reduce")
-        into = message_of(recvbuf, is_written=True) if rank == root else None
-        _reduce(communicator, rank, sendbuf, into, op, "Reduce", root)
+        reductions.Reduce(self, sendbuf, recvbuf, op, root, "Reduce").perform()
 
     @mpi_call
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
-        communicator, rank = member_of(self, "Allreduce")
         if surface is not None:
+            communicator, rank = member_of(self, "Allreduce")
             plain = surface.contents(sendbuf, recvbuf)
-            if plain is not None:
+            if plain is not None and not communicator.is_inter:
                 _allreduce_plain(communicator, rank, plain[1], of_format(plain[0]), recvbuf, op)
                 return
-        into = message_of(recvbuf, is_written=True)
-        _reduce(communicator, rank, sendbuf, into, op, "Allreduce", NOT_COMPARED)
+        reductions.Allreduce(self, sendbuf, recvbuf, op, "Allreduce").perform()
+
+    @mpi_call
+    def Reduce_scatter_block(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
+        """Reduce the ranks' buffers, and give every rank an equal share of the result."""
+        reductions.ReduceScatterBlock(self, sendbuf, recvbuf, op, "Reduce_scatter_block").perform()
+
+    @mpi_call
+    def Reduce_scatter(self, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = SUM) -> None:
+        """Reduce the ranks' buffers, and give every rank a share of the result, as long as its count says."""
+        reductions.ReduceScatter(self, sendbuf, recvbuf, recvcounts, op, "Reduce_scatter").perform()
 
 
-def _reduce(
-    communicator: Communicator, rank: int, sendbuf: Any, into: Part | None, op: Op, call: str, root: int
-) -> None:
-    out = into if into is not None and is_in_place(sendbuf) else message_of(sendbuf, is_written=False)
-    if into is not None:
-        _check_equal(out, into)
-    meeting = _folded(communicator, rank, out.carried(), out.nbytes, out.datatype, op, call, root)
-    if into is not None:
-        into.put(meeting.payload.result(op.operation))
+def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) -> None:
+    """What `movements.Bcast` does in one group, without the object: programs broadcast often."""
+    check_root(communicator, root, "Bcast")
+    part = message_of(buf, is_written=rank != root)
+    meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
+    if rank == root:
+        meeting.payload.leave(0, part.carried())
+    perform(meeting, communicator, "bcast", root, part.nbytes, "Bcast")
+    if rank != root:
+        meeting.payload.deliver(part)
     meeting.leave()
 
 
@@ -164,49 +136,20 @@ def _allreduce_plain(
     communicator: Communicator, rank: int, content: bytes, datatype: Datatype, recvbuf: Any, op: Op
 ) -> None:
     """`Allreduce` of plain buffers, which the compiled surface has seen to be alike."""
-    meeting = _folded(communicator, rank, content, len(content), datatype, op, "Allreduce", NOT_COMPARED)
-    result = meeting.payload.result(op.operation)
+    operation, layout, nbytes = op.operation, datatype.layout, len(content)
+    check_defined(operation, layout)
+    signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
+    meeting = enter(communicator, rank, signature, list)
+    payload = meeting.payload
+    if not payload:
+        payload.append(Fold(operation, datatype, communicator.size))
+    fold = payload[0]
+    fold.put(rank, content)
+    is_commutative = operation.is_commutative
+    perform(meeting, communicator, "allreduce", 0, nbytes, "Allreduce", is_commutative, (), layout.size)
+    try:
+        result = fold.result(operation) if nbytes else None
+    finally:
+        meeting.leave()
     if result is not None and not surface.replace(recvbuf, result):
         message_of(recvbuf, is_written=True).put(result)
-    meeting.leave()
-
-
-def _folded(
-    communicator: Communicator,
-    rank: int,
-    carried: bytes | memoryview | None,
-    nbytes: int,
-    datatype: Datatype,
-    op: Op,
-    call: str,
-    root: int,
-) -> OpenCollective:
-    """The reduction after this rank's part in it."""
-    operation, layout = op.operation, datatype.layout
-    check_defined(operation, layout)
-    signature = Signature(call, root, nbytes, operation.name, layout.typestr)
-    meeting = enter(communicator, rank, signature, Fold, operation, datatype, communicator.size)
-    meeting.payload.put(rank, carried)
-    perform(meeting, communicator, call.lower(), max(root, 0), nbytes, call, operation.is_commutative)
-    return meeting
-
-
-def _own_block(sendbuf: Any, into: Part | None, rank: int, call: str) -> Part:
-    """The block that a rank gives: its send buffer, or in place its own block of the receive buffer."""
-    if into is None or not is_in_place(sendbuf):
-        out = message_of(sendbuf, is_written=False)
-        if into is not None and out.nbytes != into.nbytes:
-            _fail_block(out.nbytes, into.nbytes, call)
-        return out
-    return Part(into.memory, into.start + rank * into.count * into.layout.extent, into.count, into.datatype)
-
-
-def _fail_block(nbytes: int, expected: int, call: str) -> None:
-    fail("ERR_TRUNCATE", f"{call}: a block of {nbytes} bytes where blocks of {expected} bytes are expected")
-
-
-def _check_equal(out: Part, into: Part) -> None:
-    if out.layout is not into.layout:
-        raise ValueError("mismatch in send and receive MPI datatypes")
-    if out.count != into.count:
-        raise ValueError(f"mismatch in send count {out.count} and receive count {into.count}")

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
 
-from smpy.collectives.selectors import schedule_for, select
+from smpy.collectives.selectors import schedule_for, select, selection_of
+from smpy.engine.messages import Message
 from smpy.engine.running import current
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
+from smpy.mpi.constants import PROC_NULL, ROOT
 from smpy.mpi.exceptions import fail
 from smpy.mpi.gathering import OpenCollective
 from smpy.mpi.handle import Handle
-from smpy.mpi.handles import MYSELF, NOWHERE, CommBase
+from smpy.mpi.handles import MYSELF, NOWHERE, SENDING, CommBase
+from smpy.mpi.requests import Request, new_request
 from smpy.mpi.world import Communicator, world
 
-__all__ = ["CommCore", "check_dest", "check_root", "check_source", "handle_on", "member_of", "number_of", "perform"]
+__all__ = [
+    "CommCore",
+    "check_root",
+    "handle_on",
+    "member_of",
+    "number_of",
+    "perform",
+    "start",
+]
 
 C = TypeVar("C", bound="CommCore")
 
@@ -55,28 +66,12 @@ def handle_on(kind: type[C], number: int) -> C:
     return handle
 
 
-def check_dest(number: int, dest: int, tag: int, call: str) -> None:
-    """Raise unless a message can be sent to `dest` with `tag`."""
-    size = current().comm_size(number)
-    if not 0 <= dest < size:
-        fail("ERR_RANK", f"{call}(dest={dest}, tag={tag}): the communicator has ranks 0 to {size - 1}")
-    if not 0 <= tag <= LARGEST_TAG:
-        fail("ERR_TAG", f"{call}(dest={dest}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")
-
-
-def check_source(number: int, source: int, tag: int, call: str) -> None:
-    """Raise unless a message can come from `source` with `tag`."""
-    size = current().comm_size(number)
-    if not 0 <= source < size and source not in (ANY_SOURCE, PROC_NULL):
-        fail("ERR_RANK", f"{call}(source={source}, tag={tag}): the communicator has ranks 0 to {size - 1}")
-    if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
-        fail("ERR_TAG", f"{call}(source={source}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")
-
-
 def check_root(communicator: Communicator, root: int, call: str) -> None:
-    """Raise unless `root` is a rank."""
-    if not 0 <= root < communicator.size:
-        fail("ERR_ROOT", f"{call}(root={root}): the communicator has ranks 0 to {communicator.size - 1}")
+    """Raise unless `root` is a rank; between groups, one of the other group, ``ROOT`` or ``PROC_NULL``."""
+    if 0 <= root < communicator.remote.size or (communicator.is_inter and root in (ROOT, PROC_NULL)):
+        return
+    which = "the other group" if communicator.is_inter else "the communicator"
+    fail("ERR_ROOT", f"{call}(root={root}): {which} has ranks 0 to {communicator.remote.size - 1}")
 
 
 def perform(
@@ -87,12 +82,91 @@ def perform(
     nbytes: int,
     call: str,
     commutative: bool = True,
+    tables: Sequence[Sequence[int]] = (),
+    item_bytes: int = 1,
+    **facts: Any,
 ) -> None:
-    """Take part in a collective with the algorithm that the table selects; the first rank to come looks it up."""
-    if communicator.size == 1:
+    """Take part in a collective with the algorithm that the table selects; the first rank to come looks it up.
+
+    Parameters
+    ----------
+    meeting : OpenCollective
+        Where its ranks meet.
+    communicator : Communicator
+        Its communicator.
+    op : str
+        Name of the operation, as `smpy.collectives.selectors` has it for an intracommunicator.
+    root, nbytes : int
+        As it wants them.
+    call : str
+        What the program called.
+    commutative : bool
+        Whether a reduction may reorder its operands.
+    tables : sequence of sequences of int
+        As it wants them.
+    item_bytes : int
+        Size of an entry of a reduction: what cannot be divided among ranks.
+    **facts
+        What else `select` knows.
+    """
+    if communicator.joint.n_members == 1:
         return
+    schedule = meeting.schedule
+    if schedule < 0:
+        schedule = _schedule(meeting, communicator, op, nbytes, commutative, item_bytes, **facts)
+    if tables:
+        current().collective(communicator.number, schedule, root, nbytes, call, tables)
+    else:
+        current().collective(communicator.number, schedule, root, nbytes, call)
+
+
+def start(
+    meeting: OpenCollective,
+    communicator: Communicator,
+    op: str,
+    root: int,
+    nbytes: int,
+    finish: Callable[[Message], Any],
+    commutative: bool = True,
+    tables: Sequence[Sequence[int]] = (),
+    gate: int = 0,
+    item_bytes: int = 1,
+    **facts: Any,
+) -> Request:
+    """Take part in a collective, and go on at once.
+
+    Parameters
+    ----------
+    meeting, communicator, op, root, nbytes, commutative, tables, item_bytes, **facts
+        As for `perform`.
+    finish : callable
+        Run when the rank completes the request: it takes the result and leaves the meeting.
+    gate : int
+        The kernel's number of what holds the ranks back when their messages do not.
+    """
+    number = 0
+    if communicator.joint.n_members > 1:
+        schedule = meeting.schedule
+        if schedule < 0:
+            schedule = _schedule(meeting, communicator, f"i{op}", nbytes, commutative, item_bytes, **facts)
+        number = current().start_collective(communicator.number, schedule, root, nbytes, tables, gate)
+    return new_request(number, SENDING, finish=finish)
+
+
+def _schedule(
+    meeting: OpenCollective,
+    communicator: Communicator,
+    op: str,
+    nbytes: int,
+    commutative: bool,
+    item_bytes: int,
+    **facts: Any,
+) -> int:
     engine = current()
-    if meeting.schedule < 0:
-        algorithm = select(op, communicator.size, nbytes, commutative)
-        meeting.schedule = schedule_for(engine, algorithm, communicator.size)
-    engine.collective(communicator.number, meeting.schedule, root, nbytes, call)
+    if communicator.is_inter:  # each side has its own
+        algorithm = select(f"inter_{op}", communicator.size, nbytes, commutative, **facts)
+        return schedule_for(engine, algorithm, communicator.size, communicator.remote.size, item_bytes)
+    selection = selection_of(engine)
+    algorithm = select(op, communicator.size, nbytes, commutative, selection=selection, **facts)
+    meeting.schedule = schedule_for(engine, algorithm, communicator.size, 0, item_bytes)
+    return meeting.schedule

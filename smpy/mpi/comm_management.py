@@ -1,146 +1,142 @@
-"""Making, comparing, naming and ending communicators.
-
-A new communicator costs what SMPI's does: rank 0 of it broadcasts 4 bytes. A split first gathers 8 bytes at rank 0,
-which sends each member 8 bytes, group by group.
-"""
+"""Making communicators of one, and ending them; what that costs is in `creating`."""
 
 from __future__ import annotations
 
 from typing import Any, Final, NoReturn
 
-from smpy.engine.messages import Load
-from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, mpi_call
-from smpy.mpi import constants
-from smpy.mpi.comm_core import CommCore, handle_on, member_of, number_of, perform
-from smpy.mpi.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
+from smpy.mpi.attributes import copy_attributes, delete_attributes
+from smpy.mpi.comm_core import handle_on, member_of, start
+from smpy.mpi.comm_identity import Identity
+from smpy.mpi.constants import UNDEFINED
+from smpy.mpi.creating import exchange, pay_for_new, split, split_both
+from smpy.mpi.environment import abort
+from smpy.mpi.exceptions import Exception as MpiException
 from smpy.mpi.exceptions import fail
-from smpy.mpi.gathering import OpenCollective, Signature, enter
+from smpy.mpi.gathering import Signature, enter
 from smpy.mpi.groups import Group
 from smpy.mpi.handles import MYSELF, NOWHERE
+from smpy.mpi.info import Info, pairs_of
+from smpy.mpi.members import Members, place_of
+from smpy.mpi.requests import Request
 from smpy.mpi.world import Communicator, world
 
-__all__ = ["Management", "pay_for_new"]
+__all__ = ["Management", "inherit", "pay_for_new"]
 
-_ANNOUNCED_BYTES: Final = 4
-_SPLIT_BYTES: Final = 8
+_FLAG_BYTES: Final = 4
+"""What a rank tells of itself when intercommunicators are made."""
 
 
-class Management(CommCore):
-    """What a communicator is, and how it becomes another."""
+class Management(Identity):
+    """How a communicator becomes another."""
 
     __slots__ = ()
 
-    # ---- what it is ----
-
-    def _Get_size(self) -> int:
-        return current().comm_size(number_of(self, "Get_size"))
-
-    def _Get_rank(self) -> int:
-        return current().comm_rank(number_of(self, "Get_rank"))
-
-    def Get_group(self) -> Group:
-        """The group of its ranks."""
-        return Group.of(member_of(self, "Get_group")[0].world_ranks())
-
-    def Get_name(self) -> str:
-        """What it is called."""
-        if self.comm == NOWHERE:
-            return "MPI_COMM_NULL"
-        communicator, rank = member_of(self, "Get_name")
-        return communicator.names.get(rank, communicator.name)
-
-    def Set_name(self, name: str) -> None:
-        """Call it something, on this rank."""
-        communicator, rank = member_of(self, "Set_name")
-        communicator.names[rank] = name[: constants.MAX_OBJECT_NAME - 1]
-
-    def Is_inter(self) -> bool:
-        """Whether it joins two groups."""
-        number_of(self, "Is_inter")
-        return False
-
-    def Is_intra(self) -> bool:
-        """Whether it has one group."""
-        return not self.Is_inter()
-
-    def Get_topology(self) -> int:
-        """Which virtual topology it has: none."""
-        number_of(self, "Get_topology")
-        return UNDEFINED
-
-    def Get_attr(self, keyval: int) -> Any:
-        """A predefined attribute, or None when there is no such."""
-        number_of(self, "Get_attr")
-        known = {
-            constants.TAG_UB: constants.LARGEST_TAG,
-            constants.WTIME_IS_GLOBAL: 1,
-            constants.UNIVERSE_SIZE: current().n_ranks,
-            constants.IO: constants.ANY_SOURCE,
-        }
-        return known.get(keyval)
-
-    def Compare(self, comm: Management) -> int:
-        """``IDENT``, ``CONGRUENT`` (same ranks in the same order), ``SIMILAR`` (other order) or ``UNEQUAL``."""
-        numbers = number_of(self, "Compare"), number_of(comm, "Compare")
-        if numbers[0] == numbers[1]:
-            return IDENT
-        mine, its = (world().communicator(number).world_ranks() for number in numbers)
-        if mine == its:
-            return CONGRUENT
-        return SIMILAR if sorted(mine) == sorted(its) else UNEQUAL
-
-    @property
-    def group(self) -> Group:
-        """The group of its ranks."""
-        return self.Get_group()
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.Get_name()
-
-    @name.setter
-    def name(self, value: str) -> None:
-        self.Set_name(value)
-
-    @property
-    def is_inter(self) -> bool:
-        """Whether it joins two groups."""
-        return self.Is_inter()
-
-    @property
-    def is_intra(self) -> bool:
-        """Whether it has one group."""
-        return self.Is_intra()
-
-    @property
-    def topology(self) -> int:
-        """Which virtual topology it has."""
-        return self.Get_topology()
-
-    @property
-    def is_topo(self) -> bool:
-        """Whether it has a virtual topology."""
-        return self.Get_topology() != UNDEFINED
-
-    # ---- how it becomes another ----
+    # ---- the same ranks ----
 
     @mpi_call
-    def Dup(self, info: Any = None) -> Any:
-        """A communicator of the same ranks, with messages of its own."""
-        communicator, rank = member_of(self, "Dup")
-        meeting = enter(
-            communicator, rank, Signature("Dup"), lambda: world().new_communicator(communicator.world_ranks())
-        )
-        new: Communicator = meeting.payload
-        pay_for_new(new, rank, "Dup")
-        meeting.leave()
-        return handle_on(type(self), new.number)
+    def Dup(self, info: Info | None = None) -> Any:
+        """A communicator of the same ranks, with messages of its own.
+
+        Parameters
+        ----------
+        info : Info, optional
+            Its hints; those of this one without it.
+        """
+        return self._duplicated(info, "Dup")
+
+    @mpi_call
+    def Dup_with_info(self, info: Info) -> Any:
+        """A communicator of the same ranks, with messages and hints of its own.
+
+        Parameters
+        ----------
+        info : Info
+            Its hints.
+        """
+        return self._duplicated(info, "Dup_with_info")
+
+    @mpi_call
+    def Idup(self, info: Info | None = None) -> tuple[Any, Request]:
+        """Start to make a communicator of the same ranks, to be used when the request has completed.
+
+        It costs a non-blocking broadcast of 4 bytes; between groups, a non-blocking barrier.
+
+        Parameters
+        ----------
+        info : Info, optional
+            Its hints; those of this one without it.
+        """
+        return self._started_duplicate(info, "Idup")
+
+    @mpi_call
+    def Idup_with_info(self, info: Info) -> tuple[Any, Request]:
+        """Start to make a communicator of the same ranks, to be used when the request has completed.
+
+        Parameters
+        ----------
+        info : Info
+            Its hints.
+        """
+        return self._started_duplicate(info, "Idup_with_info")
 
     def Clone(self) -> Any:
         """A communicator of the same ranks, with messages of its own."""
         return self.Dup()
+
+    def _duplicated(self, info: Info | None, call: str) -> Any:
+        communicator, rank = member_of(self, call)
+        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(meeting.payload, communicator)
+        pay_for_new(new, rank, call)
+        meeting.leave()
+        return self._as_duplicate(communicator, rank, new, info, call)
+
+    def _started_duplicate(self, info: Info | None, call: str) -> tuple[Any, Request]:
+        communicator, rank = member_of(self, call)
+        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(meeting.payload, communicator)
+        meeting.leave()
+        op, nbytes = ("barrier", 0) if new.is_inter else ("bcast", _FLAG_BYTES)
+        announcing = enter(new, rank, Signature(f"{call}'s broadcast", 0), object)
+        request = start(announcing, new, op, 0, nbytes, lambda _: announcing.leave())
+        return self._as_duplicate(communicator, rank, new, info, call), request
+
+    def _as_duplicate(
+        self, communicator: Communicator, rank: int, new: Communicator, info: Info | None, call: str
+    ) -> Any:
+        made = handle_on(type(self), new.number)
+        inherit(communicator, rank, new, rank)
+        own = communicator.own_of(rank, to_change=False)
+        hints = dict(own.info) if info is None else pairs_of(info)
+        if hints:
+            new.own_of(rank, to_change=True).info = hints
+        if own.attributes:
+            try:
+                new.own_of(rank, to_change=True).attributes = copy_attributes(self, own.attributes, call)
+            except MpiException:
+                made.Free()
+                raise
+        return made
+
+    # ---- other ranks ----
+
+    @mpi_call
+    def Create(self, group: Group) -> Any:
+        """A communicator of the ranks in a group; null for the others.
+
+        Between groups, each side names its own ranks; it is null for all when a side names nobody.
+
+        Parameters
+        ----------
+        group : Group
+            Ranks of this communicator, of the running rank's side.
+        """
+        communicator, rank = member_of(self, "Create")
+        _check_within(group.members, communicator, "Create")
+        make = _create_between if communicator.is_inter else _create_within
+        new = make(communicator, rank, group.members)
+        return self._of_rank(new, communicator, rank)
 
     @mpi_call
     def Split(self, color: int = 0, key: int = 0) -> Any:
@@ -156,20 +152,40 @@ class Management(CommCore):
         communicator, rank = member_of(self, "Split")
         if color < 0 and color != UNDEFINED:
             fail("ERR_ARG", f"Split(color={color}): a color is not negative, or UNDEFINED")
-        new = _split(communicator, rank, color, key)
+        new = (split_both if communicator.is_inter else split)(communicator, rank, color, key)
+        if new is not None:
+            pay_for_new(new, current().comm_rank(new.number), "Split")
+        return self._of_rank(new, communicator, rank)
+
+    def _of_rank(self, new: Communicator | None, communicator: Communicator, rank: int) -> Any:
+        """The running rank's handle on a new communicator, null when it is not in it."""
         if new is None:
             return self._null_handle()
-        pay_for_new(new, current().comm_rank(new.number), "Split")
-        return self._new_intracomm(new.number)
+        inherit(communicator, rank, new, current().comm_rank(new.number))
+        return self._handle_on(new)
 
+    # ---- its end ----
+
+    @mpi_call
     def Free(self) -> None:
         """Give the communicator back; the handle becomes null."""
-        communicator, _ = member_of(self, "Free")
+        self._end("Free")
+
+    @mpi_call
+    def Disconnect(self) -> None:
+        """Give the communicator back when its messages have arrived; the handle becomes null."""
+        self._end("Disconnect")
+
+    def _end(self, call: str) -> None:
+        communicator, rank = member_of(self, call)
         if self.comm in (0, MYSELF):
-            fail("ERR_COMM", f"Free: {communicator.name} is predefined")
+            fail("ERR_COMM", f"{call}: {communicator.name} is predefined")
+        delete_attributes(self, communicator.own_of(rank, to_change=False).attributes, call)
+        communicator.own.pop(rank, None)
         self.comm = NOWHERE
-        communicator.n_freed += 1
-        if communicator.n_freed == communicator.size:
+        joint = communicator.joint
+        joint.n_freed += 1
+        if joint.n_freed == joint.n_members:
             world().forget(communicator)
 
     @mpi_call
@@ -181,69 +197,64 @@ class Management(CommCore):
         errorcode : int
             Exit code of the run.
         """
-        engine = current()
-        engine.stop(Aborted(engine.rank, errorcode))
-        while True:
-            engine.block("Abort")
-
-    @classmethod
-    def _new_intracomm(cls, number: int) -> Any:
-        raise NotImplementedError
+        abort(errorcode)
 
     @classmethod
     def _null_handle(cls) -> Any:
+        """A null handle of the class that the new communicators of this one have."""
         raise NotImplementedError
 
 
-def pay_for_new(new: Communicator, rank: int, call: str) -> None:
-    """Take the time that SMPI takes to make a communicator, as its rank `rank`."""
-    meeting = enter(new, rank, Signature("the new communicator's first broadcast", 0), object)
-    perform(meeting, new, "bcast", 0, _ANNOUNCED_BYTES, call)
-    meeting.leave()
+def inherit(old: Communicator, rank: int, new: Communicator, new_rank: int) -> None:
+    """A new communicator has the error handler of the one it was made of."""
+    handler = old.own_of(rank, to_change=False).error_handler
+    if handler is not None:
+        new.own_of(new_rank, to_change=True).error_handler = handler
 
 
-class _Splitting:
-    """Colors and keys of all ranks, and then the new communicator of each."""
-
-    __slots__ = ("colors", "keys", "new")
-
-    def __init__(self, n: int) -> None:
-        self.colors = [UNDEFINED] * n
-        self.keys = [0] * n
-        self.new: dict[int, Communicator] = {}
-
-    def groups(self) -> list[list[int]]:
-        """Ranks of each color by key, then rank; colors in the order of their first rank."""
-        members: dict[int, list[int]] = {}
-        for rank, color in enumerate(self.colors):
-            if color != UNDEFINED:
-                members.setdefault(color, []).append(rank)
-        return [sorted(ranks, key=self.keys.__getitem__) for ranks in members.values()]
+def _duplicate_of(communicator: Communicator) -> Communicator:
+    new = world().new_like(communicator)
+    new.topology = communicator.topology
+    return new
 
 
-def _split(communicator: Communicator, rank: int, color: int, key: int) -> Communicator | None:
-    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator.size)
-    splitting: _Splitting = meeting.payload
-    splitting.colors[rank], splitting.keys[rank] = color, key
-    perform(meeting, communicator, "gather", 0, _SPLIT_BYTES, "Split")
-    if rank == 0:
-        _tell_groups(communicator, splitting, meeting)
-    elif color != UNDEFINED:
-        current().recv(communicator.shadow(), 0, _tag(meeting), Load(_SPLIT_BYTES), "Split")
-    new = splitting.new.get(rank)
+def _this_side(made: Communicator, communicator: Communicator) -> Communicator:
+    return made if made.side == communicator.side else made.remote
+
+
+def _check_within(members: Members, communicator: Communicator, call: str) -> None:
+    known = communicator.world_ranks()
+    if members == known:
+        return
+    strangers = set(members).difference(known)
+    if strangers:
+        fail("ERR_GROUP", f"{call}: world rank {min(strangers)} of the group is not in the communicator")
+
+
+def _create_within(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
+    meeting = enter(communicator, rank, Signature("Create"), dict)
+    new: Communicator | None = None
+    place = place_of(members, current().rank)
+    if place >= 0:
+        new = meeting.payload.get(members)
+        if new is None:
+            new = meeting.payload[members] = world().new_communicator(members)
+        pay_for_new(new, place, "Create")
     meeting.leave()
     return new
 
 
-def _tell_groups(communicator: Communicator, splitting: _Splitting, meeting: OpenCollective) -> None:
-    """What rank 0 does: make the communicators and tell their members, one group after the other."""
-    engine, world_ranks = current(), communicator.world_ranks()
-    for ranks in splitting.groups():
-        new = world().new_communicator([world_ranks[r] for r in ranks])
-        splitting.new.update(dict.fromkeys(ranks, new))
-        sent = [engine.isend(communicator.shadow(), r, _tag(meeting), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
-        engine.wait_all(sent, "Split")
-
-
-def _tag(meeting: OpenCollective) -> int:
-    return meeting.place % (1 << 30)
+def _create_between(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
+    meeting = enter(communicator, rank, Signature("Create"), dict)
+    groups: dict[int, Members] = meeting.payload
+    groups[communicator.side] = members
+    exchange(communicator, rank, _FLAG_BYTES * communicator.size, _FLAG_BYTES * communicator.remote.size, "Create")
+    new: Communicator | None = None
+    if groups[0] and groups[1] and place_of(members, current().rank) >= 0:
+        made = meeting.payload.get("made")
+        if made is None:
+            made = meeting.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
+        new = made[communicator.side]
+        pay_for_new(new, current().comm_rank(new.number), "Create")
+    meeting.leave()
+    return new

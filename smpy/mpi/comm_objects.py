@@ -8,55 +8,35 @@ from __future__ import annotations
 
 import operator
 import warnings
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from smpy.engine.kernel import ffi
-from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load, Message
+from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comm_core import check_source, number_of
+from smpy.mpi.comm_buffered import BufferedPointToPoint
+from smpy.mpi.comm_core import number_of
+from smpy.mpi.comm_matched import MatchedProbes
+from smpy.mpi.comm_persistent import PersistentPointToPoint
 from smpy.mpi.comm_point_to_point import PointToPoint
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.environment import option
 from smpy.mpi.handles import RECEIVING
+from smpy.mpi.inbox import ANY_SIZE, Inbox
+from smpy.mpi.peers import check_source
 from smpy.mpi.pickling import pickle
-from smpy.mpi.requests import FROM_NOBODY, Request, new_request
-from smpy.mpi.sending import send, start_send
+from smpy.mpi.requests import FROM_NOBODY, Request, from_nobody, new_request
+from smpy.mpi.sending import buffer, lent, send, start_send
 from smpy.mpi.status import Status
+from smpy.mpi.undertakings import report
 
 __all__ = ["ANY_SIZE", "Inbox", "ObjectPointToPoint", "load_of"]
-
-ANY_SIZE: Final = 1 << 62
-"""Room that every message fits into."""
 
 
 def load_of(obj: Any) -> Load:
     """The payload end of a send of an object."""
-    lent = ffi.from_buffer(pickle.dumps(obj))
-    return Load(len(lent), int(ffi.cast("uintptr_t", lent)), lent)
+    return lent(pickle.dumps(obj))
 
 
-class Inbox:
-    """Where the bytes of a pickled object arrive."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self) -> None:
-        self._data = b""
-
-    def load(self, capacity: int) -> Load:
-        """The payload end of the receive."""
-        return Load(capacity, take=self._take)
-
-    def _take(self, view: memoryview) -> None:
-        self._data = bytes(view)
-
-    def open(self, message: Message | None = None) -> Any:
-        """The object; None when nothing came."""
-        data, self._data = self._data, b""
-        return pickle.loads(data) if data else None
-
-
-class ObjectPointToPoint(PointToPoint):
+class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPoint, MatchedProbes):
     """Send and receive objects."""
 
     __slots__ = ()
@@ -72,6 +52,11 @@ class ObjectPointToPoint(PointToPoint):
         send(self, load_of, obj, dest, tag, SYNCHRONOUS, "ssend")
 
     @mpi_call
+    def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object through the attached buffer, in which it takes room until it is delivered."""
+        buffer(self, load_of, obj, dest, tag, "bsend", is_blocking=True)
+
+    @mpi_call
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object."""
         return start_send(self, load_of, obj, dest, tag, STANDARD, "isend")
@@ -80,6 +65,11 @@ class ObjectPointToPoint(PointToPoint):
     def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object; the request completes when the receive has begun."""
         return start_send(self, load_of, obj, dest, tag, SYNCHRONOUS, "issend")
+
+    @mpi_call
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send an object through the attached buffer, in which it takes room until it is delivered."""
+        return buffer(self, load_of, obj, dest, tag, "ibsend", is_blocking=False)
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
@@ -109,10 +99,10 @@ class ObjectPointToPoint(PointToPoint):
         """
         number = number_of(self, "irecv")
         if source == PROC_NULL:
-            return new_request(0, RECEIVING, message=FROM_NOBODY)
+            return from_nobody()
         check_source(number, source, tag, "irecv")
         inbox = Inbox()
-        capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf)
+        capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf, "irecv")
         return new_request(current().irecv(number, source, tag, inbox.load(capacity)), RECEIVING, finish=inbox.open)
 
     @mpi_call
@@ -151,15 +141,15 @@ class ObjectPointToPoint(PointToPoint):
         message, inbox = FROM_NOBODY, Inbox()
         if source != PROC_NULL:
             check_source(number, source, tag, call)
-            load = inbox.load(ANY_SIZE if buf is None else _room(buf))
+            load = inbox.load(ANY_SIZE if buf is None else _room(buf, call))
             message = current().recv(number, source, tag, load, call)
-        self._received(message, status, call)
+        report(message, status, call)
         return inbox.open()
 
 
-def _room(buf: Any) -> int:
+def _room(buf: Any, call: str) -> int:
     """Bytes that a `buf` argument has room for."""
     try:
-        return operator.index(buf)
+        return operator.index(buf) if hasattr(buf, "__index__") else memoryview(buf).nbytes
     except TypeError:
-        return memoryview(buf).nbytes
+        raise TypeError(f"{call}: buf is of type {type(buf).__name__}, neither a buffer nor its size") from None

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load, Message
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comm_core import CommCore, check_dest, check_source, number_of
-from smpy.mpi.completion import truncated
+from smpy.mpi.comm_core import CommCore, number_of
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.handles import RECEIVING
-from smpy.mpi.messages import message_of
-from smpy.mpi.requests import FROM_NOBODY, Request, new_request
-from smpy.mpi.sending import send, start_send
+from smpy.mpi.peers import check_dest, check_source, to_fill, to_send
+from smpy.mpi.requests import FROM_NOBODY, Request, from_nobody, new_request
+from smpy.mpi.sending import lent, outgoing_of, send, start_send
 from smpy.mpi.status import Status, fill
+from smpy.mpi.undertakings import Several, report, truncated
+from smpy.mpi.world import world
 
 if TYPE_CHECKING:
     from smpy.mpi.messages import Part
@@ -28,38 +29,48 @@ class PointToPoint(CommCore):
 
     @mpi_call
     def _Send(self, buf: Any, dest: int, tag: int = 0) -> None:
-        send(self, _outgoing, buf, dest, tag, STANDARD, "Send")
+        send(self, outgoing_of, buf, dest, tag, STANDARD, "Send")
 
     @mpi_call
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer; returns when the receive has begun and the buffer may be used again."""
-        send(self, _outgoing, buf, dest, tag, SYNCHRONOUS, "Ssend")
+        send(self, outgoing_of, buf, dest, tag, SYNCHRONOUS, "Ssend")
+
+    @mpi_call
+    def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer to a rank that has posted its receive; returns when the buffer may be used again."""
+        send(self, outgoing_of, buf, dest, tag, STANDARD, "Rsend")
 
     @mpi_call
     def _Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        return start_send(self, _outgoing, buf, dest, tag, STANDARD, "Isend")
+        return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Isend")
 
     @mpi_call
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Start to send a buffer; the request completes when the receive has begun and the buffer may be used again."""
-        return start_send(self, _outgoing, buf, dest, tag, SYNCHRONOUS, "Issend")
+        return start_send(self, outgoing_of, buf, dest, tag, SYNCHRONOUS, "Issend")
+
+    @mpi_call
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send a buffer to a rank that has posted its receive."""
+        return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Irsend")
 
     @mpi_call
     def _Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         number = number_of(self, "Recv")
         message = FROM_NOBODY
         if source != PROC_NULL:
-            load = message_of(buf, is_written=True).incoming()
+            load = to_fill(buf, "Recv").incoming()
             check_source(number, source, tag, "Recv")
             message = current().recv(number, source, tag, load, "Recv")
-        self._received(message, status, "Recv")
+        report(message, status, "Recv")
 
     @mpi_call
     def _Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         number = number_of(self, "Irecv")
         if source == PROC_NULL:
-            return new_request(0, RECEIVING, message=FROM_NOBODY)
-        load = message_of(buf, is_written=True).incoming()
+            return from_nobody()
+        load = to_fill(buf, "Irecv").incoming()
         check_source(number, source, tag, "Irecv")
         return new_request(current().irecv(number, source, tag, load), RECEIVING)
 
@@ -75,16 +86,65 @@ class PointToPoint(CommCore):
         status: Status | None = None,
     ) -> None:
         number = number_of(self, "Sendrecv")
-        out = None if dest == PROC_NULL else message_of(sendbuf, is_written=False)
-        into = None if source == PROC_NULL else message_of(recvbuf, is_written=True)
-        if out is not None:
-            check_dest(number, dest, sendtag, "Sendrecv")
-        check_source(number, source, recvtag, "Sendrecv")
-        if out is not None and into is not None and dest == source == current().comm_rank(number):
-            message = _copied(out, into, source, sendtag, recvtag)
+        out = None if dest == PROC_NULL else to_send(sendbuf, "Sendrecv")
+        into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv")
+        _check_both(number, dest, sendtag, source, recvtag, "Sendrecv")
+        if out is not None and into is not None and _is_oneself(number, dest, source):
+            message = _copied(out, into, source, sendtag)
         else:
-            message = _exchanged(number, out, dest, sendtag, into, source, recvtag)
-        self._received(message, status, "Sendrecv")
+            load = None if out is None else out.outgoing()
+            message = _exchanged(number, load, dest, sendtag, into, source, recvtag, "Sendrecv")
+        report(message, status, "Sendrecv")
+
+    @mpi_call
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Send what is in a buffer and receive another message into it."""
+        number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
+        part = _replaced(buf, dest, source, "Sendrecv_replace")
+        _check_both(number, dest, sendtag, source, recvtag, call)
+        if part is not None and _is_oneself(number, dest, source):
+            message = Message(source, sendtag, part.nbytes, part.nbytes)
+        else:
+            load = None if part is None or dest == PROC_NULL else _copy_of(part)
+            into = None if source == PROC_NULL else part
+            message = _exchanged(number, load, dest, sendtag, into, source, recvtag, call)
+        report(message, status, call)
+
+    @mpi_call
+    def Isendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+    ) -> Request:
+        """Start to send one buffer and to receive into another."""
+        number = number_of(self, "Isendrecv")
+        out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv")
+        into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv")
+        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv")
+        return _exchange_of(number, None if out is None else out.outgoing(), dest, sendtag, into, source, recvtag)
+
+    @mpi_call
+    def Isendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
+    ) -> Request:
+        """Start to send what is in a buffer and to receive another message into it."""
+        number = number_of(self, "Isendrecv_replace")
+        part = _replaced(buf, dest, source, "Isendrecv_replace")
+        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv_replace")
+        load = None if part is None or dest == PROC_NULL else _copy_of(part)
+        return _exchange_of(number, load, dest, sendtag, None if source == PROC_NULL else part, source, recvtag)
 
     @mpi_call
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Literal[True]:
@@ -106,38 +166,63 @@ class PointToPoint(CommCore):
 
     # ---- inside ----
 
-    def _received(self, message: Message, status: Status | None, call: str) -> None:
-        fill(status, message)
-        if message.nbytes > message.capacity:
-            truncated(call, message)
-
     def _truncated(self, call: str, message: Message) -> NoReturn:
         truncated(call, message)
 
 
-def _outgoing(buf: Any) -> Load:
-    return message_of(buf, is_written=False).outgoing()
+def _replaced(buf: Any, dest: int, source: int, call: str) -> Part | None:
+    """What is sent and then overwritten, as far as it is."""
+    if source != PROC_NULL:
+        return to_fill(buf, call)
+    return None if dest == PROC_NULL else to_send(buf, call)
+
+
+def _copy_of(part: Part) -> Load:
+    """The payload end of a send whose memory a receive may overwrite meanwhile."""
+    carried = part.carried()
+    return part.outgoing() if carried is None else lent(bytes(carried))
+
+
+def _is_oneself(number: int, dest: int, source: int) -> bool:
+    return dest == source == current().comm_rank(number) and not world().communicator(number).is_inter
+
+
+def _check_both(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> None:
+    if dest != PROC_NULL:
+        check_dest(number, dest, sendtag, call)
+    check_source(number, source, recvtag, call)
 
 
 def _exchanged(
-    number: int, out: Part | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int
+    number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int, call: str
 ) -> Message:
     """Both at once: what was received. With nobody on one side it is a blocking call of the other."""
     engine = current()
     if into is None:
-        if out is not None:
-            engine.send(number, dest, sendtag, out.outgoing(), STANDARD, "Sendrecv")
+        if load is not None:
+            engine.send(number, dest, sendtag, load, STANDARD, call)
         return FROM_NOBODY
-    if out is None:
-        return engine.recv(number, source, recvtag, into.incoming(), "Sendrecv")
-    sending = engine.isend(number, dest, sendtag, out.outgoing(), STANDARD)
+    if load is None:
+        return engine.recv(number, source, recvtag, into.incoming(), call)
+    sending = engine.isend(number, dest, sendtag, load, STANDARD)
     receiving = engine.irecv(number, source, recvtag, into.incoming())
-    return engine.wait_all([sending, receiving], "Sendrecv")[1]
+    return engine.wait_all([sending, receiving], call)[1]
 
 
-def _copied(out: Part, into: Part, rank: int, sendtag: int, recvtag: int) -> Message:
+def _exchange_of(
+    number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int
+) -> Request:
+    """Both at once, under way."""
+    engine = current()
+    sending = 0 if load is None else engine.isend(number, dest, sendtag, load, STANDARD)
+    if into is None:
+        return new_request(0, RECEIVING, finish=Several([sending], whole=FROM_NOBODY))
+    receiving = engine.irecv(number, source, recvtag, into.incoming())
+    return new_request(0, RECEIVING, finish=Several([sending, receiving]))
+
+
+def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Message:
     """A message to oneself in one call is a copy, and takes no time."""
-    message = Message(rank, sendtag, out.nbytes, into.nbytes)
     carried = out.carried()
     into.put(None if carried is None else bytes(carried)[: into.nbytes])
-    return message
+    return Message(rank, sendtag, out.nbytes, into.nbytes)

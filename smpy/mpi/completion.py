@@ -1,7 +1,8 @@
 """Waiting for requests and testing them, one or several.
 
-A request has completed early when its ``message`` is set: nothing is left to ask the kernel, and asking is free. One
-whose ``number`` is 0 is complete too, but nobody has looked: a look costs what a look costs.
+A request is complete when its ``message`` is set: nothing is left to ask the kernel, and asking is free. One whose
+``number`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
+several, one after the other is asked for (`undertakings`).
 
 Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
 all are.
@@ -9,21 +10,36 @@ all are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from smpy.engine.messages import NO_MESSAGE, Message
 from smpy.engine.running import current
 from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.exceptions import Exception as MPIException
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import IDLE
+from smpy.mpi.handles import IDLE, RequestBase
 from smpy.mpi.status import Status, fill
+from smpy.mpi.undertakings import OUT_OF_REACH, Undertaking, report
 
 if TYPE_CHECKING:
     from smpy.mpi.requests import Request
 
-__all__ = ["end", "test", "test_all", "test_any", "test_some", "truncated", "wait", "wait_all", "wait_any", "wait_some"]
+__all__ = [
+    "checked",
+    "end",
+    "look",
+    "release",
+    "reported",
+    "test",
+    "test_all",
+    "test_any",
+    "test_some",
+    "wait",
+    "wait_all",
+    "wait_any",
+    "wait_some",
+]
 
 
 def end(request: Request, message: Message, status: Status | None, call: str) -> Any:
@@ -31,19 +47,22 @@ def end(request: Request, message: Message, status: Status | None, call: str) ->
     finish = request.finish
     request.number, request.kind = -1, IDLE
     request.buffer = request.message = request.finish = None
-    fill(status, message)
-    if message.nbytes > message.capacity:
-        truncated(call, message)
+    if isinstance(finish, Undertaking):
+        return finish.conclude(message, status, call)
+    report(message, status, call)
     return None if finish is None else finish(message)
 
 
-def truncated(call: str, message: Message) -> NoReturn:
-    """Raise ``ERR_TRUNCATE`` for a message that did not fit."""
-    fail(
-        "ERR_TRUNCATE",
-        f"{call}: the message from rank {message.source} with tag {message.tag} has {message.nbytes} bytes, "
-        f"the buffer has room for {message.capacity}: receive into a larger one",
-    )
+def release(request: Request) -> None:
+    """Make a request null whose operation may go on by itself; it still delivers."""
+    undertaking = request.finish
+    if isinstance(undertaking, Undertaking):
+        undertaking.release()
+    elif request.number > 0:
+        lent: Any = request.buffer  # a compiled request's own hold on it ends with the request
+        current().release(request.number, None if lent is None else memoryview(lent))
+    request.number, request.kind = -1, IDLE
+    request.buffer = request.message = request.finish = None
 
 
 def wait(request: Request, status: Status | None, call: str) -> Any:
@@ -51,8 +70,7 @@ def wait(request: Request, status: Status | None, call: str) -> Any:
     if request.number < 0:
         fill(status, NO_MESSAGE)
         return None
-    message = request.message
-    return end(request, current().wait(request.number, call) if message is None else message, status, call)
+    return end(request, _wait_for_all_of(request, call), status, call)
 
 
 def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]:
@@ -60,128 +78,104 @@ def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]
     if request.number < 0:
         fill(status, NO_MESSAGE)
         return True, None
-    message = _looked_at(request, call)
+    message = look(request, call)
     return (False, None) if message is None else (True, end(request, message, status, call))
 
 
-def wait_all(requests: Sequence[Request], statuses: list[Status] | None, call: str) -> list[Any]:
+def look(request: Request, call: str) -> Message | None:
+    """Look at a request that is not null: its message when it has completed, which is remembered."""
+    while request.message is None:
+        number = _next_of(request)
+        message = current().test(max(number, 0), call)
+        if message is None or number == OUT_OF_REACH:
+            return None
+        _tell(request, message)
+    return request.message
+
+
+def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
-    told = iter(current().wait_all([r.number for r in requests if r.number > 0], call))
-    messages = [next(told) if r.number > 0 else r.message or NO_MESSAGE for r in requests]
-    return _end_all(requests, messages, statuses, call)
+    given = checked(requests, call)
+    open_ones = [request for request in given if request.number >= 0 and request.message is None]
+    transfers = [request for request in open_ones if not isinstance(request.finish, Undertaking)]
+    for request, message in zip(
+        transfers, current().wait_all([request.number for request in transfers], call), strict=True
+    ):
+        request.number, request.message = 0, message
+    for request in open_ones:
+        _wait_for_all_of(request, call)
+    return _end_all(given, statuses, call)
 
 
-def test_all(requests: Sequence[Request], statuses: list[Status] | None, call: str) -> list[Any] | None:
+def test_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Look at each: the objects received when all have completed, else None."""
-    for request in requests:
-        if request.number >= 0:
-            _remember(request, _looked_at(request, call))
-    if any(request.number >= 0 and request.message is None for request in requests):
-        return None
-    return _end_all(requests, [request.message or NO_MESSAGE for request in requests], statuses, call)
+    given = checked(requests, call)
+    are_complete = [request.number < 0 or look(request, call) is not None for request in given]
+    return _end_all(given, statuses, call) if all(are_complete) else None
 
 
-def wait_any(requests: Sequence[Request], status: Status | None, call: str) -> tuple[int, Any]:
+def wait_any(requests: Iterable[Request], status: Status | None, call: str) -> tuple[int, Any]:
     """Wait for one of several: its index and the object received; ``UNDEFINED`` when all are null."""
-    early = _early(requests)
-    if early is not None:
-        request = requests[early]
-        return early, end(request, request.message or NO_MESSAGE, status, call)
-    if all(request.number < 0 for request in requests):
-        fill(status, NO_MESSAGE)
-        return UNDEFINED, None
-    index, message = current().wait_any([request.number for request in requests], call)
-    return index, end(requests[index], message, status, call)
+    given = checked(requests, call)
+    while (early := _early(given)) is None:
+        if _are_null(given):
+            fill(status, NO_MESSAGE)
+            return UNDEFINED, None
+        numbers = _next_of_each(given)
+        if all(number < 0 for number in numbers):
+            _check_reach(next(request for request in given if request.number >= 0), OUT_OF_REACH, call)
+        index, message = current().wait_any(numbers, call)
+        _tell(given[index], message)
+    return early, _end_early(given[early], status, call)
 
 
-def test_any(requests: Sequence[Request], status: Status | None, call: str) -> tuple[int, bool, Any]:
+def test_any(requests: Iterable[Request], status: Status | None, call: str) -> tuple[int, bool, Any]:
     """Look at several: index of one that has completed, whether there is one or all are null, its object."""
-    early = _early(requests)
+    given = checked(requests, call)
+    if _early(given) is None and not _are_null(given):
+        found = current().test_any(_next_of_each(given), call)
+        if found is not None:
+            _tell(given[found[0]], found[1])
+    early = _early(given)
     if early is not None:
-        request = requests[early]
-        return early, True, end(request, request.message or NO_MESSAGE, status, call)
-    if all(request.number < 0 for request in requests):
+        return early, True, _end_early(given[early], status, call)
+    are_null = _are_null(given)
+    if are_null:
         fill(status, NO_MESSAGE)
-        return UNDEFINED, True, None
-    found = current().test_any([request.number for request in requests], call)
-    if found is None:
-        return UNDEFINED, False, None
-    index, message = found
-    return index, True, end(requests[index], message, status, call)
+    return UNDEFINED, are_null, None
 
 
 def wait_some(
-    requests: Sequence[Request], statuses: list[Status] | None, call: str
+    requests: Iterable[Request], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Wait for one, then look at the others: indices and objects of those completed; None when all are null."""
-    if all(request.number < 0 for request in requests):
+    given = checked(requests, call)
+    if _are_null(given):
         return None, None
     first = Status()
-    index, received = wait_any(requests, first, call)
+    index, received = wait_any(given, first, call)
     indices, objects, told = [index], [received], [first]
-    _look_at_each(requests, call, indices, objects, told)
-    _report(statuses, told)
+    _look_at_each(given, call, indices, objects, told)
+    reported(statuses, told)
     return indices, objects
 
 
 def test_some(
-    requests: Sequence[Request], statuses: list[Status] | None, call: str
+    requests: Iterable[Request], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Look at each: indices and objects of those that have completed; None when all are null."""
-    if all(request.number < 0 for request in requests):
+    given = checked(requests, call)
+    if _are_null(given):
         return None, None
     indices: list[int] = []
     objects: list[Any] = []
     told: list[Status] = []
-    _look_at_each(requests, call, indices, objects, told)
-    _report(statuses, told)
+    _look_at_each(given, call, indices, objects, told)
+    reported(statuses, told)
     return indices, objects
 
 
-def _looked_at(request: Request, call: str) -> Message | None:
-    return current().test(request.number, call) if request.message is None else request.message
-
-
-def _remember(request: Request, message: Message | None) -> None:
-    if message is not None:
-        request.number, request.message = 0, message
-
-
-def _early(requests: Sequence[Request]) -> int | None:
-    return next((i for i, request in enumerate(requests) if request.message is not None), None)
-
-
-def _look_at_each(
-    requests: Sequence[Request], call: str, indices: list[int], objects: list[Any], told: list[Status]
-) -> None:
-    for index, request in enumerate(requests):
-        message = _looked_at(request, call) if request.number >= 0 else None
-        if message is not None:
-            status = Status()
-            objects.append(end(request, message, status, call))
-            indices.append(index)
-            told.append(status)
-
-
-def _end_all(
-    requests: Sequence[Request], messages: Sequence[Message], statuses: list[Status] | None, call: str
-) -> list[Any]:
-    objects: list[Any] = []
-    told = [Status() for _ in requests]
-    first_error: MPIException | None = None
-    for request, message, status in zip(requests, messages, told, strict=True):
-        try:
-            objects.append(end(request, message, status, call) if request.number >= 0 else None)
-        except MPIException as error:
-            status.Set_error(error.Get_error_class())
-            first_error = first_error or error
-    _report(statuses, told)
-    if first_error is not None:
-        raise first_error
-    return objects
-
-
-def _report(statuses: list[Status] | None, told: list[Status]) -> None:
+def reported(statuses: list[Status] | None, told: list[Status]) -> None:
     """Copy to the statuses that the program gave; its list grows when it is too short."""
     if statuses is None:
         return
@@ -189,3 +183,85 @@ def _report(statuses: list[Status] | None, told: list[Status]) -> None:
         statuses.extend(Status() for _ in range(len(statuses), len(told)))
     for status, source in zip(statuses, told, strict=False):
         status.__setstate__(source.__getstate__())
+
+
+def checked(requests: Iterable[Request], call: str) -> list[Request]:
+    """The requests of a call, as a list; raises ``TypeError`` for what is none."""
+    if not isinstance(requests, Iterable):
+        raise TypeError(f"{call}: requests is of type {type(requests).__name__}, not a sequence of Requests")
+    given = list(requests)
+    for index, request in enumerate(given):
+        if not isinstance(request, RequestBase):
+            raise TypeError(f"{call}: requests[{index}] is of type {type(request).__name__}, not a Request")
+    return given
+
+
+def _wait_for_all_of(request: Request, call: str) -> Message:
+    while request.message is None:
+        number = _next_of(request)
+        _check_reach(request, number, call)
+        _tell(request, current().wait(number, call))
+    return request.message
+
+
+def _next_of(request: Request) -> int:
+    """What to ask the kernel for."""
+    undertaking = request.finish
+    return undertaking.next() if isinstance(undertaking, Undertaking) else request.number
+
+
+def _next_of_each(requests: Sequence[Request]) -> list[int]:
+    return [request.number if request.number < 0 else _next_of(request) for request in requests]
+
+
+def _check_reach(request: Request, number: int, call: str) -> None:
+    if number == OUT_OF_REACH:
+        fail("ERR_PENDING", request.finish.explain(call))
+
+
+def _tell(request: Request, message: Message) -> None:
+    """Take what the kernel says; the request is complete unless more is left of it."""
+    undertaking = request.finish
+    whole = undertaking.told(message) if isinstance(undertaking, Undertaking) else message
+    if whole is not None:
+        request.number, request.message = 0, whole
+
+
+def _are_null(requests: Sequence[Request]) -> bool:
+    return all(request.number < 0 for request in requests)
+
+
+def _early(requests: Sequence[Request]) -> int | None:
+    return next((i for i, request in enumerate(requests) if request.message is not None), None)
+
+
+def _end_early(request: Request, status: Status | None, call: str) -> Any:
+    return end(request, request.message or NO_MESSAGE, status, call)
+
+
+def _look_at_each(
+    requests: Sequence[Request], call: str, indices: list[int], objects: list[Any], told: list[Status]
+) -> None:
+    for index, request in enumerate(requests):
+        message = look(request, call) if request.number >= 0 else None
+        if message is not None:
+            status = Status()
+            objects.append(end(request, message, status, call))
+            indices.append(index)
+            told.append(status)
+
+
+def _end_all(requests: Sequence[Request], statuses: list[Status] | None, call: str) -> list[Any]:
+    objects: list[Any] = []
+    told = [Status() for _ in requests]
+    first_error: MPIException | None = None
+    for request, status in zip(requests, told, strict=True):
+        try:
+            objects.append(_end_early(request, status, call) if request.number >= 0 else None)
+        except MPIException as error:
+            status.Set_error(error.Get_error_class())
+            first_error = first_error or error
+    reported(statuses, told)
+    if first_error is not None:
+        raise first_error
+    return objects

@@ -1,20 +1,22 @@
-"""`Datatype`: handles on layouts, the predefined ones, and how a type string finds its datatype."""
+"""`Datatype`, the predefined ones, and how a type string finds its datatype."""
 
 from __future__ import annotations
 
 from sys import byteorder
 from typing import Any, Final, Self
 
-from smpy.mpi.basic_types import ALIASES, BASIC, C_CODES, CODES, FORTRAN_CODES, NOT_HERE, PAIRS
-from smpy.mpi.constants import COMBINER_NAMED, UNDEFINED
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
-from smpy.mpi.layout import Layout
+from smpy.mpi.basic_types import C_CODES, CODES, FORTRAN_CODES
+from smpy.mpi.datatype_constructors import Constructors
+from smpy.mpi.datatype_contents import Contents
+from smpy.mpi.datatype_core import DatatypeCore
+from smpy.mpi.datatype_packing import Packing
+from smpy.mpi.handle import of_family
+from smpy.mpi.predefined_types import LAYOUTS, f90_complex, f90_integer, f90_real, pair_of, sized
 
 __all__ = ["BYTE", "DATATYPE_NULL", "PREDEFINED", "Datatype", "_typecode", "as_datatype", "of_format"]
 
 
-class Datatype(Handle):
+class Datatype(Constructors, Contents, Packing):
     """What a buffer's entries are.
 
     Parameters
@@ -23,75 +25,72 @@ class Datatype(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_layout", "_size")
-    _family = "Datatype"
-
-    _layout: Layout | None
-    _size: int
+    __slots__ = ("__weakref__",)
 
     def __new__(cls, datatype: Datatype | None = None) -> Self:
-        return cls.of(datatype.layout if datatype else None)
+        return cls.of(None if datatype is None else of_family(datatype, DatatypeCore)._layout)
 
     @classmethod
-    def of(cls, layout: Layout | None) -> Self:
-        """A handle on a layout."""
-        self = super().__new__(cls)
-        self._layout = layout
-        self._size = layout.size if layout is not None and layout.is_contiguous else 0
-        return self
+    def Get_value_index(cls, value: Datatype, index: Datatype) -> Self:
+        """The pair of a value and a location, for ``MINLOC`` and ``MAXLOC``; null when there is none.
 
-    def _identity(self) -> int:
-        return 0 if self._layout is None else self._layout.number
+        Parameters
+        ----------
+        value, index : Datatype
+            What the value and the location are.
+        """
+        pair = pair_of(value.layout, index.layout)
+        return cls.of(pair)
 
-    @property
-    def layout(self) -> Layout:
-        """What the handle refers to; raises ``ERR_TYPE`` when it is null."""
-        if self._layout is None:
-            fail("ERR_TYPE", "the datatype is null")
-        return self._layout
+    @classmethod
+    def Create_f90_integer(cls, r: int) -> Self:
+        """Fortran's integer of a number of decimal digits; it is predefined.
 
-    def Get_size(self) -> int:
-        """Bytes that one entry carries."""
-        return self.layout.size
+        Parameters
+        ----------
+        r : int
+            Digits.
+        """
+        return cls.of(f90_integer(r))
 
-    def Get_extent(self) -> tuple[int, int]:
-        """Lower bound of an entry and bytes from one to the next."""
-        return 0, self.layout.extent
+    @classmethod
+    def Create_f90_real(cls, p: int, r: int) -> Self:
+        """Fortran's real number of a precision and a range; it is predefined.
 
-    def Get_true_extent(self) -> tuple[int, int]:
-        """Offset of the first byte an entry carries, and bytes from there to behind the last."""
-        blocks = self.layout.blocks
-        first = min(offset for offset, _ in blocks)
-        return first, max(offset + length for offset, length in blocks) - first
+        Parameters
+        ----------
+        p : int
+            Decimal digits, or ``UNDEFINED``.
+        r : int
+            Exponents of ten, or ``UNDEFINED``.
+        """
+        return cls.of(f90_real(p, r))
 
-    def Get_envelope(self) -> tuple[int, int, int, int, int]:
-        """How the datatype was made, in numbers of arguments; here: it is predefined."""
-        self.layout  # noqa: B018  # a null datatype has none
-        return 0, 0, 0, 0, COMBINER_NAMED
+    @classmethod
+    def Create_f90_complex(cls, p: int, r: int) -> Self:
+        """Fortran's complex number of a precision and a range; it is predefined.
 
-    def Get_name(self) -> str:
-        """Name in the standard."""
-        return "MPI_DATATYPE_NULL" if self._layout is None else self._layout.name
+        Parameters
+        ----------
+        p : int
+            Decimal digits, or ``UNDEFINED``.
+        r : int
+            Exponents of ten, or ``UNDEFINED``.
+        """
+        return cls.of(f90_complex(p, r))
 
-    def Commit(self) -> Datatype:
-        """Make the datatype fit for communication; predefined ones are."""
-        self.layout  # noqa: B018  # a null datatype cannot be
-        return self
+    @classmethod
+    def Match_size(cls, typeclass: int, size: int) -> Self:
+        """Fortran's datatype of a class and a size.
 
-    def Free(self) -> None:
-        """Give the datatype back; predefined ones cannot be."""
-        fail("ERR_TYPE", f"{self.Get_name()} is predefined and cannot be freed")
-
-    def elements_in(self, nbytes: int) -> int:
-        """Number of basic elements that the first `nbytes` bytes of a message of this datatype hold."""
-        blocks = self.layout.blocks
-        entries, rest = divmod(nbytes, self.layout.size)
-        elements = entries * len(blocks)
-        for _, length in blocks:
-            if rest < length:
-                break
-            elements, rest = elements + 1, rest - length
-        return UNDEFINED if rest else elements
+        Parameters
+        ----------
+        typeclass : int
+            ``TYPECLASS_LOGICAL``, ``TYPECLASS_INTEGER``, ``TYPECLASS_REAL`` or ``TYPECLASS_COMPLEX``.
+        size : int
+            In bytes.
+        """
+        return cls.of(sized(typeclass, size))
 
     def tocode(self) -> str:
         """Character or type string that names the datatype in a message.
@@ -121,66 +120,6 @@ class Datatype(Handle):
             raise ValueError(f"cannot map {code!r} to MPI datatype") from None
 
     @property
-    def size(self) -> int:
-        """Bytes that one entry carries."""
-        return self.Get_size()
-
-    @property
-    def extent(self) -> int:
-        """Bytes from one entry to the next."""
-        return self.Get_extent()[1]
-
-    @property
-    def lb(self) -> int:
-        """Lower bound."""
-        return self.Get_extent()[0]
-
-    @property
-    def ub(self) -> int:
-        """Upper bound."""
-        return sum(self.Get_extent())
-
-    @property
-    def true_extent(self) -> int:
-        """Bytes from the first byte carried to behind the last."""
-        return self.Get_true_extent()[1]
-
-    @property
-    def true_lb(self) -> int:
-        """Offset of the first byte carried."""
-        return self.Get_true_extent()[0]
-
-    @property
-    def true_ub(self) -> int:
-        """Offset behind the last byte carried."""
-        return sum(self.Get_true_extent())
-
-    @property
-    def envelope(self) -> tuple[int, int, int, int, int]:
-        """How the datatype was made, in numbers of arguments."""
-        return self.Get_envelope()
-
-    @property
-    def combiner(self) -> int:
-        """How the datatype was made."""
-        return self.Get_envelope()[-1]
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the standard names it."""
-        return self.combiner == COMBINER_NAMED
-
-    @property
-    def is_predefined(self) -> bool:
-        """Whether it exists without being made."""
-        return self._layout is None or self.is_named
-
-    @property
-    def name(self) -> str:
-        """Name in the standard."""
-        return self.Get_name()
-
-    @property
     def typestr(self) -> str:
         """Numpy's type string of an entry."""
         layout = self.layout
@@ -193,73 +132,12 @@ class Datatype(Handle):
         return _CHARACTER_OF.get(layout.typestr, layout.code) if len(layout.code) > 1 else layout.code or "V"
 
 
-def _basic_layout(name: str, number: int) -> Layout:
-    basic = BASIC[name]
-    size = basic.size
-    return Layout(
-        name=_STANDARD_NAMES.get(name, f"MPI_{name}"),
-        kind=basic.kind,
-        size=size,
-        extent=size,
-        alignment=basic.alignment,
-        typestr=basic.typestr,
-        code=basic.code,
-        blocks=((0, size),),
-        is_contiguous=True,
-        number=number,
-    )
-
-
-def _pair_layout(name: str, number: int) -> Layout:
-    standard_name, value, location = PAIRS[name]
-    first, second = BASIC[value], BASIC[location]
-    alignment = max(first.alignment, second.alignment)
-    at = -(-first.size // second.alignment) * second.alignment
-    extent = -(-(at + second.size) // alignment) * alignment
-    return Layout(
-        name=standard_name,
-        kind="pair",
-        size=first.size + second.size,
-        extent=extent,
-        alignment=alignment,
-        typestr=f"{first.typestr},{second.typestr}",
-        code="",
-        blocks=((0, first.size), (at, second.size)),
-        is_contiguous=extent == first.size + second.size,
-        number=number,
-    )
-
-
-def _predefine() -> dict[str, Datatype]:
-    known: dict[str, Datatype] = {"DATATYPE_NULL": Datatype()}
-    for number, name in enumerate([*BASIC, *PAIRS], start=1):
-        layout = _basic_layout(name, number) if name in BASIC else _pair_layout(name, number)
-        known[name] = Datatype.of(layout)
-    for alias, name in ALIASES.items():
-        known[alias] = Datatype(known[name])
-    return known | {name: Datatype() for name in NOT_HERE}
-
-
-_STANDARD_NAMES = {"LONG_LONG": "MPI_LONG_LONG_INT"}
-_CHARACTER_OF = {
-    "i1": "b",
-    "i2": "h",
-    "i4": "i",
-    "i8": "l",
-    "u1": "B",
-    "u2": "H",
-    "u4": "I",
-    "u8": "L",
-    "f2": "e",
-    "f4": "f",
-    "f8": "d",
-    "f16": "g",
-    "c8": "F",
-    "c16": "D",
-    "c32": "G",
+_CHARACTER_OF: Final = {
+    **dict(zip(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), "bhilBHIL", strict=True)),
+    **dict(zip(("f2", "f4", "f8", "f16", "c8", "c16", "c32"), "efdgFDG", strict=True)),
 }
 
-PREDEFINED: Final[dict[str, Datatype]] = _predefine()
+PREDEFINED: Final[dict[str, Datatype]] = {name: Datatype.of(layout) for name, layout in LAYOUTS.items()}
 """Every predefined datatype by its name in `mpi4py.MPI`."""
 Datatype.know(PREDEFINED)
 

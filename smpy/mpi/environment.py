@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
+from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi import constants
 from smpy.mpi.buffers import address_of
 from smpy.mpi.exceptions import fail
+from smpy.mpi.info import Info
 from smpy.mpi.world import world
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "Aint_diff",
     "Finalize",
     "Get_address",
+    "Get_hw_resource_info",
     "Get_library_version",
     "Get_processor_name",
     "Get_version",
@@ -28,7 +31,10 @@ __all__ = [
     "Query_thread",
     "Wtick",
     "Wtime",
+    "abort",
+    "check_under_way",
     "get_vendor",
+    "imported",
     "option",
 ]
 
@@ -72,6 +78,35 @@ def Finalize() -> None:
     if not Is_initialized() or rank in known.finalized:
         fail("ERR_OTHER", "Finalize: MPI has not been started, or has ended already")
     known.finalized.add(rank)
+    _watch()
+
+
+def imported() -> None:
+    """A rank imports `mpi4py.MPI`: when ``mpi4py.rc.initialize`` is false, calls before `Init` are errors."""
+    if not option("initialize", True):
+        _watch()
+
+
+def _watch() -> None:
+    from smpy.mpi.guard import watch_calls  # it imports what it watches
+
+    watch_calls()
+
+
+def check_under_way(call: str) -> None:
+    """Raise ``ERR_OTHER`` unless the running rank is between the start and the end of MPI."""
+    if Is_finalized():
+        fail("ERR_OTHER", f"{call}: rank {current().rank} has called Finalize and can make no further calls")
+    if not Is_initialized():
+        fail("ERR_OTHER", f"{call}: MPI has not been started: mpi4py.rc.initialize is False, so call Init() first")
+
+
+def abort(errorcode: int) -> NoReturn:
+    """End the run with this exit code, when simulated time reaches the running rank's tail."""
+    engine = current()
+    engine.stop(Aborted(engine.rank, errorcode))
+    while True:
+        engine.block("Abort")
 
 
 def Is_initialized() -> bool:
@@ -95,7 +130,7 @@ def Is_thread_main() -> bool:
 
 
 def Get_version() -> tuple[int, int]:
-    """Version and subversion of the MPI standard."""
+    """Version and subversion of the MPI standard; without one-sided communication, files and dynamic processes."""
     return constants.VERSION, constants.SUBVERSION
 
 
@@ -125,6 +160,11 @@ def Get_processor_name() -> str:
     """Name of the simulated host that the rank runs on."""
     engine = current()
     return engine.host_name(engine.rank)
+
+
+def Get_hw_resource_info() -> Info:
+    """What ranks can be split by, and whether the running rank is bound to one of it: a host."""
+    return Info.Create({"mpi_shared_memory": "true"})
 
 
 @mpi_call

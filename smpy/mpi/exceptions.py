@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import NoReturn
 
-__all__ = ["ERROR_CLASSES", "Exception", "Get_error_class", "Get_error_string", "fail"]
+__all__ = ["ERROR_CLASSES", "Exception", "Get_error_class", "Get_error_string", "fail", "look_up_with"]
 
 ERROR_CLASSES: dict[str, tuple[int, str]] = {
     "SUCCESS": (0, "no error"),
@@ -81,6 +82,13 @@ _NUMBERS = {name: number for name, (number, _) in ERROR_CLASSES.items()}
 _UNKNOWN = _NUMBERS["ERR_UNKNOWN"]
 
 
+def _nothing_added(number: int) -> tuple[int, str] | None:
+    return None
+
+
+_look_up_added: Callable[[int], tuple[int, str] | None] = _nothing_added
+
+
 class Exception(builtins.RuntimeError):  # mpi4py's name for it
     """An error with a class of the MPI standard; compares equal to the number of its class.
 
@@ -92,6 +100,8 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
 
     detail: str = ""
     """What happened in this case: the call, its arguments, what to do."""
+    is_told: bool = False
+    """Whether the error handler has been told."""
 
     def __init__(self, ierr: int = 0, /) -> None:
         super().__init__(ierr if ierr >= 0 else _UNKNOWN)
@@ -166,6 +176,18 @@ def fail(error_class: str, detail: str = "") -> NoReturn:
     raise error
 
 
+def look_up_with(function: Callable[[int], tuple[int, str] | None]) -> None:
+    """Say who knows the class and the string of numbers that are not the standard's."""
+    global _look_up_added
+    _look_up_added = function
+
+
+def _known(errorcode: int) -> tuple[int, str]:
+    if errorcode in _STRINGS:
+        return errorcode, _STRINGS[errorcode]
+    return _look_up_added(errorcode) or fail("ERR_ARG", f"{errorcode} is not an error code")
+
+
 def Get_error_class(errorcode: int) -> int:
     """Error class of an error code.
 
@@ -179,9 +201,7 @@ def Get_error_class(errorcode: int) -> int:
     Exception
         Of class ``ERR_ARG``, if there is no such error.
     """
-    if errorcode not in _STRINGS:
-        fail("ERR_ARG", f"{errorcode} is not an error code")
-    return errorcode
+    return _known(errorcode)[0]
 
 
 def Get_error_string(errorcode: int) -> str:
@@ -197,4 +217,4 @@ def Get_error_string(errorcode: int) -> str:
     Exception
         Of class ``ERR_ARG``, if there is no such error.
     """
-    return _STRINGS[Get_error_class(errorcode)]
+    return _known(errorcode)[1]

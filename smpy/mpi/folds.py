@@ -4,7 +4,7 @@ Floating-point sums depend on their order, so the order is the same whatever alg
 ranks arrive: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
 
 A contribution is folded at once when those before it have been, and kept otherwise; so what is kept is what waits,
-never all. A program's own operation runs when the first rank needs the result, as that rank's.
+never all. A program's own operation runs when the first rank needs the result, as that rank's, on copies.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from smpy.mpi.built_in_operations import Operation
 from smpy.mpi.datatypes import Datatype
 from smpy.mpi.exceptions import fail
 from smpy.mpi.layout import Layout
-from smpy.mpi.operations import Operation
+from smpy.mpi.packing import gathered, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fold", "check_defined"]
+__all__ = ["Fold", "Prefixes", "check_defined"]
 
 _WIDE_BYTES = 4096
 """Longer contributions are folded one by one where they are, shorter ones many at a time."""
@@ -73,15 +74,25 @@ class Fold:
     def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
         self._operation = operation
         self._datatype = datatype
-        self._kept: list[bytes | None] = [None] * n_ranks
+        self._kept: list[bytes | memoryview | None] = [None] * n_ranks
         self._kept_bytes = 0
         self._next = 0
         self._accumulated: NDArray[Any] | None = None
         self._is_void = False
         self._result: bytes | None = None
 
-    def put(self, rank: int, carried: bytes | memoryview | None) -> None:
-        """Take the contribution of `rank`; None when it is folded memory: then there is no result either."""
+    def put(self, rank: int, carried: bytes | memoryview | None, *, is_lent: bool = False) -> None:
+        """Take the contribution of `rank`; None when it is folded memory: then there is no result either.
+
+        Parameters
+        ----------
+        rank : int
+            Whose it is.
+        carried : bytes or memoryview
+            Its bytes.
+        is_lent : bool
+            Whether they stay as they are until somebody asks for the result; else they are copied.
+        """
         if carried is None or self._is_void:
             self._is_void = True
             self._kept = []
@@ -93,7 +104,7 @@ class Fold:
             self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, [carried])
             self._next += 1
             return
-        self._kept[rank] = bytes(carried)
+        self._kept[rank] = carried if is_lent else bytes(carried)
         self._kept_bytes += nbytes
         if self._kept_bytes > _BATCH_BYTES and not is_own and self._kept[self._next] is not None:
             self._fold_kept()
@@ -105,7 +116,7 @@ class Fold:
         rows = [row for row in self._kept[self._next : end] if row is not None]
         self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, rows)
         self._kept[self._next : end] = [None] * (end - self._next)
-        self._kept_bytes -= sum(map(len, rows))
+        self._kept_bytes -= sum(memoryview(row).nbytes for row in rows)
         self._next = end
 
     def result(self, operation: Operation) -> bytes | None:
@@ -129,14 +140,78 @@ class Fold:
         return self._result
 
 
-def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes]) -> bytes:
+class Prefixes:
+    """Reductions of the ranks up to each, made in rank order as far as somebody asks.
+
+    Parameters
+    ----------
+    operation : Operation
+        What to fold with.
+    datatype : Datatype
+        Of an entry.
+    n_ranks : int
+        Number of contributions.
+    """
+
+    __slots__ = ("_datatype", "_first_void", "_n_done", "_operation", "_rows")
+
+    def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
+        self._operation = operation
+        self._datatype = datatype
+        self._rows: list[bytes | memoryview | None] = [None] * n_ranks
+        """Reductions of the first `_n_done` ranks, then contributions, None until they come."""
+        self._n_done = 0
+        self._first_void = n_ranks
+
+    def put(self, rank: int, carried: memoryview | None, *, is_lent: bool = False) -> None:
+        """Take the contribution of `rank`, as `Fold` does; after folded memory there is no result."""
+        if carried is None:
+            self._first_void = min(self._first_void, rank)
+        else:
+            self._rows[rank] = carried if is_lent else bytes(carried)
+
+    def up_to(self, rank: int, operation: Operation) -> bytes | memoryview | None:
+        """The reduction of ranks 0 to `rank`, all of which have contributed; None when some were folded memory.
+
+        Parameters
+        ----------
+        rank : int
+            The last rank.
+        operation : Operation
+            The asking rank's handle on it: a program's own operation is called as that rank's, and never beyond what
+            it asks for.
+        """
+        if rank >= self._first_void:
+            return None
+        if rank >= self._n_done:
+            self._extend(rank, operation)
+        return self._rows[rank]
+
+    def _extend(self, rank: int, operation: Operation) -> None:
+        first = max(self._n_done - 1, 0)
+        if operation.function is not None:
+            for i in range(first + 1, rank + 1):
+                pair = [self._rows[i - 1] or b"", self._rows[i] or b""]
+                self._rows[i] = _folded_by_program(operation, self._datatype, pair)
+                self._n_done = i + 1
+            return
+        end = rank + 1
+        while end < self._first_void and self._rows[end] is not None:
+            end += 1
+        rows = [row or b"" for row in self._rows[first:end]]
+        self._rows[first:end] = _running(operation, self._datatype.layout, rows)
+        self._n_done = end
+
+
+def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes | memoryview]) -> bytes:
     assert operation.function is not None
-    accumulated = Operand(rows[0])
+    typemap, size = datatype.layout.typemap, datatype.layout.size
+    accumulated = Operand(spread(typemap, rows[0]))
     for row in rows[1:]:
-        into = Operand(row)
+        into = Operand(spread(typemap, row))
         operation.function(accumulated, into, Datatype(datatype))
         accumulated = into
-    return bytes(accumulated)
+    return bytes(gathered(typemap, accumulated, memoryview(rows[0]).nbytes // size if size else 0))
 
 
 def _folded(
@@ -159,10 +234,33 @@ def _folded(
             for row in arrays:
                 ufunc(accumulated, row, out=accumulated)
             return accumulated
-        whole = np.concatenate([accumulated[None, :], arrays])
-        in_between = bool if operation.ufunc.startswith("logical") else whole.dtype
-        last: NDArray[Any] = ufunc.accumulate(whole, axis=0, dtype=in_between)[-1]
-        return last.astype(whole.dtype)
+        last: NDArray[Any] = _accumulate(operation, np.concatenate([accumulated[None, :], arrays]))[-1]
+        return last
+
+
+def _running(operation: Operation, layout: Layout, rows: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
+    """The reductions of the first row, the first two, and so on."""
+    import numpy as np
+
+    if layout.kind != "pair" and memoryview(rows[0]).nbytes < _WIDE_BYTES:
+        whole = np.frombuffer(b"".join(rows), _dtype(layout)).reshape(len(rows), -1)
+        with np.errstate(all="ignore"):  # as C computes
+            return [rows[0], *(row.tobytes() for row in _accumulate(operation, whole)[1:])]
+    accumulated = _folded(operation, layout, None, rows[:1])
+    found = [rows[0]]
+    for row in rows[1:]:
+        accumulated = _folded(operation, layout, accumulated, [row])
+        found.append(accumulated.tobytes())
+    return found
+
+
+def _accumulate(operation: Operation, rows: NDArray[Any]) -> NDArray[Any]:
+    """Every row reduced with all those above it."""
+    import numpy as np
+
+    in_between = bool if operation.ufunc.startswith("logical") else rows.dtype
+    running: NDArray[Any] = getattr(np, operation.ufunc).accumulate(rows, axis=0, dtype=in_between)
+    return running.astype(rows.dtype, copy=False)
 
 
 def _dtype(layout: Layout) -> Any:

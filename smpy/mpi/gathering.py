@@ -1,8 +1,8 @@
 """Where the ranks of a collective meet: what each contributes, and that they mean the same call.
 
-Collectives of a communicator are numbered by each rank as it enters them; the n-th of all ranks is one
-`OpenCollective`. It holds what the ranks have left for each other. The first rank to enter makes it, the last one to
-leave takes it away. Entering costs the same for any number of ranks.
+Collectives of a communicator are numbered by each rank as it enters them; the n-th of all ranks, of both sides of an
+intercommunicator, is one `OpenCollective`. It holds what the ranks have left for each other. The first rank to enter
+makes it, the last one to leave takes it away. Entering costs the same for any number of ranks.
 """
 
 from __future__ import annotations
@@ -10,31 +10,55 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-from smpy.engine.running import current
 from smpy.mpi.exceptions import fail
 from smpy.mpi.world import Communicator
 
 __all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "enter"]
 
-NOT_COMPARED = -1
+NOT_COMPARED: Final = -1
 
 
 class Signature(NamedTuple):
-    """What must be equal on all ranks; `NOT_COMPARED` and empty strings where a call has no such thing."""
+    """What must be equal on all ranks; `NOT_COMPARED` and empty strings where a call, or a rank, does not say.
+
+    Between groups the root is its place among the members of both, and `nbytes_back` is what side 1 sends.
+    """
 
     call: str
     root: int = NOT_COMPARED
     nbytes: int = NOT_COMPARED
     operation: str = ""
     datatype: str = ""
+    nbytes_back: int = NOT_COMPARED
 
-    def __str__(self) -> str:
-        arguments = [f"root={self.root}"] if self.root != NOT_COMPARED else []
-        arguments += [f"op={self.operation}"] if self.operation else []
-        size = f", {self.nbytes} bytes" if self.nbytes != NOT_COMPARED else ""
-        return f"{self.call}({', '.join(arguments)}){size}{f' of {self.datatype}' if self.datatype else ''}"
+    def conflict(self, other: Signature) -> str:
+        """Name of the first thing that both say and say differently; empty when they agree."""
+        for name, error_class in _ERROR_CLASSES.items():
+            mine, its = getattr(self, name), getattr(other, name)
+            if mine != its and mine not in _UNSAID and its not in _UNSAID:
+                return error_class
+        return ""
+
+
+_UNSAID: Final = (NOT_COMPARED, "")
+_ERROR_CLASSES: Final = {
+    "call": "ERR_OTHER",
+    "root": "ERR_ROOT",
+    "operation": "ERR_OP",
+    "datatype": "ERR_TYPE",
+    "nbytes": "ERR_TRUNCATE",
+    "nbytes_back": "ERR_TRUNCATE",
+}
+
+
+class _Caller(NamedTuple):
+    """Who said what, and where."""
+
+    member: int
+    signature: Signature
+    line: str
 
 
 class OpenCollective:
@@ -46,8 +70,6 @@ class OpenCollective:
         Whose it is.
     place : int
         Its place in the order of collectives.
-    signature : Signature
-        As the first rank called it.
     payload : object
         Where ranks leave what the others need; what it is depends on the call.
 
@@ -57,52 +79,105 @@ class OpenCollective:
         The kernel's number of what the ranks do, set by the first of them; -1 before.
     """
 
-    __slots__ = ("_communicator", "_first_line", "_first_rank", "_n_left", "payload", "place", "schedule", "signature")
+    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "schedule")
 
-    def __init__(self, communicator: Communicator, place: int, signature: Signature, payload: Any) -> None:
+    def __init__(self, communicator: Communicator, place: int, payload: Any) -> None:
         self.place = place
-        self.signature = signature
         self.payload = payload
         self.schedule = -1
         self._communicator = communicator
-        self._first_rank = current().rank
-        self._first_line = _line_of_program()
+        self._callers: list[_Caller] = []
         self._n_left = 0
+
+    @property
+    def signature(self) -> Signature:
+        """The call as the first rank made it."""
+        return self._callers[0].signature
 
     def leave(self) -> None:
         """Say that the running rank has what it needs; the last one to say so closes the collective."""
         self._n_left += 1
-        if self._n_left == self._communicator.size:
-            del self._communicator.open[self.place]
+        joint = self._communicator.joint
+        if self._n_left == joint.n_members:
+            del joint.open[self.place]
 
-    def check(self, signature: Signature) -> None:
-        """Raise unless the running rank makes the same call as the first."""
-        if signature != self.signature:
-            self._disagree(signature)
+    def check(self, signature: Signature, member: int) -> None:
+        """Raise unless the running rank, which is `member` here, makes the same call as those that have entered."""
+        callers = self._callers
+        if callers and callers[0].signature == signature:
+            return
+        mine = _Caller(member, signature, line_of_program())
+        for caller in callers:
+            error_class = signature.conflict(caller.signature)
+            if error_class:
+                self._disagree(error_class, caller, mine)
+        if all(caller.signature != signature for caller in callers):
+            callers.append(mine)
 
-    def _disagree(self, mine: Signature) -> NoReturn:
-        first = self.signature
-        if first.call != mine.call:
-            error_class = "ERR_OTHER"
-        elif first.root != mine.root:
-            error_class = "ERR_ROOT"
-        elif first.operation != mine.operation:
-            error_class = "ERR_OP"
-        else:
-            error_class = "ERR_TYPE" if first.datatype != mine.datatype else "ERR_TRUNCATE"
-        callers = [
-            (f"rank {self._first_rank}:", str(first), self._first_line),
-            (f"rank {current().rank}:", str(mine), _line_of_program()),
-        ]
-        widths = [max(len(caller[column]) for caller in callers) for column in (0, 1)]
-        lines = "".join(f"\n  {who:<{widths[0]}} {call:<{widths[1]}}   {line}" for who, call, line in callers)
-        fail(
+    def fail_between(self, sender: tuple[int, int, str], receiver: tuple[int, int, str]) -> NoReturn:
+        """Raise ``ERR_TRUNCATE``: two members, each with its bytes and its line, disagree on a block between them."""
+        call = self.signature.call
+        self._fail(
+            "ERR_TRUNCATE",
+            [
+                (
+                    f"{self._name(sender[0])}:",
+                    f"{call} sends {sender[1]} bytes to {self._name(receiver[0])}",
+                    sender[2],
+                ),
+                (f"{self._name(receiver[0])}:", f"{call} expects {receiver[1]} bytes from there", receiver[2]),
+            ],
+            "What a rank sends to another and what that one expects are the same number of bytes.",
+        )
+
+    def fail_about(self, block: int, first: tuple[int, int, str], second: tuple[int, int, str]) -> NoReturn:
+        """Raise ``ERR_TRUNCATE``: two members, each with its bytes and its line, disagree on the size of a block."""
+        call = self.signature.call
+        self._fail(
+            "ERR_TRUNCATE",
+            [
+                (f"{self._name(member)}:", f"{call} has {nbytes} bytes for block {block}", line)
+                for member, nbytes, line in (first, second)
+            ],
+            "All ranks give the same counts.",
+        )
+
+    def _disagree(self, error_class: str, first: _Caller, second: _Caller) -> NoReturn:
+        self._fail(
             error_class,
-            f"two ranks of {self._communicator.name or 'a communicator'} disagree on its collective number {self.place}"
-            f"{lines}\n"
+            [
+                (f"{self._name(caller.member)}:", self._call(caller.signature), caller.line)
+                for caller in (first, second)
+            ],
             "All ranks of a communicator make the same collective calls in the same order, "
             "with the same root, operation and size.",
         )
+
+    def _fail(self, error_class: str, callers: list[tuple[str, str, str]], advice: str) -> NoReturn:
+        widths = [max(len(caller[column]) for caller in callers) for column in (0, 1)]
+        lines = "".join(f"\n  {who:<{widths[0]}} {what:<{widths[1]}}   {line}" for who, what, line in callers)
+        name = self._communicator.name or "a communicator"
+        fail(error_class, f"two ranks of {name} disagree on its collective number {self.place}{lines}\n{advice}")
+
+    def _name(self, member: int) -> str:
+        communicator = self._communicator
+        if not communicator.is_inter:
+            return f"rank {member}"
+        n_first = communicator.remote.size if communicator.side else communicator.size
+        return f"rank {member} of group 0" if member < n_first else f"rank {member - n_first} of group 1"
+
+    def _call(self, signature: Signature) -> str:
+        """The call as the program would write it."""
+        arguments = []
+        if signature.root != NOT_COMPARED:
+            is_inter = self._communicator.is_inter
+            arguments.append(f"root={self._name(signature.root) if is_inter else signature.root}")
+        if signature.operation:
+            arguments.append(f"op={signature.operation}")
+        sizes = [f"{n} bytes" for n in (signature.nbytes, signature.nbytes_back) if n != NOT_COMPARED]
+        size = f", {' and back '.join(sizes)}" if sizes else ""
+        datatype = f" of {signature.datatype}" if signature.datatype else ""
+        return f"{signature.call}({', '.join(arguments)}){size}{datatype}"
 
 
 def enter(
@@ -126,20 +201,21 @@ def enter(
     Exception
         If another rank entered with another call, root, operation, datatype or size.
     """
-    entered = communicator.entered
+    joint = communicator.joint
+    entered = joint.entered
     if entered is None:
-        entered = communicator.entered = array("q", bytes(8 * communicator.size))
-    entered[rank] += 1
-    place = entered[rank]
-    meeting = communicator.open.get(place)
+        entered = joint.entered = array("q", bytes(8 * joint.n_members))
+    member = joint.index(communicator.side, rank)
+    entered[member] += 1
+    place = entered[member]
+    meeting = joint.open.get(place)
     if meeting is None:
-        meeting = communicator.open[place] = OpenCollective(communicator, place, signature, new_payload(*parts))
-    else:
-        meeting.check(signature)
+        meeting = joint.open[place] = OpenCollective(communicator, place, new_payload(*parts))
+    meeting.check(signature, member)
     return meeting
 
 
-def _line_of_program() -> str:
+def line_of_program() -> str:
     """File and line of the innermost frame that is not the surface's own."""
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("smpy."):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Final, Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from smpy.engine.running import current
 from smpy.mpi.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
+from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.members import NOBODY, Members, common, in_order, joined, place_of, without
+
+if TYPE_CHECKING:
+    from smpy.mpi.sessions import Session
 
 __all__ = ["GROUP_EMPTY", "GROUP_NULL", "Group"]
 
@@ -25,14 +29,14 @@ class Group(Handle):
     __slots__ = ("__weakref__", "_members")
     _family: ClassVar = "Group"
 
-    _members: tuple[int, ...] | None
+    _members: Members | None
 
     def __new__(cls, group: Group | None = None) -> Self:
-        return cls.of(group.members if group else None)
+        return cls.of(None if group is None else of_family(group, Group)._members)
 
     @classmethod
-    def of(cls, world_ranks: tuple[int, ...] | None) -> Self:
-        """The group of these world ranks, in this order."""
+    def of(cls, world_ranks: Members | None) -> Self:
+        """The group of these world ranks, in this order, as `in_order` gives them."""
         self = super().__new__(cls)
         self._members = world_ranks
         return self
@@ -40,12 +44,17 @@ class Group(Handle):
     def _identity(self) -> int:
         return 0 if self._members is None else id(self._members)
 
+    def _become_null(self) -> None:
+        self._members = None
+
     @property
-    def members(self) -> tuple[int, ...]:
+    def members(self) -> Members:
         """World ranks in order; raises ``ERR_GROUP`` when the group is null."""
         if self._members is None:
             fail("ERR_GROUP", "the group is null")
         return self._members
+
+    # ---- what it is ----
 
     def Get_size(self) -> int:
         """Number of ranks."""
@@ -53,7 +62,8 @@ class Group(Handle):
 
     def Get_rank(self) -> int:
         """Rank of the running rank in the group, ``UNDEFINED`` when it is not a member."""
-        return _place(self.members, current().rank)
+        place = place_of(self.members, current().rank)
+        return UNDEFINED if place < 0 else place
 
     @property
     def size(self) -> int:
@@ -75,67 +85,151 @@ class Group(Handle):
         group : Group, optional
             The other group; that of the world without it.
         """
-        wanted = range(self.Get_size()) if ranks is None else [self._checked(rank) for rank in ranks]
+        members = self.members
+        wanted = range(len(members)) if ranks is None else [self._checked(rank, or_null=True) for rank in ranks]
         if group is None:
-            return [PROC_NULL if rank == PROC_NULL else self.members[rank] for rank in wanted]
+            return [PROC_NULL if rank == PROC_NULL else members[rank] for rank in wanted]
         places = {member: rank for rank, member in enumerate(group.members)}
-        return [PROC_NULL if rank == PROC_NULL else places.get(self.members[rank], UNDEFINED) for rank in wanted]
+        return [PROC_NULL if rank == PROC_NULL else places.get(members[rank], UNDEFINED) for rank in wanted]
 
     def Compare(self, group: Group) -> int:
-        """``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``."""
-        if self.members == group.members:
-            return IDENT
-        return SIMILAR if sorted(self.members) == sorted(group.members) else UNEQUAL
+        """``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
 
-    def Dup(self) -> Group:
-        """Another handle."""
-        self.members  # noqa: B018  # a null group has none
+        Parameters
+        ----------
+        group : Group
+            The other group.
+        """
+        mine, its = self.members, group.members
+        if mine == its:
+            return IDENT
+        return SIMILAR if len(mine) == len(its) and set(mine) == set(its) else UNEQUAL
+
+    # ---- how it becomes another ----
+
+    def Dup(self) -> Self:
+        """A further group of the same ranks."""
+        self._check()
         return type(self)(self)
 
-    def Incl(self, ranks: Sequence[int]) -> Group:
-        """The group of these ranks, in this order."""
-        return self.of(tuple(self.members[self._checked(rank)] for rank in ranks))
+    def Incl(self, ranks: Sequence[int]) -> Self:
+        """The group of these ranks, in this order.
 
-    def Excl(self, ranks: Sequence[int]) -> Group:
-        """The group of all other ranks."""
-        left_out = {self._checked(rank) for rank in ranks}
-        return self.of(tuple(member for rank, member in enumerate(self.members) if rank not in left_out))
+        Parameters
+        ----------
+        ranks : sequence of int
+            Ranks of this group, each once.
+        """
+        return self._these(list(ranks), "Incl")
+
+    def Excl(self, ranks: Sequence[int]) -> Self:
+        """The group of all other ranks.
+
+        Parameters
+        ----------
+        ranks : sequence of int
+            Ranks of this group, each once.
+        """
+        return self._others(list(ranks), "Excl")
+
+    def Range_incl(self, ranks: Sequence[tuple[int, int, int]]) -> Self:
+        """The group of these ranges of ranks, in this order.
+
+        Parameters
+        ----------
+        ranks : sequence of (int, int, int)
+            First and last rank of a range, and the step.
+        """
+        return self._these(_listed(ranks, "Range_incl"), "Range_incl")
+
+    def Range_excl(self, ranks: Sequence[tuple[int, int, int]]) -> Self:
+        """The group of all ranks outside these ranges.
+
+        Parameters
+        ----------
+        ranks : sequence of (int, int, int)
+            First and last rank of a range, and the step.
+        """
+        return self._others(_listed(ranks, "Range_excl"), "Range_excl")
 
     @classmethod
-    def Union(cls, group1: Group, group2: Group) -> Group:
+    def Union(cls, group1: Group, group2: Group) -> Self:
         """The members of the first, then those of the second that are not in the first."""
-        first = set(group1.members)
-        return cls.of(group1.members + tuple(member for member in group2.members if member not in first))
+        return cls.of(joined(group1.members, group2.members))
 
     @classmethod
-    def Intersection(cls, group1: Group, group2: Group) -> Group:
+    def Intersection(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are in the second."""
-        second = set(group2.members)
-        return cls.of(tuple(member for member in group1.members if member in second))
+        return cls.of(common(group1.members, group2.members))
 
     @classmethod
-    def Difference(cls, group1: Group, group2: Group) -> Group:
+    def Intersect(cls, group1: Group, group2: Group) -> Self:
+        """The members of the first that are in the second."""
+        return cls.Intersection(group1, group2)
+
+    @classmethod
+    def Difference(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are not in the second."""
-        second = set(group2.members)
-        return cls.of(tuple(member for member in group1.members if member not in second))
+        return cls.of(without(group1.members, group2.members))
+
+    @classmethod
+    def Create_from_session_pset(cls, session: Session, pset_name: str) -> Self:
+        """The group of a session's set of processes.
+
+        Parameters
+        ----------
+        session : Session
+            An open session.
+        pset_name : str
+            Name of one of its sets.
+        """
+        return cls.of(session.Create_group(pset_name).members)
 
     def Free(self) -> None:
         """Give the group back; the handle becomes null."""
-        self.members  # noqa: B018  # a null group cannot be freed
-        self._members = None
+        self._check()
+        if self is GROUP_EMPTY:
+            fail("ERR_GROUP", "Free: MPI_GROUP_EMPTY is predefined")
+        self._become_null()
 
-    def _checked(self, rank: int) -> int:
-        if rank != PROC_NULL and not 0 <= rank < self.Get_size():
+    # ---- checks ----
+
+    def _check(self) -> None:
+        self.members  # noqa: B018  # raises when there are none
+
+    def _checked(self, rank: int, *, or_null: bool = False) -> int:
+        if not 0 <= rank < self.Get_size() and not (or_null and rank == PROC_NULL):
             fail("ERR_RANK", f"rank {rank}: the group has ranks 0 to {self.Get_size() - 1}")
         return rank
 
+    def _once(self, ranks: list[int], call: str) -> set[int]:
+        unique = {self._checked(rank) for rank in ranks}
+        if len(unique) < len(ranks):
+            twice = next(rank for rank in unique if ranks.count(rank) > 1)
+            fail("ERR_RANK", f"{call}: rank {twice} is named more than once")
+        return unique
 
-def _place(members: tuple[int, ...], member: int) -> int:
-    if len(members) > member >= 0 and members[member] == member:  # the world and its first ranks
-        return member
-    return members.index(member) if member in members else UNDEFINED
+    def _these(self, ranks: list[int], call: str) -> Self:
+        members = self.members
+        self._once(ranks, call)
+        return self.of(in_order(members[rank] for rank in ranks))
+
+    def _others(self, ranks: list[int], call: str) -> Self:
+        members, left_out = self.members, self._once(ranks, call)
+        if not left_out:
+            return type(self)(self)
+        return self.of(in_order(member for rank, member in enumerate(members) if rank not in left_out))
+
+
+def _listed(ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
+    ranks: list[int] = []
+    for first, last, step in ranges:
+        if step == 0:
+            fail("ERR_ARG", f"{call}: the range ({first}, {last}, {step}) has no step")
+        ranks += range(first, last + (1 if step > 0 else -1), step)
+    return ranks
 
 
 GROUP_NULL: Final = Group()
-GROUP_EMPTY: Final = Group.of(())
+GROUP_EMPTY: Final = Group.of(NOBODY)
 Group.know({"GROUP_NULL": GROUP_NULL, "GROUP_EMPTY": GROUP_EMPTY})

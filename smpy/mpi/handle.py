@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from smpy.mpi.exceptions import fail
 
-__all__ = ["Handle"]
+__all__ = ["Handle", "of_family"]
 
 H = TypeVar("H", bound="Handle")
+
+_shown: Final[WeakValueDictionary[tuple[str, int], Handle]] = WeakValueDictionary()
+"""Handles whose number the program has asked for, so that it can come back with it."""
 
 
 class Handle:
@@ -24,9 +28,19 @@ class Handle:
     """The number of a handle that refers to nothing."""
     _named: ClassVar[Mapping[str, Any]] = {}
     """The predefined objects of the family, by name."""
+    _giving_back: ClassVar[str] = "Free"
+    """The method that gives back what a handle refers to; the handle becomes null."""
 
     def _identity(self) -> int:
         """What is compared: equal for all handles of one thing."""
+        raise NotImplementedError
+
+    def _number(self) -> int:
+        """What the program sees of the identity; not negative."""
+        return self._identity() if self else 0
+
+    def _become_null(self) -> None:
+        """Refer to nothing."""
         raise NotImplementedError
 
     def __eq__(self, other: object, /) -> bool:
@@ -61,19 +75,34 @@ class Handle:
     @property
     def handle(self) -> int:
         """The number of what the handle refers to."""
-        return self._identity()
+        number = self._number()
+        _shown[self._family, number] = self
+        return number
 
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
-        """The object with a number that `handle` gave; only predefined ones can be found again."""
+        """The object with a number that `handle` gave.
+
+        Parameters
+        ----------
+        handle : int
+            The number of a predefined object, or of one that a handle still refers to.
+        """
         for known in cls._named.values():
-            if known._identity() == handle and isinstance(known, cls):
+            if known._number() == handle and isinstance(known, cls):
                 return known
-        return fail("ERR_ARG", f"{handle} is not the handle of a predefined {cls.__name__}")
+        if handle == 0:
+            return cls()
+        shown = _shown.get((cls._family, handle))
+        if shown is None or shown._number() != handle:
+            return fail("ERR_ARG", f"{handle} is not the handle of a {cls.__name__} in use")
+        kind: Any = cls  # every class of handles makes a further one of another
+        made: Self = shown if isinstance(shown, cls) else kind(shown)
+        return made
 
     def toint(self) -> int:
         """The number of what the handle refers to."""
-        return self._identity()
+        return self.handle
 
     @classmethod
     def fromint(cls, arg: int, /) -> Self:
@@ -82,7 +111,7 @@ class Handle:
 
     def py2f(self) -> int:
         """The number of what the handle refers to, as Fortran would see it."""
-        return self._identity()
+        return self.handle
 
     @classmethod
     def f2py(cls, arg: int) -> Self:
@@ -93,10 +122,25 @@ class Handle:
         return any(known._identity() == self._identity() for known in self._named.values())
 
     def free(self) -> None:
-        """Give back what the handle refers to, unless it is null or predefined."""
-        if self and not self._is_predefined():
-            self.Free()
+        """Give back what the handle refers to; a predefined object stays, a further handle of one becomes null."""
+        if not self or any(known is self for known in self._named.values()):
+            return
+        if self._is_predefined():
+            self._become_null()
+        else:
+            getattr(self, self._giving_back)()
 
-    def Free(self) -> None:
-        """Give back what the handle refers to; the handle becomes null."""
-        raise NotImplementedError
+
+def of_family(given: object, kind: type[H]) -> H:
+    """What a constructor was given; raises ``TypeError`` unless it is a handle of the kind.
+
+    Parameters
+    ----------
+    given : object
+        The argument.
+    kind : type
+        The class that the constructor takes handles of.
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"expected a {kind.__name__}, not a {type(given).__name__}")
+    return given

@@ -23,8 +23,10 @@ RequestBase
     null. ``kind`` (int): ``IDLE`` 0 (null), ``SENDING`` 1, ``RECEIVING`` 2. ``buffer``: keeps the memory alive until
     the request completes, then None. ``message``: None, or the `Message` of a request that has completed already
     (then ``number`` is 0). ``finish``: None, or a callable that the owner runs on completion, given the `Message`;
-    what it returns is the object that the lower-case forms return. ``RequestBase.__new__`` takes any arguments and
-    leaves -1, 0, None, None, None. ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
+    what it returns is the object that the lower-case forms return; or an `Undertaking`, for a request that is not one
+    of the kernel's (then ``number`` is 0). A persistent request that is not under way is null here: its `Prequest`
+    knows better. ``RequestBase.__new__`` takes any arguments and leaves -1, 0, None, None, None.
+    ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
     ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``message`` and ``finish`` are None. On
     completion number becomes -1, kind 0, the others None. ``Waitall(requests, statuses=None)`` is a class method: the
     fast path is for a list or tuple of such requests (null ones are skipped) and no statuses; else ``cls._Waitall``.

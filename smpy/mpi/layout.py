@@ -1,68 +1,84 @@
-"""What a datatype describes: the bytes of one entry, and how entries follow one another."""
+"""What the handles on one datatype share: its bytes, its names, and how it was made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from smpy.mpi.buffers import Memory
+from smpy.mpi.typemaps import Typemap
 
-__all__ = ["Layout", "pack", "unpack"]
+__all__ = ["Layout", "Origin"]
+
+_numbers: Final = count(1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Origin(NamedTuple):
+    """The call that made a datatype.
+
+    Parameters
+    ----------
+    combiner : str
+        Its name in the standard, without the prefix.
+    arguments : dict of str to int or list of int
+        As `Datatype.Create_...` takes them, without the datatypes.
+    datatypes : tuple of Layout
+        What it was made of.
+    """
+
+    combiner: str
+    arguments: dict[str, int | list[int]]
+    datatypes: tuple[Layout, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
 class Layout:
     """A datatype as all handles on it share it.
 
     Parameters
     ----------
+    typemap : Typemap
+        The bytes of an entry.
     name : str
-        Name in the standard.
+        Name in the standard, or what the program has set.
     kind : str
-        integer, floating, logical, complex, byte, character or pair: which reductions are allowed.
-    size, extent : int
-        Bytes an entry carries, and bytes from one entry to the next.
-    alignment : int
-        In bytes.
+        integer, floating, logical, complex, byte, character or pair, of a predefined one: which reductions are allowed.
     typestr : str
         numpy's type string of an entry; of a pair, those of value and location, joined by a comma.
     code : str
         Character or type string that names it in a message; empty when there is none.
-    blocks : tuple of (int, int)
-        Offset and length in bytes of each basic element of an entry.
-    is_contiguous : bool
-        Whether entries that follow one another leave no gap.
-    number : int
-        Its handle.
+    origin : Origin
+        How it was made; None when the standard names it.
+    is_committed : bool
+        Whether it may be used in communication.
     """
 
-    name: str
-    kind: str
-    size: int
-    extent: int
-    alignment: int
-    typestr: str
-    code: str
-    blocks: tuple[tuple[int, int], ...]
-    is_contiguous: bool
-    number: int
+    typemap: Typemap
+    name: str = ""
+    kind: str = "derived"
+    typestr: str = ""
+    code: str = ""
+    origin: Origin | None = None
+    is_committed: bool = False
 
+    number: int = field(init=False, default_factory=lambda: next(_numbers))
+    """Its handle."""
+    size: int = field(init=False)
+    """Bytes that an entry carries."""
+    extent: int = field(init=False)
+    """Bytes from one entry to the next."""
+    is_contiguous: bool = field(init=False)
+    """Whether the bytes of entries that follow one another do so too, from the first entry's address on."""
+    is_basic: bool = field(init=False)
+    """Whether it exists without being made, and cannot be freed."""
 
-def pack(layout: Layout, memory: Memory, start: int, count: int) -> bytes:
-    """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
-    import numpy as np
+    def __post_init__(self) -> None:
+        typemap = self.typemap
+        self.size, self.extent = typemap.size, typemap.extent
+        self.is_contiguous = typemap.is_tiling and typemap.true_lb == 0
+        self.is_basic = self.origin is None or self.origin.combiner.startswith("F90")
 
-    columns = np.hstack([np.arange(offset, offset + length) for offset, length in layout.blocks])
-    first = np.arange(count)[:, None] * layout.extent + start
-    return bytes(np.frombuffer(memory.data(), np.uint8)[first + columns])
-
-
-def unpack(layout: Layout, packed: memoryview, memory: Memory, start: int) -> None:
-    """Put packed bytes where the entries from byte `start` of `memory` keep them; what lies in the gaps stays."""
-    import numpy as np
-
-    columns = np.hstack([np.arange(offset, offset + length) for offset, length in layout.blocks])
-    entries = -(-len(packed) // layout.size)
-    places = (np.arange(entries)[:, None] * layout.extent + start + columns).ravel()[: len(packed)]
-    np.frombuffer(memory.data(), np.uint8)[places] = np.frombuffer(packed, np.uint8)
+    @property
+    def alignment(self) -> int:
+        """Alignment of an entry in bytes."""
+        return self.typemap.alignment

@@ -1,48 +1,26 @@
-"""`Op`: reduction operations, as functions of two objects; how they fold arrays is in `folds`."""
+"""`Op`: handles on reduction operations, the built-in ones and those that programs make."""
 
 from __future__ import annotations
 
-import operator
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
 from typing import Any, ClassVar, Final, Self
+from weakref import WeakKeyDictionary
 
+from smpy.engine.running import current, is_running, mpi_call
+from smpy.mpi.built_in_operations import BUILT_IN, Operation
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
+from smpy.mpi.folds import Fold, check_defined
+from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.messages import message_of
+from smpy.mpi.world import World, world
 
 __all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
-    """A reduction operation as all handles on it share it.
-
-    Parameters
-    ----------
-    name : str
-        Name in the standard; that of the function when a program made it.
-    number : int
-        Its handle.
-    on_objects : callable
-        Of two objects, the left one first.
-    ufunc : str
-        Name of numpy's function of two arrays; empty when there is none.
-    kinds : frozenset of str
-        Kinds of datatypes it is defined for.
-    is_commutative : bool
-        Whether operands may change places.
-    function : callable
-        A program's own: of two buffers and a datatype, it leaves the result in the second.
-    """
-
-    name: str
-    number: int
-    on_objects: Callable[[Any, Any], Any]
-    ufunc: str = ""
-    kinds: frozenset[str] = frozenset()
-    is_commutative: bool = True
-    function: Callable[[Any, Any, Any], object] | None = None
+_LARGEST_NUMBER: Final = 32
+"""So many operations of its own a rank may have at a time, as under mpi4py."""
+_n_made: Final[WeakKeyDictionary[World, Counter[int]]] = WeakKeyDictionary()
+"""How many operations each rank has."""
 
 
 class Op(Handle):
@@ -54,20 +32,36 @@ class Op(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_operation")
+    __slots__ = ("__weakref__", "_is_by_number", "_operation")
     _family: ClassVar = "Op"
 
     _operation: Operation | None
+    _is_by_number: bool
+    """Whether the program came back with a number alone."""
 
     def __new__(cls, op: Op | None = None) -> Self:
-        return cls.of(op.operation if op else None)
+        return cls.of(None if op is None else of_family(op, Op)._operation)
 
     @classmethod
     def of(cls, operation: Operation | None) -> Self:
         """A handle on an operation."""
         self = super().__new__(cls)
         self._operation = operation
+        self._is_by_number = False
         return self
+
+    @classmethod
+    def fromhandle(cls, handle: int) -> Self:
+        """The operation with a number that `handle` gave; one that a program made cannot be pickled from there."""
+        found = super().fromhandle(handle)
+        if found.is_predefined:
+            return found
+        other = cls.of(found._operation)
+        other._is_by_number = True
+        return other
+
+    def _become_null(self) -> None:
+        self._operation = None
 
     def _identity(self) -> int:
         return 0 if self._operation is None else self._operation.number
@@ -97,9 +91,13 @@ class Op(Handle):
         """
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
+        if is_running():
+            n_made = _n_made.setdefault(world(), Counter())
+            if n_made[current().rank] >= _LARGEST_NUMBER:
+                raise RuntimeError(f"a rank can have {_LARGEST_NUMBER} operations of its own at a time: Free one")
+            n_made[current().rank] += 1
         operation = Operation(
             name=getattr(function, "__name__", "function"),
-            number=next(_numbers),
             on_objects=lambda x, y: function(x, y, None),
             is_commutative=bool(commute),
             function=function,
@@ -110,7 +108,36 @@ class Op(Handle):
         """Give the operation back; predefined ones cannot be."""
         if self.operation.function is None:
             fail("ERR_OP", f"{self.operation.name} is predefined and cannot be freed")
-        self._operation = None
+        if is_running():
+            _n_made.get(world(), Counter())[current().rank] -= 1
+        self._become_null()
+
+    @mpi_call
+    def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
+        """Reduce the entries of two buffers into the second one; those of the first are the left operands.
+
+        Parameters
+        ----------
+        inbuf, inoutbuf : buffer-like or sequence
+            Message specifications of the same number of entries of one datatype.
+        """
+        left, right = message_of(inbuf, is_written=False), message_of(inoutbuf, is_written=True)
+        if left.datatype != right.datatype:
+            raise ValueError("mismatch in inbuf and inoutbuf MPI datatypes")
+        if left.count != right.count:
+            raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
+        operation = self.operation
+        check_defined(operation, right.layout)
+        fold = Fold(operation, right.datatype, 2)
+        fold.put(0, left.carried())
+        fold.put(1, right.carried())
+        right.put(fold.result(operation))
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        operation = self._operation
+        if operation is None or operation.function is None or self._is_by_number:
+            return super().__reduce__()
+        return type(self).Create, (operation.function, operation.is_commutative)
 
     def Is_commutative(self) -> bool:
         """Whether operands may change places."""
@@ -127,54 +154,7 @@ class Op(Handle):
         return self._operation is None or self._operation.function is None
 
 
-def _larger(x: Any, y: Any) -> Any:
-    return max(x, y)
-
-
-def _smaller(x: Any, y: Any) -> Any:
-    return min(x, y)
-
-
-def _with_larger(x: Any, y: Any) -> Any:
-    (u, i), (v, j) = x, y
-    return (u, i) if u > v or (not v > u and not j < i) else (v, j)
-
-
-def _with_smaller(x: Any, y: Any) -> Any:
-    (u, i), (v, j) = x, y
-    return (u, i) if u < v or (not v < u and not j < i) else (v, j)
-
-
-_NUMBERS = frozenset({"integer", "floating", "complex"})
-_ORDERED = frozenset({"integer", "floating"})
-_TRUTHS = frozenset({"integer", "floating", "logical"})
-_BITS = frozenset({"integer", "byte"})
-_PAIRS = frozenset({"pair"})
-
-_numbers = count(1)
-
-
-def _built_in(name: str, on_objects: Callable[[Any, Any], Any], ufunc: str, kinds: frozenset[str]) -> Op:
-    return Op.of(Operation(f"MPI_{name}", next(_numbers), on_objects, ufunc, kinds))
-
-
-PREDEFINED: Final[dict[str, Op]] = {
-    "OP_NULL": Op(),
-    "MAX": _built_in("MAX", _larger, "maximum", _ORDERED),
-    "MIN": _built_in("MIN", _smaller, "minimum", _ORDERED),
-    "SUM": _built_in("SUM", operator.add, "add", _NUMBERS),
-    "PROD": _built_in("PROD", operator.mul, "multiply", _NUMBERS),
-    "LAND": _built_in("LAND", lambda x, y: bool(x) & bool(y), "logical_and", _TRUTHS),
-    "BAND": _built_in("BAND", operator.and_, "bitwise_and", _BITS),
-    "LOR": _built_in("LOR", lambda x, y: bool(x) | bool(y), "logical_or", _TRUTHS),
-    "BOR": _built_in("BOR", operator.or_, "bitwise_or", _BITS),
-    "LXOR": _built_in("LXOR", lambda x, y: bool(x) ^ bool(y), "logical_xor", _TRUTHS),
-    "BXOR": _built_in("BXOR", operator.xor, "bitwise_xor", _BITS),
-    "MAXLOC": _built_in("MAXLOC", _with_larger, "maximum", _PAIRS),
-    "MINLOC": _built_in("MINLOC", _with_smaller, "minimum", _PAIRS),
-    "REPLACE": _built_in("REPLACE", lambda x, y: y, "", frozenset()),
-    "NO_OP": _built_in("NO_OP", lambda x, y: x, "", frozenset()),
-}
+PREDEFINED: Final[dict[str, Op]] = {name: Op.of(operation) for name, operation in BUILT_IN.items()}
 """Every predefined operation by its name in `mpi4py.MPI`."""
 Op.know(PREDEFINED)
 

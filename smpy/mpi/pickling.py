@@ -1,11 +1,19 @@
-"""`Pickle`: how objects become messages, and `pickle`, the one in use."""
+"""`Pickle`: how objects become messages, and `pickle`, the one in use, which each rank may set for itself."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from pickle import HIGHEST_PROTOCOL, PickleBuffer, dumps, loads
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakKeyDictionary
+
+from smpy.engine.kernel import surface
+from smpy.engine.running import current, is_running
+from smpy.mpi.memory_type import buffer
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
 
 __all__ = ["Pickle", "pickle"]
 
@@ -46,15 +54,15 @@ class Pickle:
         """The object that bytes stand for."""
         return self._loads(data)
 
-    def dumps_oob(self, obj: Any) -> tuple[bytes, list[memoryview]]:
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
         """The object as bytes, and the large buffers inside it apart."""
-        buffers: list[memoryview] = []
+        buffers: list[Any] = []
 
-        def stays_inside(buffer: PickleBuffer) -> bool:
-            raw = buffer.raw()
+        def stays_inside(lent: PickleBuffer) -> bool:
+            raw = lent.raw()
             if raw.nbytes < self._threshold:
                 return True
-            buffers.append(raw)
+            buffers.append(buffer(raw) if surface is not None else raw)
             return False
 
         protocol = max(5, HIGHEST_PROTOCOL if self._protocol is None else self._protocol)
@@ -85,5 +93,71 @@ class Pickle:
 
 _dumps, _loads = dumps, loads
 
-pickle: Final = Pickle()
+
+class _OfEachRank(Pickle):
+    """A `Pickle` that is another one for each rank that has set it; the others share one."""
+
+    _of_all: Pickle
+    _own: WeakKeyDictionary[Engine, dict[int, Pickle]]
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        self = super().__new__(cls)
+        self._of_all, self._own = Pickle(), WeakKeyDictionary()
+        return self
+
+    def __init__(
+        self,
+        dumps: Callable[..., bytes] | None = None,
+        loads: Callable[..., Any] | None = None,
+        protocol: int | None = None,
+        threshold: int | None = None,
+    ) -> None:
+        self._set(Pickle(dumps, loads, protocol, threshold))
+
+    def _set(self, own: Pickle) -> None:
+        if is_running():
+            self._own.setdefault(current(), {})[current().rank] = own
+        else:
+            self._of_all = own
+
+    def _of_rank(self) -> Pickle:
+        return self._own.get(current(), {}).get(current().rank, self._of_all) if self._own else self._of_all
+
+    def _to_change(self) -> Pickle:
+        own = self._of_rank()
+        if own is self._of_all and is_running():
+            own = Pickle()
+            self._set(own)
+        return own
+
+    def dumps(self, obj: Any) -> bytes:
+        return self._of_rank().dumps(obj)
+
+    def loads(self, data: Any) -> Any:
+        return self._of_rank().loads(data)
+
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
+        return self._of_rank().dumps_oob(obj)
+
+    def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
+        return self._of_rank().loads_oob(data, buffers)
+
+    @property
+    def PROTOCOL(self) -> int | None:
+        return self._of_rank().PROTOCOL
+
+    @PROTOCOL.setter
+    def PROTOCOL(self, protocol: int | None) -> None:
+        self._to_change().PROTOCOL = protocol
+
+    @property
+    def THRESHOLD(self) -> int:
+        return self._of_rank().THRESHOLD
+
+    @THRESHOLD.setter
+    def THRESHOLD(self, threshold: int | None) -> None:
+        self._to_change().THRESHOLD = threshold
+
+
+pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # as it is for all: whoever imports this may be a rank
 """What the lower-case calls use."""

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 from smpy.engine.messages import Message
-from smpy.engine.running import mpi_call
-from smpy.mpi import completion
+from smpy.engine.running import current, mpi_call
+from smpy.mpi import completion, glances
 from smpy.mpi.constants import ANY_TAG, PROC_NULL
-from smpy.mpi.handle import Handle
-from smpy.mpi.handles import RequestBase, use_request_class
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.handles import RECEIVING, RequestBase, use_request_class
 from smpy.mpi.status import Status
+from smpy.mpi.undertakings import Several, Undertaking, truncated
 
-__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "new_request"]
+__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request"]
 
 FROM_NOBODY: Final = Message(PROC_NULL, ANY_TAG, 0, 0)
 """What a receive from ``PROC_NULL`` gets."""
@@ -28,22 +30,46 @@ class Request(RequestBase, Handle):
         One to make another handle of.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_operation")
     _family: ClassVar = "Request"
     _null: ClassVar = -1
+
+    _operation: Callable[[], Request]
+    """What starts it once more; only persistent requests have it."""
 
     def __new__(cls, request: Request | None = None) -> Self:
         self = super().__new__(cls)
         if request is not None:
-            self.number, self.kind, self.buffer = request.number, request.kind, request.buffer
-            self.message, self.finish = request.message, request.finish
+            of_family(request, Request)
+            self._take_over(request)
+            operation = request._persistent()
+            if operation is not None:
+                self._operation = operation
         return self
 
+    def _take_over(self, request: Request) -> None:
+        """Stand for what another request stands for."""
+        self.number, self.kind, self.buffer = request.number, request.kind, request.buffer
+        self.message, self.finish = request.message, request.finish
+
+    def _persistent(self) -> Callable[[], Request] | None:
+        return getattr(self, "_operation", None)
+
     def _identity(self) -> int:
-        return id(self) if self.number == 0 else self.number
+        operation = self._persistent()
+        if operation is not None:
+            return id(operation)
+        if self.number == 0:
+            return id(self.finish) if isinstance(self.finish, Undertaking) else id(self)
+        return self.number
+
+    def _become_null(self) -> None:
+        completion.release(self)
+        if self._persistent() is not None:
+            del self._operation
 
     def _truncated(self, call: str, message: Message) -> NoReturn:
-        completion.truncated(call, message)
+        truncated(call, message)
 
     # ---- one ----
 
@@ -57,6 +83,28 @@ class Request(RequestBase, Handle):
         return completion.test(self, status, "Test")[0]
 
     @mpi_call
+    def Get_status(self, status: Status | None = None) -> bool:
+        """Whether the operation has completed; the request stays as it is."""
+        return glances.get_status(self, status, "Get_status")
+
+    @mpi_call
+    def Cancel(self) -> None:
+        """Try to stop the operation; it still has to be waited for, and the status tells whether it was stopped."""
+        if self.number < 0:
+            fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
+        if isinstance(self.finish, Undertaking):
+            self.finish.cancel("Cancel")
+        elif self.number > 0:
+            current().cancel(self.number)
+
+    @mpi_call
+    def Free(self) -> None:
+        """Give the request back; an operation under way goes on by itself and delivers its message."""
+        if not self:
+            fail("ERR_REQUEST", "Free: the request is null")
+        self._become_null()
+
+    @mpi_call
     def wait(self, status: Status | None = None) -> Any:
         """Wait until the operation has completed: the object received."""
         return completion.wait(self, status, "wait")
@@ -65,6 +113,14 @@ class Request(RequestBase, Handle):
     def test(self, status: Status | None = None) -> tuple[bool, Any | None]:
         """Whether the operation has completed, and the object received."""
         return completion.test(self, status, "test")
+
+    def get_status(self, status: Status | None = None) -> bool:
+        """Whether the operation has completed; the request stays as it is."""
+        return self.Get_status(status)
+
+    def cancel(self) -> None:
+        """Try to stop the operation."""
+        self.Cancel()
 
     # ---- several, buffers ----
 
@@ -103,6 +159,24 @@ class Request(RequestBase, Handle):
     def Testsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """The indices of those that have completed, None when all are null."""
         return completion.test_some(requests, statuses, "Testsome")[0]
+
+    @classmethod
+    @mpi_call
+    def Get_status_any(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
+        """Index of one that has completed, and whether there is one or all are null; none becomes null."""
+        return glances.get_status_any(requests, status, "Get_status_any")
+
+    @classmethod
+    @mpi_call
+    def Get_status_all(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
+        """Whether all have completed; none becomes null."""
+        return glances.get_status_all(requests, statuses, "Get_status_all")
+
+    @classmethod
+    @mpi_call
+    def Get_status_some(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
+        """Indices of those that have completed, None when all are null; none becomes null."""
+        return glances.get_status_some(requests, statuses, "Get_status_some")
 
     # ---- several, objects ----
 
@@ -149,6 +223,21 @@ class Request(RequestBase, Handle):
         """Indices and objects of those that have completed."""
         return completion.test_some(requests, statuses, "testsome")
 
+    @classmethod
+    def get_status_any(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
+        """Index of one that has completed, and whether there is one or all are null; none becomes null."""
+        return cls.Get_status_any(requests, status)
+
+    @classmethod
+    def get_status_all(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
+        """Whether all have completed; none becomes null."""
+        return cls.Get_status_all(requests, statuses)
+
+    @classmethod
+    def get_status_some(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
+        """Indices of those that have completed, None when all are null; none becomes null."""
+        return cls.Get_status_some(requests, statuses)
+
 
 use_request_class(Request)
 
@@ -157,9 +246,21 @@ Request.know({"REQUEST_NULL": REQUEST_NULL})
 
 
 def new_request(
-    number: int, kind: int, *, finish: Callable[[Message], Any] | None = None, message: Message | None = None
+    number: int,
+    kind: int,
+    *,
+    finish: Callable[[Message], Any] | Undertaking | None = None,
+    message: Message | None = None,
 ) -> Request:
-    """A request for what the kernel knows by `number`; `smpy.mpi.handles` says what the other arguments are."""
+    """A request for what the kernel knows by `number`, or for an undertaking.
+
+    `smpy.mpi.handles` says what the other arguments are.
+    """
     request = Request()
     request.number, request.kind, request.finish, request.message = number, kind, finish, message
     return request
+
+
+def from_nobody() -> Request:
+    """A receive from ``PROC_NULL``: it is complete, but a look costs what a look costs."""
+    return new_request(0, RECEIVING, finish=Several((), whole=FROM_NOBODY))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from array import array
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from smpy.mpi.datatypes import BYTE, Datatype
+from smpy.mpi.elements import bytes_of_elements, elements_in
 from smpy.mpi.exceptions import fail
 
 if TYPE_CHECKING:
     from smpy.engine.messages import Message
 
 __all__ = ["Status", "fill"]
+
+_IN_MEMORY: Final = Struct("=iiiqi")
+"""Source, tag, error, size and whether it was cancelled, as memory shows them."""
 
 
 class Status:
@@ -23,7 +29,7 @@ class Status:
         One to copy.
     """
 
-    __slots__ = ("__weakref__", "_cancelled", "_error", "_nbytes", "_source", "_tag")
+    __slots__ = ("__weakref__", "_cancelled", "_error", "_memory", "_nbytes", "_source", "_tag")
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     _source: int
@@ -31,13 +37,18 @@ class Status:
     _error: int
     _nbytes: int
     _cancelled: bool
+    _memory: tuple[bytearray, bytes] | None
+    """Once the program has asked for it: memory it may write, and what that held when fields and memory agreed."""
 
     def __new__(cls, status: Status | None = None) -> Self:
         self = super().__new__(cls)
+        self._memory = None
         if status is None:
             self._source, self._tag, self._error, self._nbytes, self._cancelled = ANY_SOURCE, ANY_TAG, 0, 0, False
-        else:
+        elif isinstance(status, Status):
             self.__setstate__(status.__getstate__())
+        else:
+            raise TypeError(f"expected a Status, not a {type(status).__name__}")
         return self
 
     def __eq__(self, other: object, /) -> bool:
@@ -50,6 +61,7 @@ class Status:
         return type(self), (), self.__getstate__()
 
     def __getstate__(self) -> dict[str, int]:
+        self._settle()
         return {
             "source": self._source,
             "tag": self._tag,
@@ -62,8 +74,41 @@ class Status:
         self._source, self._tag, self._error = state["source"], state["tag"], state["error"]
         self._nbytes, self._cancelled = state["nbytes"], bool(state["cancelled"])
 
+    def _settle(self) -> None:
+        """Bring fields and memory together; a field set since they agreed counts more than what was written there."""
+        if self._memory is None:
+            return
+        written, shown = self._memory
+        fields = _IN_MEMORY.pack(self._source, self._tag, self._error, self._nbytes, self._cancelled)
+        if fields == shown and written != shown:
+            self._source, self._tag, self._error, self._nbytes, cancelled = _IN_MEMORY.unpack(written)
+            self._cancelled = bool(cancelled)
+            fields = bytes(written)
+        written[:] = fields
+        self._memory = written, fields
+
+    def tomemory(self) -> memoryview:
+        """The fields as integers in memory; the status sees what the program writes there."""
+        if self._memory is None:
+            fields = _IN_MEMORY.pack(self._source, self._tag, self._error, self._nbytes, self._cancelled)
+            self._memory = bytearray(fields), fields
+        self._settle()
+        return memoryview(self._memory[0]).cast("i")
+
+    def py2f(self) -> list[int]:
+        """The fields as integers, as Fortran would see them."""
+        return self.tomemory().tolist()
+
+    @classmethod
+    def f2py(cls, arg: list[int]) -> Self:
+        """The status with the fields that `py2f` gave."""
+        status = cls()
+        status.tomemory()[:] = memoryview(array("i", arg))
+        return status
+
     def Get_source(self) -> int:
         """Rank of the sender."""
+        self._settle()
         return self._source
 
     def Set_source(self, source: int) -> None:
@@ -72,6 +117,7 @@ class Status:
 
     def Get_tag(self) -> int:
         """Tag of the message."""
+        self._settle()
         return self._tag
 
     def Set_tag(self, tag: int) -> None:
@@ -80,6 +126,7 @@ class Status:
 
     def Get_error(self) -> int:
         """Error class of the operation."""
+        self._settle()
         return self._error
 
     def Set_error(self, error: int) -> None:
@@ -94,6 +141,7 @@ class Status:
         datatype : Datatype
             What an entry is.
         """
+        self._settle()
         size = datatype.Get_size()
         if size == 0:
             return 0 if self._nbytes == 0 else UNDEFINED
@@ -108,16 +156,18 @@ class Status:
         datatype : Datatype
             What the message was made of.
         """
-        return datatype.elements_in(self._nbytes)
+        self._settle()
+        return elements_in(datatype.layout.typemap, self._nbytes)
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
         """Set the size to `count` entries of `datatype`."""
         if count < 0:
             fail("ERR_COUNT", f"Set_elements(count={count}): a count is not negative")
-        self._nbytes = count * datatype.Get_size()
+        self._nbytes = bytes_of_elements(datatype.layout.typemap, count)
 
     def Is_cancelled(self) -> bool:
         """Whether the operation was cancelled."""
+        self._settle()
         return self._cancelled
 
     def Set_cancelled(self, flag: bool) -> None:
@@ -127,7 +177,7 @@ class Status:
     @property
     def source(self) -> int:
         """Rank of the sender."""
-        return self._source
+        return self.Get_source()
 
     @source.setter
     def source(self, value: int) -> None:
@@ -136,7 +186,7 @@ class Status:
     @property
     def tag(self) -> int:
         """Tag of the message."""
-        return self._tag
+        return self.Get_tag()
 
     @tag.setter
     def tag(self, value: int) -> None:
@@ -145,7 +195,7 @@ class Status:
     @property
     def error(self) -> int:
         """Error class of the operation."""
-        return self._error
+        return self.Get_error()
 
     @error.setter
     def error(self, value: int) -> None:
@@ -163,7 +213,7 @@ class Status:
     @property
     def cancelled(self) -> bool:
         """Whether the operation was cancelled."""
-        return self._cancelled
+        return self.Is_cancelled()
 
     @cancelled.setter
     def cancelled(self, value: bool) -> None:
@@ -174,5 +224,5 @@ def fill(status: Status | None, message: Message) -> None:
     """Write into `status`, when there is one, what `message` says."""
     if status is not None:
         nbytes = min(message.nbytes, message.capacity)
-        told = {"source": message.source, "tag": message.tag, "error": 0, "nbytes": nbytes, "cancelled": False}
-        status.__setstate__(told)
+        told = {"source": message.source, "tag": message.tag, "error": 0, "nbytes": nbytes}
+        status.__setstate__({**told, "cancelled": message.is_cancelled})

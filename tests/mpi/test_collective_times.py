@@ -40,7 +40,7 @@ def scatter_by_hand(world, obj):
 
 
 def reduce_by_hand(world, obj):
-    """A duplicate, then size and bytes up a binomial tree, then to the root."""
+    """A duplicate, then size and bytes in every round of a binomial tree, then to the root."""
     private, n = world.Dup(), size(obj)
 
     def move(call, peer):
@@ -51,8 +51,7 @@ def reduce_by_hand(world, obj):
     while mask < world.size:
         if rank & mask:
             move(private.Send, rank - mask)
-            break
-        if rank | mask < world.size:
+        elif rank | mask < world.size:
             move(private.Recv, rank | mask)
         mask *= 2
     if rank == 0:
@@ -69,8 +68,7 @@ def allreduce_by_hand(world, obj):
         if rank & mask:
             private.Send(bytearray(COUNT_BYTES), rank - mask)
             private.Send(bytearray(n), rank - mask)
-            break
-        if rank | mask < world.size:
+        elif rank | mask < world.size:
             private.Recv(bytearray(COUNT_BYTES), rank | mask)
             private.Recv(bytearray(n), rank | mask)
         mask *= 2

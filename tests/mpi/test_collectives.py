@@ -369,6 +369,6 @@ def test_nothing_is_left_of_a_collective_when_all_have_left(run_ranks):
         comm.Split(rank % 2).Dup()
         comm.Barrier()
         comm.Barrier()
-        return len(world().communicator(0).open) if rank == 0 else 0
+        return len(world().communicator(0).joint.open) if rank == 0 else 0
 
     assert run_ranks(4, main).returned[0] <= 1  # the last barrier

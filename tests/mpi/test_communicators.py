@@ -173,7 +173,8 @@ def test_what_a_communicator_says_of_itself(run_ranks):
         assert world.topology == MPI.UNDEFINED
         assert world.Get_attr(MPI.TAG_UB) == 2**31 - 1
         assert world.Get_attr(MPI.UNIVERSE_SIZE) == 2
-        assert world.Get_attr(12345) is None
+        with pytest.raises(MPI.Exception, match="no key of a Comm"):
+            world.Get_attr(12345)
 
     run_ranks(2, main)
 

@@ -1,12 +1,13 @@
 """What a program may pass as a buffer."""
 
 import array
+import sys
 
 import numpy as np
 import pytest
 
 import smpy.mpi as MPI
-from smpy.mpi.messages import message_of
+from smpy.mpi.messages import message_of, several_of, vector_of
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,12 @@ def test_a_count_is_per_block():
         ([np.zeros(3), 4], ValueError, "need 32 bytes, the buffer has 24"),
         ([np.zeros(3, "i4"), MPI.DOUBLE], ValueError, "not a multiple"),
         ([None, 1, MPI.INT], ValueError, "need 4 bytes, the buffer has 0"),
+        ([np.zeros(3), None, MPI.DATATYPE_NULL], ValueError, "cannot be inferred without a datatype"),
+        ([np.zeros(3), 1, 1, MPI.DATATYPE_NULL], ValueError, "displacement means nothing without a datatype"),
+        ([np.zeros(3), 1, MPI.DATATYPE_NULL], MPI.Exception, "datatype is null"),
+        ([np.zeros(3), MPI.INT.Create_resized(0, -4).Commit()], ValueError, r"extent -4 \(lb: 0, ub: -4\)"),
+        ([np.zeros(3), 1, MPI.DOUBLE.Create_hvector(2, 1, -8).Commit()], ValueError, "begin 8 bytes before"),
+        ([np.zeros(3), (3, 1)], ValueError, "need 32 bytes, the buffer has 24"),
         ([None, 1], ValueError, "a datatype must be named"),
     ],
 )
@@ -115,3 +122,75 @@ def test_a_message_may_end_inside_an_array(run_ranks):
         return data.tolist()
 
     assert run_ranks(2, main).returned[1] == [0, 2, 3, 4, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "counts", "starts"),
+    [
+        (np.zeros(10), [4, 3, 3], [0, 32, 56]),
+        ([np.zeros(10), MPI.DOUBLE], [4, 3, 3], [0, 32, 56]),
+        ([np.zeros(10), 2], [2, 2, 2], [0, 16, 32]),
+        ([np.zeros(10), [1, 0, 2]], [1, 0, 2], [0, 8, 8]),
+        ([np.zeros(10), np.array([1, 0, 2]), "d"], [1, 0, 2], [0, 8, 8]),
+        ([np.zeros(10), (2, 3)], [2, 2, 2], [0, 24, 48]),
+        ([np.zeros(10), ([2, 1, 1], [5, 4, 0])], [2, 1, 1], [40, 32, 0]),
+        ([np.zeros(10), [2, 1, 1], [5, 4, 0], MPI.DOUBLE], [2, 1, 1], [40, 32, 0]),
+        ([np.zeros(10), None, [5, 4, 0], MPI.BYTE], [27, 27, 26], [5, 4, 0]),
+        ([None, (0, None), MPI.INT], [0, 0, 0], [0, 0, 0]),
+    ],
+)
+def test_a_vector_specification_means_a_block_for_each_rank(spec, counts, starts):
+    parts = vector_of(spec, is_written=False, n_blocks=3)
+    assert parts.counts == counts
+    assert [part.start for part in parts] == starts
+    size = parts.datatype.size
+    assert parts.offsets().tolist() == [size * sum(counts[:block]) for block in range(4)]
+
+
+def test_blocks_may_have_datatypes_of_their_own_at_displacements_in_bytes():
+    data = np.arange(5.0)
+    parts = several_of([data, ([1, 2], [8, 1]), [MPI.DOUBLE, "B"]], is_written=False, n_blocks=2)
+    assert [bytes(part.carried()) for part in parts] == [data[1:2].tobytes(), data.tobytes()[1:3]]
+    assert parts.offsets().tolist() == [0, 8, 10]
+    assert several_of([data, [MPI.DOUBLE] * 2], is_written=False, n_blocks=2).counts == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "spec", "error", "text"),
+    [
+        (vector_of, [np.zeros(9), [1, 2], MPI.INT], ValueError, "expecting 3 items, got 2"),
+        (vector_of, [np.zeros(9), [1.0, 2.0, 3.0]], TypeError, "integer"),
+        (vector_of, [np.zeros(9), [1, -1, 1]], ValueError, "negative count"),
+        (vector_of, [np.zeros(9), [3, 3, 4]], ValueError, "the buffer has 72"),
+        (vector_of, [np.zeros(9), [1, 1, 1], [0, -1, 2], "d"], ValueError, "begin 8 bytes before"),
+        (vector_of, 7, TypeError, "expecting buffer"),
+        (vector_of, [np.zeros(9)], ValueError, "2 to 4 items"),
+        (several_of, [np.zeros(9), [MPI.INT]], ValueError, "expecting 3 datatypes, got 1"),
+        (several_of, [MPI.BOTTOM, None, [0] * 3, [MPI.INT] * 3], ValueError, "BOTTOM requires counts"),
+        (several_of, [np.zeros(9)], ValueError, "2 to 4 items"),
+    ],
+)
+def test_a_specification_of_blocks_that_makes_no_sense_is_an_error(meaning, spec, error, text):
+    with pytest.raises(error, match=text):
+        meaning(spec, is_written=False, n_blocks=3)
+
+
+@pytest.mark.parametrize("make", [np.zeros, lambda n: array.array("d", bytes(8 * n)), lambda n: bytearray(8 * n)])
+def test_nothing_refers_to_a_programs_buffer_after_its_message(run_ranks, make):
+    column = MPI.DOUBLE.Create_vector(2, 1, 2).Commit()
+
+    def main(rank):
+        world, buffer = MPI.COMM_WORLD, make(8)
+        before = sys.getrefcount(buffer)
+        for spec in (buffer, [buffer, MPI.BYTE], [buffer, 2, column], [buffer, (1, 1), column]):
+            if rank == 0:
+                world.Send(spec, 1)
+                world.Isend(spec, 1).Wait()
+            else:
+                world.Recv(spec, 0)
+                world.Irecv(spec, 0).Wait()
+            world.Bcast(spec)
+        del spec
+        return sys.getrefcount(buffer) - before
+
+    assert run_ranks(2, main).returned == [0, 0]

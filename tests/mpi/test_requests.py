@@ -1,5 +1,8 @@
 """Completing requests, one and several."""
 
+import gc
+import sys
+
 import numpy as np
 import pytest
 
@@ -201,3 +204,113 @@ def test_a_list_of_statuses_grows_to_what_is_needed_and_keeps_its_own(run_ranks)
         return statuses[0] is mine, [status.tag for status in statuses]
 
     assert run_ranks(1, main).returned == [(True, [5, 6])]
+
+
+def test_a_freed_receive_still_delivers_and_holds_its_memory_until_then(run_ranks):
+    def main(rank):
+        into = bytearray(2)
+        for receive in (lambda: MPI.COMM_WORLD.Irecv(into, rank), lambda: MPI.COMM_WORLD.Irecv([into, 2, "B"], rank)):
+            request = receive()
+            request.Free()
+            assert request == MPI.REQUEST_NULL
+            gc.collect()
+            with pytest.raises(BufferError):
+                into.append(0)
+            MPI.COMM_WORLD.Ssend(b"ab", rank)
+            assert into == b"ab"
+            into[:] = b"--"
+        gc.collect()
+        into.append(0)
+
+    run_ranks(1, main)
+
+
+def test_freed_sends_are_received(run_ranks):
+    def main(rank):
+        out, into = np.ones(20_000), np.zeros(20_000)
+        for send in (MPI.COMM_WORLD.Isend, MPI.COMM_WORLD.Issend):
+            send(out, rank).Free()
+            MPI.COMM_WORLD.Recv(into, rank)
+            assert into.sum() == 20_000
+        with pytest.raises(MPI.Exception, match="Free: the request is null"):
+            MPI.REQUEST_NULL.Free()
+
+    run_ranks(1, main)
+
+
+def test_a_cancelled_receive_gets_nothing_and_lets_go_of_its_buffer(run_ranks):
+    def main(rank):
+        world, into, status = MPI.COMM_WORLD, np.zeros(1), MPI.Status()
+        before = sys.getrefcount(into)
+        for receive in (lambda: world.Irecv(into, rank), lambda: world.Irecv([into, 1, MPI.DOUBLE], rank)):
+            request = receive()
+            request.Cancel()
+            assert request.Get_status(status)
+            assert status.Is_cancelled()
+            request.Wait(status)
+            assert status.Is_cancelled()
+            assert not request
+        requests = [world.irecv(source=rank, tag=9), world.Issend(into, rank)]
+        for request in requests:
+            request.cancel()
+        assert MPI.Request.waitall(requests, statuses := []) == [None, None]
+        assert [status.cancelled for status in statuses] == [True, True]
+        gc.collect()
+        assert sys.getrefcount(into) == before
+        world.Isend(np.ones(1), rank)
+        world.Recv(np.zeros(1), rank)
+        return into[0]
+
+    assert run_ranks(1, main).returned == [0]
+
+
+def test_cancelling_what_has_matched_changes_nothing(run_ranks):
+    def main(rank):
+        into, status = np.zeros(1), MPI.Status()
+        request = MPI.COMM_WORLD.Irecv(into, rank)
+        MPI.COMM_WORLD.Ssend(np.ones(1), rank)
+        request.Cancel()
+        request.Wait(status)
+        assert not status.Is_cancelled()
+        with pytest.raises(MPI.Exception, match="null or has not been started"):
+            request.Cancel()
+        return into[0]
+
+    assert run_ranks(1, main).returned == [1]
+
+
+def test_get_status_looks_and_leaves_requests_as_they_are(run_ranks):
+    def main(rank):
+        world, status = MPI.COMM_WORLD, MPI.Status()
+        rooms = [np.zeros(1) for _ in range(3)]
+        requests = [MPI.REQUEST_NULL, *(world.Irecv(room, rank, tag) for tag, room in enumerate(rooms))]
+        assert MPI.Request.Get_status_any(requests) == (MPI.UNDEFINED, False)
+        assert MPI.Request.Get_status_some(requests) == []
+        assert not MPI.Request.Get_status_all(requests)
+        assert not requests[1].Get_status()
+        world.Ssend(np.ones(1), rank, 1)
+        assert MPI.Request.Get_status_any(requests, status) == (2, True)
+        assert (status.tag, status.count) == (1, 8)
+        assert MPI.Request.get_status_some(requests, statuses := []) == [2]
+        assert statuses[0].tag == 1
+        world.Ssend(np.ones(1), rank, 0)
+        world.Ssend(np.ones(1), rank, 2)
+        assert MPI.Request.get_status_all(requests, statuses := [])
+        assert [status.tag for status in statuses] == [MPI.ANY_TAG, 0, 1, 2]
+        assert all(requests[1:])
+        MPI.Request.Waitall(requests)
+        assert MPI.Request.Get_status_any(requests, status) == (MPI.UNDEFINED, True)
+        assert MPI.Request.Get_status_some(requests) is None
+        return [room[0] for room in rooms]
+
+    assert run_ranks(1, main).returned == [[1, 1, 1]]
+
+
+def test_waiting_in_turn_for_requests_that_a_generator_gives(run_ranks):
+    def main(rank):
+        rooms = [np.zeros(1) for _ in range(3)]
+        MPI.Request.Waitall(tuple(MPI.COMM_WORLD.Irecv(room, MPI.PROC_NULL) for room in rooms), statuses := [])
+        MPI.Request.Waitall(MPI.COMM_WORLD.Isend(room, rank) for room in rooms)
+        return [status.source for status in statuses]
+
+    assert run_ranks(1, main).returned == [[MPI.PROC_NULL] * 3]

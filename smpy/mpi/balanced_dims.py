@@ -1,0 +1,72 @@
+"""`Compute_dims`: as many ranks along each dimension of a grid as along the others, as far as their number allows.
+
+Prime factors, largest first, each multiply what is then the shortest dimension, as in Open MPI and SMPI; other
+implementations search longer, and may find dimensions that are closer to each other. SMPI 3.32 takes the square of an
+odd prime for a prime (9 ranks on 2 dimensions: 9 and 1); here it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+from smpy.mpi.exceptions import fail
+
+__all__ = ["Compute_dims"]
+
+
+def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
+    """A balanced distribution of ranks on a grid.
+
+    Parameters
+    ----------
+    nnodes : int
+        Number of ranks.
+    dims : int or sequence of int
+        Number of dimensions, or ranks along each of them, 0 where it is to be found.
+
+    Returns
+    -------
+    list of int
+        Ranks along each dimension; those that were found do not increase.
+
+    Raises
+    ------
+    Exception
+        Of class ``ERR_DIMS``, if no such grid has `nnodes` ranks.
+
+    Examples
+    --------
+    >>> Compute_dims(12, 2)
+    [4, 3]
+    >>> Compute_dims(12, [0, 2, 0])
+    [3, 2, 2]
+    """
+    wanted: Any = dims
+    given = [index(extent) for extent in wanted] if hasattr(wanted, "__len__") else [0] * index(wanted)
+    nnodes, fixed = index(nnodes), prod(extent for extent in given if extent)
+    n_free = given.count(0)
+    is_possible = nnodes > 0 and min(given, default=0) >= 0 and nnodes % fixed == 0
+    if not is_possible or (n_free == 0 and fixed != nnodes):
+        fail("ERR_DIMS", f"Compute_dims({nnodes}, {given}): no grid with these dimensions has {nnodes} ranks")
+    found = iter(_balanced(nnodes // fixed, n_free))
+    return [extent or next(found) for extent in given]
+
+
+def _balanced(n: int, n_dims: int) -> list[int]:
+    extents = [1] * n_dims
+    for factor in reversed(_prime_factors(n)):
+        extents[extents.index(min(extents))] *= factor
+    return sorted(extents, reverse=True)
+
+
+def _prime_factors(n: int) -> list[int]:
+    factors, divisor = [], 2
+    while divisor * divisor <= n:
+        while n % divisor == 0:
+            factors.append(divisor)
+            n //= divisor
+        divisor += 1
+    return [*factors, n] if n > 1 else factors

@@ -1,0 +1,58 @@
+"""Memory that is described rather than exported: what the array interfaces of accelerator libraries say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+__all__ = ["DescribedMemory", "format_of", "is_gapless"]
+
+_FORMATS: Final = {
+    **dict(zip(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), "?bhilBHIL", strict=True)),
+    **dict(zip(("f2", "f4", "f8", "f16"), "efdg", strict=True)),
+    **dict(zip(("c8", "c16", "c32"), ("Zf", "Zd", "Zg"), strict=True)),
+}
+
+
+class DescribedMemory(NamedTuple):
+    """What a description says.
+
+    Parameters
+    ----------
+    address, nbytes : int
+        Where it begins, and how long it is.
+    format : str
+        Of an item, as the buffer protocol says it.
+    is_readonly : bool
+        Whether it must not be written.
+    is_host : bool
+        Whether it is the processor's own memory.
+    owner : object
+        Kept alive as long as the memory is used.
+    """
+
+    address: int
+    nbytes: int
+    format: str
+    is_readonly: bool
+    is_host: bool
+    owner: Any
+
+
+def format_of(kind: str, item_bytes: int) -> str:
+    """Format of items of a kind (numpy's letter) and size; bytes when there is none."""
+    return _FORMATS.get(f"{kind}{item_bytes}", "B")
+
+
+def is_gapless(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
+    """Whether items `step` apart in the fastest dimension fill the memory, the first or the last dimension fastest."""
+    return _is_dense(shape, strides, step) or _is_dense(shape[::-1], strides[::-1], step)
+
+
+def _is_dense(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
+    """The first dimension fastest."""
+    for length, stride in zip(shape, strides, strict=True):
+        if length > 1 and stride != step:
+            return False
+        step *= length
+    return True

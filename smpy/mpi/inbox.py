@@ -1,0 +1,34 @@
+"""Where the bytes of a pickled object arrive."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.engine.messages import Load, Message
+from smpy.mpi.pickling import pickle
+
+__all__ = ["ANY_SIZE", "Inbox"]
+
+ANY_SIZE: Final = 1 << 62
+"""Room that every message fits into."""
+
+
+class Inbox:
+    """Where the bytes of a pickled object arrive."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self) -> None:
+        self._data = b""
+
+    def load(self, capacity: int) -> Load:
+        """The payload end of the receive."""
+        return Load(capacity, take=self._take)
+
+    def _take(self, view: memoryview) -> None:
+        self._data = bytes(view)
+
+    def open(self, message: Message | None = None) -> Any:
+        """The object; None when nothing came."""
+        data, self._data = self._data, b""
+        return pickle.loads(data) if data else None

@@ -1,0 +1,33 @@
+"""What C code would want to know of a handle: its size, where it is, and its number."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.mpi.handle import Handle
+from smpy.mpi.status import Status
+
+__all__ = ["_addressof", "_handleof", "_sizeof"]
+
+_HANDLE_BYTES: Final = 8
+_STATUS_BYTES: Final = 24
+
+
+def _sizeof(arg: Any) -> int:
+    """Bytes that C would need for a handle or a status, given it or its class."""
+    kind = arg if isinstance(arg, type) else type(arg)
+    if not issubclass(kind, Handle | Status):
+        raise TypeError(f"expected a handle or a status, or a class of them, not a {kind.__name__}")
+    return _STATUS_BYTES if issubclass(kind, Status) else _HANDLE_BYTES
+
+
+def _addressof(arg: Any) -> int:
+    """Where the handle or status is."""
+    _sizeof(type(arg))
+    return id(arg)
+
+
+def _handleof(arg: Any) -> int:
+    """Number of what a handle refers to; where a status is."""
+    _sizeof(type(arg))
+    return id(arg) if isinstance(arg, Status) else int(arg.handle)

@@ -1,0 +1,68 @@
+"""The other end of a message, and what a program passes as one: errors name the call."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
+from smpy.mpi.exceptions import fail
+from smpy.mpi.messages import Part, message_of
+from smpy.mpi.world import world
+
+__all__ = ["blame", "check_dest", "check_source", "to_fill", "to_send"]
+
+
+def check_dest(number: int, dest: int, tag: int, call: str) -> None:
+    """Raise unless a message can be sent to `dest` with `tag`."""
+    _check_integers(call, dest=dest, tag=tag)
+    if not 0 <= dest < world().communicator(number).remote.size:
+        _fail_rank(number, "dest", dest, tag, call)
+    if not 0 <= tag <= LARGEST_TAG:
+        _fail_tag("dest", dest, tag, call)
+
+
+def check_source(number: int, source: int, tag: int, call: str) -> None:
+    """Raise unless a message can come from `source` with `tag`."""
+    _check_integers(call, source=source, tag=tag)
+    if not 0 <= source < world().communicator(number).remote.size and source not in (ANY_SOURCE, PROC_NULL):
+        _fail_rank(number, "source", source, tag, call)
+    if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
+        _fail_tag("source", source, tag, call)
+
+
+def to_send(spec: Any, call: str) -> Part:
+    """The entries that a message specification names, to be sent."""
+    try:
+        return message_of(spec, is_written=False)
+    except (TypeError, ValueError, LookupError, BufferError) as error:
+        blame(error, call, "the message to send")
+
+
+def to_fill(spec: Any, call: str) -> Part:
+    """The entries that a message specification names, to be overwritten."""
+    try:
+        return message_of(spec, is_written=True)
+    except (TypeError, ValueError, LookupError, BufferError) as error:
+        blame(error, call, "the buffer to receive into")
+
+
+def blame(error: Exception, call: str, what: str) -> NoReturn:
+    """Raise an error again that says which argument of which call it is about."""
+    error.add_note(f"in {call}: {what}")
+    raise error
+
+
+def _check_integers(call: str, **given: Any) -> None:
+    for name, value in given.items():
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
+
+
+def _fail_rank(number: int, end: str, rank: int, tag: int, call: str) -> NoReturn:
+    communicator = world().communicator(number)
+    whose = "the other group" if communicator.is_inter else "the communicator"
+    fail("ERR_RANK", f"{call}({end}={rank}, tag={tag}): {whose} has ranks 0 to {communicator.remote.size - 1}")
+
+
+def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
+    fail("ERR_TAG", f"{call}({end}={rank}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")

@@ -1,0 +1,109 @@
+"""Objects that describe their memory instead of exporting it: DLPack and the CUDA array interface."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from smpy import mpi as MPI
+from smpy.mpi.messages import message_of
+
+
+class Tensor:
+    """An array that lends its memory by DLPack alone, as version 0 or as the latest."""
+
+    def __init__(self, array, version=1):
+        self.array, self.version = array, version
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **asked):
+        if self.version == 0 and asked:
+            raise TypeError("max_version")
+        return self.array.__dlpack__(**asked)
+
+
+class CudaArray:
+    """An array that describes itself by the CUDA array interface alone."""
+
+    def __init__(self, array, **other):
+        self.array = array
+        address, is_readonly = array.__array_interface__["data"]
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str,
+            "data": (address, is_readonly),
+            **other,
+        }
+
+
+MAKERS = [Tensor, lambda array: Tensor(array, 0), CudaArray]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("letter", "bhilBHILefdFD")
+def test_what_is_described_has_a_datatype_and_a_count(make, letter):
+    part = message_of(make(np.arange(6).reshape(2, 3).astype(letter)), is_written=True)
+    assert (part.count, part.datatype) == (6, MPI.Datatype.fromcode(letter))
+    assert np.frombuffer(part.carried(), letter).tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_described_memory_is_sent_and_received_into_and_then_let_go(run_ranks, make):
+    def main(rank):
+        array = np.arange(10.0) + 1 if rank == 0 else np.zeros(10)
+        before = sys.getrefcount(array)
+        lent = make(array)
+        if rank == 0:
+            MPI.COMM_WORLD.Isend([lent, (3, 2), MPI.DOUBLE], 1).Wait()
+        else:
+            MPI.COMM_WORLD.Irecv([lent, 3, MPI.DOUBLE], 0).Wait()
+        del lent
+        return array[:4].tolist(), sys.getrefcount(array) - before
+
+    assert run_ranks(2, main).returned == [([1, 2, 3, 4], 0), ([3, 4, 5, 0], 0)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_both_orders_are_memory_without_gaps_and_a_column_is_not(make):
+    array = np.arange(6.0).reshape(2, 3)
+    assert MPI.Get_address(make(array.T)) == array.ctypes.data
+    with pytest.raises(BufferError, match="not contiguous"):
+        message_of(make(array[:, 0]), is_written=False)
+
+
+def test_read_only_memory_is_not_received_into():
+    array = np.zeros(3)
+    array.flags.writeable = False
+    message_of(CudaArray(array), is_written=False)
+    with pytest.raises(BufferError, match="read-only"):
+        message_of(CudaArray(array), is_written=True)
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "text"),
+    [
+        ({"mask": 1}, BufferError, "masked"),
+        ({"typestr": ">f8"}, BufferError, "byte order"),
+        ({"shape": [3]}, TypeError, "'shape' is a tuple, not list"),
+        ({"data": (1, 2, 3)}, ValueError, "too many"),
+    ],
+)
+def test_a_description_that_makes_no_message_is_an_error(other, error, text):
+    with pytest.raises(error, match=text):
+        message_of(CudaArray(np.zeros(3), **other), is_written=False)
+
+
+def test_a_capsule_that_was_used_already_is_an_error():
+    tensor = Tensor(np.zeros(3))
+    capsule = tensor.array.__dlpack__(max_version=(1, 0))
+    tensor.array = type(
+        "Once", (), {"__dlpack__": lambda self, **_: capsule, "__dlpack_device__": lambda self: (1, 0)}
+    )()
+    message_of(tensor, is_written=False)
+    np.from_dlpack(tensor)
+    with pytest.raises(BufferError, match="used already"):
+        message_of(tensor, is_written=False)
