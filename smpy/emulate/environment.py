@@ -1,12 +1,57 @@
-"""`os.environ` on a rank: what a rank changes there, it alone sees."""
+"""`os.environ` on a rank: what a launcher of MPI tells a process there, and what the rank itself has changed."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import RankState, running
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+
+class _Launched(Mapping[bytes, bytes]):
+    """The process's variables, and those by which MPICH's launcher tells a process its rank.
+
+    Programs look at them to find out whether they run under MPI at all, before they import it.
+    """
+
+    def __init__(self, common: Mapping[bytes, bytes], engine: Engine) -> None:
+        self._common = common
+        self._engine = engine
+        self._told: dict[bytes, Callable[[RankState], int]] = {
+            b"PMI_RANK": lambda state: state.rank,
+            b"PMI_SIZE": lambda _: engine.n_ranks,
+            b"MPI_LOCALRANKID": lambda state: self._places[0][state.rank],
+            b"MPI_LOCALNRANKS": lambda state: self._places[1][engine.host_name(state.rank)],
+        }
+
+    @cached_property
+    def _places(self) -> tuple[list[int], Counter[str]]:
+        """Each rank's number among those of its host, and how many ranks a host has."""
+        n_there: Counter[str] = Counter()
+        local_ranks = []
+        for rank in range(self._engine.n_ranks):
+            host = self._engine.host_name(rank)
+            local_ranks.append(n_there[host])
+            n_there[host] += 1
+        return local_ranks, n_there
+
+    def __getitem__(self, key: bytes) -> bytes:
+        tell = self._told.get(key)
+        state = running()
+        return self._common[key] if tell is None or state is None else b"%d" % tell(state)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._common.keys() | self._told.keys())
+
+    def __len__(self) -> int:
+        return len(self._common.keys() | self._told.keys())
 
 
 class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no public name
@@ -15,16 +60,18 @@ class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no 
     A rank's changes also reach the process, where libraries in C and child processes look: they see the last one.
     """
 
-    def __init__(self, real: Any) -> None:
-        self._common: dict[Any, Any] = vars(real)["_data"]
+    def __init__(self, real: Any, engine: Engine) -> None:
+        self._common: dict[bytes, bytes] = vars(real)["_data"]
+        self._launched = _Launched(self._common, engine)
         self._touched: set[Any] = set()
         super().__init__(self._common, real.encodekey, real.decodekey, real.encodevalue, real.decodevalue)
 
     @property
-    def _data(self) -> dict[Any, Any]:
+    def _data(self) -> Mapping[bytes, bytes]:
         state = running()
-        own = None if state is None else state.environment
-        return self._common if own is None else own
+        if state is None:
+            return self._common
+        return self._launched if state.environment is None else state.environment
 
     @_data.setter
     def _data(self, data: object) -> None:
@@ -33,7 +80,7 @@ class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no 
     def _change(self, key: str) -> None:
         state = running()
         if state is not None and state.environment is None:
-            state.environment = self._common.copy()
+            state.environment = dict(self._launched)
         if state is not None:
             self._touched.add(self.encodekey(key))
 
@@ -55,8 +102,8 @@ class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no 
                 os.putenv(key, value)
 
 
-def install_environment(patches: Patches) -> None:
+def install_environment(patches: Patches, engine: Engine) -> None:
     """Give every rank its own environment variables until the patches are undone."""
-    environ = _RankEnviron(os.environ)
+    environ = _RankEnviron(os.environ, engine)
     patches.later(environ.restore)
     patches.attribute(os, "environ", environ)

@@ -8,7 +8,8 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
@@ -16,11 +17,14 @@ from smpy.emulate.program import Program
 from smpy.emulate.ranks import RankState, begin, running
 from smpy.emulate.streams import RankOutput
 from smpy.emulate.tracebacks import report
-from smpy.engine.outcomes import Failed
+from smpy.engine.outcomes import Aborted, Failed
 from smpy.engine.running import mpi_call
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
+
+
+_LASTING: Final = (ModuleType, type, FunctionType)
 
 
 class _Exit(BaseException):
@@ -88,7 +92,10 @@ class Lifetime:
             if clock is not None:
                 clock.start()
             execute()
-        except (SystemExit, _Exit) as exit_:
+        except SystemExit as exit_:
+            return _code_of(exit_)
+        except _Exit as exit_:
+            state.at_exit = None  # a process that ends so asks nobody
             return _code_of(exit_)
         except BaseException as error:  # noqa: BLE001  # the rank fails, not smpy
             self._fail(state, error)
@@ -105,11 +112,14 @@ class Lifetime:
                 code = _code_of(exit_)
             except Exception:  # noqa: BLE001  # said, and passed over, as `atexit` does
                 traceback.print_exc()
+        _let_go(state)
         for action in self.at_end:
             action(state)
         for stream in self._streams:
             stream.release(state)
-        if code:
+        if state.abort_status:
+            self._stop(Aborted(state.rank, state.abort_status))
+        elif code:
             mpi_call(self._engine.note)(partial(self._note_exit_code, code))
 
     def _note_exit_code(self, code: int) -> None:
@@ -128,10 +138,27 @@ class Lifetime:
                 text = report(other)
         for stream in self._streams:
             stream.release(state)
+        self._stop(Failed(state.rank, text))
+
+    def _stop(self, how: Failed | Aborted) -> None:
+        """End the run at the running rank's date."""
         clock = self._engine.clock
         if clock is not None:
             clock.stop()
-        self._engine.stop(Failed(state.rank, text))
+        self._engine.stop(how)
+
+
+def _let_go(state: RankState) -> None:
+    """Delete the objects that the rank's modules hold, last made first: they may want to free what they have of MPI's.
+
+    Modules, classes and functions stay, so that what is called meanwhile finds them.
+    """
+    main, *others = state.modules.values()
+    for module in (main, *reversed(others)):
+        variables = getattr(module, "__dict__", {})
+        for name in reversed(list(variables)):
+            if not name.startswith("__") and not isinstance(variables[name], _LASTING):
+                variables[name] = None
 
 
 def _code_of(exit_: SystemExit | _Exit) -> int:
@@ -143,6 +170,13 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
         return code & 0xFF
     print(code, file=sys.stderr)  # noqa: T201  # as python does
     return 1
+
+
+def set_abort_status(status: int) -> None:
+    """Have the run aborted when the running rank ends: what `mpi4py.run` asks of MPI when a program has failed."""
+    state = running()
+    if state is not None:
+        state.abort_status = status
 
 
 def install_exits(patches: Patches, importer: Importer) -> None:
@@ -179,6 +213,11 @@ def install_exits(patches: Patches, importer: Importer) -> None:
 
 
 def _is_rank_code(variables: Mapping[str, Any], importer: Importer) -> bool:
-    """Whether code with these globals is a rank's own, and not a package's that lives as long as the process."""
+    """Whether code with these globals does for a rank what it does, and not for the process.
+
+    For the process is what a shared package does when it is imported, and the standard library whenever it does it.
+    """
     name = variables.get("__name__")
-    return not isinstance(name, str) or name not in sys.modules or importer.is_private(name)
+    if not isinstance(name, str) or name not in sys.modules or importer.is_private(name):
+        return True
+    return not importer.is_for_all() and name.partition(".")[0] not in sys.stdlib_module_names

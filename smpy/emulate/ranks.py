@@ -44,6 +44,8 @@ class RankState:
         Simulated time it has slept.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
+    abort_status : int
+        What to abort the run with when the rank ends; 0: nothing.
     """
 
     __slots__ = ("__dict__", "engine", "modules", "rank")
@@ -56,6 +58,7 @@ class RankState:
     environment: dict[Any, Any] | None = None
     slept_s: float = 0.0
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
+    abort_status: int = 0
 
     def __init__(self, rank: int, engine: Engine) -> None:
         self.rank = rank

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
 
+from smpy.collectives.selectors import choose, selection_with
 from smpy.compute.clock import new_clock
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.deadlock import describe_deadlock, line_of
@@ -59,6 +60,8 @@ class RunConfig:
         Speed of a core of this machine; None: as fast as each simulated host.
     private, shared : tuple of str
         Packages of which each rank has its own copy, or that all share.
+    algorithms : tuple of (str, str)
+        Collectives and the algorithms they are to use, whatever the platform says.
     """
 
     n_ranks: int
@@ -71,6 +74,7 @@ class RunConfig:
     host_speed_flop_per_s: float | None = None
     private: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    algorithms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     engine = Engine(platform, platform.network_model, host_of_rank)
+    choose(engine, selection_with((*platform.network_model.algorithms, *config.algorithms)))
     if config.compute == "measured":
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.environment import install_environment
 from smpy.emulate.imports import Importer
-from smpy.emulate.lifetime import Lifetime, install_exits
+from smpy.emulate.lifetime import Lifetime, install_exits, set_abort_status
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
 from smpy.emulate.program import Program, install_runpy
@@ -48,12 +48,12 @@ def install_surroundings(
     privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path)
     importer = Importer(privacy, Sources(supply), partial(_not_computing, engine))
     importer.install(patches)
-    importer.substitute("mpi4py.MPI", _load_mpi)
+    importer.substitute("mpi4py.MPI", partial(_load_mpi, patches))
     importer.provide("__main__")
     streams = install_system(patches, [program.name, *config.args], outlets)
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
-    install_environment(patches)
+    install_environment(patches, engine)
     Settings(patches, importer.is_for_all)
     install_time(patches)
     install_random(patches)
@@ -64,8 +64,11 @@ def install_surroundings(
     return lifetime
 
 
-def _load_mpi() -> ModuleType:
-    return importlib.import_module("smpy.mpi")
+def _load_mpi(patches: Patches) -> ModuleType:
+    module = importlib.import_module("smpy.mpi")
+    patches.attribute(module, "_set_abort_status", set_abort_status)
+    sys.modules["smpy.mpi.environment"].imported()
+    return module
 
 
 def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:

@@ -22,7 +22,7 @@ def report(error: BaseException) -> str:
     """
     text = traceback.TracebackException.from_exception(error)
     _strip(text, set())
-    if _is_purposeful(error):
+    if _is_purposeful(error) or _is_worded(error, text):
         _drop_tail(text)
         if not text.stack:
             return str(error)
@@ -42,7 +42,10 @@ def _strip(text: traceback.TracebackException, seen: set[int]) -> None:
 
 
 def _drop_tail(text: traceback.TracebackException) -> None:
+    """Drop all our frames, and the error this one followed if it was raised and handled among them."""
     text.stack[:] = [frame for frame in text.stack if not _is_ours(frame)]
+    if text.__context__ is not None and all(_is_ours(frame) for frame in text.__context__.stack):
+        text.__suppress_context__ = True
 
 
 def _is_ours(frame: traceback.FrameSummary) -> bool:
@@ -52,3 +55,12 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
 def _is_purposeful(error: BaseException) -> bool:
     package = type(error).__module__.partition(".")[0]
     return package in ("smpy", "mpi4py") or isinstance(error, (ImportError, SyntaxError, PickleError))
+
+
+def _is_worded(error: BaseException, text: traceback.TracebackException) -> bool:
+    """Whether a plain error was raised, or told what it is about, for the program's author to read."""
+    if text.stack and not _is_ours(text.stack[-1]):
+        return False
+    return bool(getattr(error, "__notes__", None)) or (
+        bool(text.stack) and (text.stack[-1].line or "").startswith("raise ")
+    )

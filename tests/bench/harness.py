@@ -50,10 +50,15 @@ def best(costs: list[Cost]) -> Cost:
 
 
 def smpy_command(
-    program: str, arguments: tuple[object, ...], n_ranks: int, platform: str | None = None, compute: str = "none"
+    program: str,
+    arguments: tuple[object, ...],
+    n_ranks: int,
+    platform: str | None = None,
+    compute: str = "none",
+    options: tuple[str, ...] = (),
 ) -> list[str]:
     """How smpy runs one of the programs."""
-    command = [str(SMPY), "run", "--quiet", "-np", str(n_ranks), "--compute", compute]
+    command = [str(SMPY), "run", "--quiet", "-np", str(n_ranks), "--compute", compute, *options]
     if platform is not None:
         command += ["--platform", str(HERE / "platforms" / f"{platform}.xml")]
     return [*command, str(PROGRAMS / f"{program}.py"), *map(str, arguments)]

@@ -89,3 +89,21 @@ def test_a_million_eager_messages_to_a_consumer_that_keeps_pace_need_little_memo
     table.at_most("a million eager messages of 60 KB, memory", megabytes, "MB", 200)
     assert summary["messages"] == 1_000_000
     assert megabytes < 200
+
+
+def test_a_ring_alltoall_on_4096_ranks_takes_less_than_a_gigabyte(table: Table, folder: Path) -> None:
+    command = smpy_command("alltoall", (1, 1), 4096, options=("--algorithm", "alltoall=ring"))
+    summary = smpy_summary(command, folder)
+    assert summary["messages"] == 4096 * 4095
+    gigabytes = summary["peak_rss_bytes"] / 1e9
+    table.at_most("alltoall of 8 bytes forced to a ring, 4096 ranks, wall time", summary["wall_s"], "s", 120)
+    table.at_most("the same, memory", gigabytes, "GB", 1)
+    assert gigabytes < 1
+
+
+def test_a_million_messages_in_flight_take_little_memory_each(table: Table, folder: Path) -> None:
+    few, many = (
+        smpy_summary(smpy_command("allgather", (n,), 1024, "fat_tree_1024"), folder)["peak_rss_bytes"] for n in (0, 1)
+    )
+    requests = 2 * 1024 * 1023
+    table.at_most("allgather on 1024 ranks, memory of a request in flight", (many - few) / requests, "B", 600)

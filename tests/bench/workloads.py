@@ -56,4 +56,12 @@ WORKLOADS = [
     _allreduce("backbone_4096"),
     _allreduce("flat_4096"),
     _allreduce("fat_tree_4096"),
+    Workload(
+        "allreduce of 8 bytes, 1024 ranks, fat tree", "allreduce", 1024, "fat_tree_1024",
+        (2,), (52,), 50 * 2 * 1023, 10,
+    ),
+    Workload(
+        "alltoall of 8 bytes (Bruck), 1024 ranks, fat tree", "alltoall", 1024, "fat_tree_1024",
+        (1, 1), (6, 1), 5 * 10 * 1024, 10,
+    ),
 ]  # fmt: skip

@@ -335,3 +335,18 @@ def test_a_context_variable_is_each_ranks_own(emulated: Callable):
         files={"turn.py": TURN},
     )
     assert sorted(lines(ran)) == ["0 5", "1 6"]
+
+
+def test_a_launchers_variables_tell_a_rank_who_it_is_before_it_imports_mpi(emulated: Callable):
+    ran = emulated(
+        """
+        import os
+        told = [os.environ[name] for name in ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")]
+        os.environ["OTHER"] = "1"
+        assert told[0] == os.getenv("PMI_RANK") == dict(os.environ)["PMI_RANK"]
+        print(*told)
+        """,
+        3,
+    )
+    assert sorted(ran.out.splitlines()) == ["0 3 0 3", "1 3 1 3", "2 3 2 3"]
+    assert "PMI_RANK" not in os.environ

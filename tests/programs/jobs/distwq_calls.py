@@ -1,0 +1,22 @@
+"""distwq: calls submitted by a controller, results as they come."""
+
+import distwq
+
+
+def square(x):
+    """What a worker does."""
+    return x * x
+
+
+def main(controller):
+    """What the controller does."""
+    for number in range(12):
+        controller.submit_call("square", (number,), module_name="__main__")
+    print(sorted(controller.get_next_result()[1] for _ in range(12)))
+
+
+if __name__ == "__main__":
+    if distwq.is_controller:
+        distwq.run(fun_name="main", module_name="__main__")
+    else:
+        distwq.run()

@@ -1,0 +1,41 @@
+"""Runs what is selected of mpi4py's test-suite, two modules at a time, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.suite.archive import NotThereError, find_source
+from tests.suite.runner import ModuleRun, run_module
+
+Result = Callable[[str, int], ModuleRun]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "suite: runs mpi4py's own test-suite (skipped, with the reason, without it)")
+
+
+@pytest.fixture(scope="session")
+def mpi4py_source(pytestconfig: pytest.Config) -> Path:
+    try:
+        return find_source(pytestconfig.cache.mkdir("mpi4py"))
+    except NotThereError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def result_of(request: pytest.FixtureRequest, mpi4py_source: Path) -> Iterator[Result]:
+    """How a module went on a number of ranks; those of all selected tests are started when the first is asked."""
+    asked = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    wanted = [(params["module"], params["n_ranks"]) for params in asked if {"module", "n_ranks"} <= set(params)]
+    with ThreadPoolExecutor(max_workers=2) as workers:
+        runs: dict[tuple[str, int], Future[ModuleRun]] = {
+            (module, n_ranks): workers.submit(run_module, mpi4py_source, module, n_ranks)
+            for module, n_ranks in dict.fromkeys(wanted)
+        }
+        yield lambda module, n_ranks: runs[module, n_ranks].result()
+        for run in runs.values():
+            run.cancel()

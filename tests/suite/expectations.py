@@ -1,0 +1,24 @@
+"""What is asked of each module: the tests that pass under a real MPI, and those of them that do not pass here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+RANKS: Final = (2, 3, 4)
+SHARE_MIN: Final = 0.95
+"""The least share of what passes under a real MPI that has to pass in each module."""
+
+
+def _read(name: str) -> Any:
+    return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+MUST_PASS: Final[dict[str, frozenset[str]]] = {
+    module: frozenset(f"{module}.{name}" for name in names) for module, names in _read("must_pass.json")["ids"].items()
+}
+"""Ids of the tests that pass under MPICH, by module."""
+
+MISSES: Final[dict[str, str]] = {test: reason for reason, tests in _read("misses.json").items() for test in tests}
+"""Ids of those that do not pass here, with the reason."""

@@ -1,0 +1,36 @@
+"""mpi4py's own tests pass on simulated ranks, as README.md's table says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.suite.expectations import MISSES, MUST_PASS, RANKS, SHARE_MIN
+from tests.suite.runner import TIME_LIMIT_S, ModuleRun
+
+pytestmark = [pytest.mark.slow, pytest.mark.suite, pytest.mark.timeout(len(MUST_PASS) * TIME_LIMIT_S)]
+
+
+@pytest.mark.parametrize("n_ranks", RANKS)
+@pytest.mark.parametrize("module", MUST_PASS)
+def test_what_passes_under_a_real_mpi_passes_here(
+    module: str, n_ranks: int, result_of: Callable[[str, int], ModuleRun]
+):
+    run = result_of(module, n_ranks)
+    lost = {
+        test: run.reasons.get(test, "it did not run") for test in sorted(MUST_PASS[module] - run.passed - set(MISSES))
+    }
+    told = [run.trouble, *(f"{test}: {reason}" for test, reason in lost.items())]
+    assert not lost, "\n".join(told)
+    assert not run.trouble
+
+
+def test_each_module_passes_almost_entirely():
+    for module, tests in MUST_PASS.items():
+        passed = tests - set(MISSES)
+        assert len(passed) >= SHARE_MIN * len(tests), f"{module}: {len(passed)} of {len(tests)}"
+
+
+def test_every_miss_is_one_of_a_test_that_passes_under_a_real_mpi():
+    assert set(MISSES) <= frozenset().union(*MUST_PASS.values())
