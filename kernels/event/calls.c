@@ -19,7 +19,7 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
     const model *m = &s->model;
     int other = sim_comm_other(s, comm);
     if (dest < 0 || dest >= sim_comm_size(s, other)) return SIM_BAD_RANK;
-    int is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || bytes < m->detached_below_bytes);
+    uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || bytes < m->detached_below_bytes);
     double overhead_s = 0;
     if (!blocking)
         overhead_s = piecewise(m->isend_overhead, m->n_isend_overhead, bytes);
@@ -32,9 +32,8 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
     slot *x = &s->requests.at[id];
     x->context = 2 * other;
     x->target = sim_comm_world_rank(s, other, dest);
-    x->source = sim_comm_rank(s, comm, rank);
+    x->is.matched_source = sim_comm_rank(s, comm, rank);
     x->is_released = is_detached && mode != SEND_BUFFERED;
-    x->mode = mode;
     if (is_detached) s->line[rank].ahead_bytes += bytes;
     return append_post(s, rank, id);
 }
@@ -58,7 +57,7 @@ int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t cap
 int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes)
 {
     const slot found = s->requests.at[send];
-    int id = sim_append_recv(s, rank, found.context / 2, found.source, found.is.tag, capacity_bytes);
+    int id = sim_append_recv(s, rank, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (id > 0) s->requests.at[id].partner = send;
     return id;
 }
@@ -86,7 +85,7 @@ static int append_blocking(sim *s, int rank, int what, int id, int n, const int 
 
 static int is_group(const sim *s, int id)
 {
-    return id > 0 && s->requests.at[id].show != NULL;
+    return id > 0 && s->requests.at[id].is_group;
 }
 
 int sim_append_wait(sim *s, int rank, int request)
@@ -226,6 +225,7 @@ int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t
     if (id < 0) return id;
     performance *p = performance_new(s, rank, comm, schedule, root, bytes, given);
     int error = p ? append_show(s, rank, p) : SIM_OUT_OF_MEMORY;
+    s->requests.at[id].is_group = 1;
     s->requests.at[id].show = p;
     if (error < 0) {
         request_free(s, id);

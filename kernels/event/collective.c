@@ -4,22 +4,22 @@
 
 /* Collectives: the calls of a schedule, as if the rank made them. */
 
-static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes, int is_send, int index)
+static int post_inner(sim *s, int line, performance *p, int peer, int64_t bytes, uint8_t is_send, int index)
 {
     int other = sim_comm_other(s, p->comm);
     if (peer < 0 || peer >= sim_comm_size(s, other) || bytes < 0) return SIM_BAD_SCHEDULE;
-    int is_detached = is_send && bytes < s->model.detached_below_bytes;
+    uint8_t is_detached = is_send && bytes < s->model.detached_below_bytes;
     int id = request_new(s, (request){.rank = line, .comm = p->comm, .peer = peer, .bytes = bytes, .is_send = is_send,
                                       .is_detached = is_detached});
     if (id < 0) return id;
     slot *x = &s->requests.at[id];
     x->context = 2 * (is_send ? other : p->comm) + 1;
     x->target = is_send ? sim_comm_world_rank(s, other, peer) : line;
-    x->source = (int)p->frame.rank;
+    x->is.matched_source = (int)p->frame.rank;
     x->is_released = 1;
     if (p->group && index == BACKGROUND) {
         x->group = p->group;
-        if ((index = group_made(p, is_detached)) < 0) return index;
+        if ((index = group_made(s, p, is_detached)) < 0) return index;
     }
     if (!is_detached) {
         x->waiter = line;

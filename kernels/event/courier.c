@@ -42,7 +42,8 @@ static int free_with_errands(sim *s, char *copy)
 
 int courier_move(sim *s, slot *send, slot *recv)
 {
-    const parcel *from = &send->is.load, *to = &recv->is.load;
+    if (!send->parcel && !recv->parcel) return 0;
+    const parcel *from = parcel_of(s, send), *to = parcel_of(s, recv);
     int64_t bytes = send->is.bytes < recv->is.bytes ? send->is.bytes : recv->is.bytes;
     int send_id = (int)(send - s->requests.at), recv_id = (int)(recv - s->requests.at), is_kept = 0;
     if (from->kind != PARCEL_NONE && to->kind == PARCEL_BORROWED) memcpy(to->data, from->data, (size_t)bytes);
@@ -63,7 +64,7 @@ int courier_move(sim *s, slot *send, slot *recv)
 
 int courier_drop(sim *s, int id)
 {
-    parcel *p = &s->requests.at[id].is.load;
+    parcel *p = parcel_of(s, &s->requests.at[id]);
     if (p->kind == PARCEL_OWNED) {
         s->stats.parcels_bytes -= p->bytes;
         free(p->data);

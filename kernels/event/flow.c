@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "world.h"
 
@@ -19,21 +18,29 @@ static int flow_new(sim *s)
 {
     int id = s->free_flow;
     if (id >= 0) {
-        s->free_flow = s->flow[id].next;
+        s->free_flow = s->flow[id].share;
         return id;
     }
     if (s->n_flows == s->flow_room) {
         int room = s->flow_room ? 2 * s->flow_room : 64;
         flow *grown = realloc(s->flow, (size_t)room * sizeof *grown);
         if (!grown) return SIM_OUT_OF_MEMORY;
-        memset(grown + s->flow_room, 0, (size_t)(room - s->flow_room) * sizeof *grown);
         s->flow = grown;
         s->flow_room = room;
     }
     return s->n_flows++;
 }
 
-static int make_room(flow *f, int n)
+static int factor_row(const model *m, double size)
+{
+    int row = -1;
+    while (row + 1 < m->n_factors && m->factor_above_bytes[row + 1] < size) row++;
+    return row;
+}
+
+/* ---- the links of a flow, while it is handed to the solver ---- */
+
+static int make_room(flow_links *f, int n)
 {
     if (n <= f->room) return 0;
     int *link = realloc(f->link, (size_t)n * sizeof *link);
@@ -46,7 +53,7 @@ static int make_room(flow *f, int n)
 }
 
 /* Repeated links: loads add up; on a FATPIPE the largest counts. */
-static void load_link(flow *f, int link, double coefficient, int is_fatpipe)
+static void load_link(flow_links *f, int link, double coefficient, int is_fatpipe)
 {
     for (int i = 0; i < f->n; i++) {
         if (f->link[i] != link) continue;
@@ -60,22 +67,29 @@ static void load_link(flow *f, int link, double coefficient, int is_fatpipe)
     f->coefficient[f->n++] = coefficient;
 }
 
-static int factor_row(const model *m, double size)
+static int find_way(sim *s, int from, int to, platform_path *path)
 {
-    int row = -1;
-    while (row + 1 < m->n_factors && m->factor_above_bytes[row + 1] < size) row++;
-    return row;
+    if (platform_route(s->machine, from, to, path) == 0) return 0;
+    s->unreached_host[0] = from;
+    s->unreached_host[1] = to;
+    return SIM_NO_ROUTE;
 }
 
-static int plan(sim *s, flow *f, int source_host, int target_host, double *latency_s)
+static int host_of(const sim *s, int request)
+{
+    return s->line[s->requests.at[request].is.rank].host;
+}
+
+static int plan(sim *s, int source_host, int target_host)
 {
     const double *bandwidth = platform_bandwidth_bytes_per_s(s->machine);
     const uint8_t *policy = platform_policy(s->machine);
     const model *m = &s->model;
     platform_path *path = &s->path, *back = &s->way_back;
+    flow_links *f = &s->links;
     back->n = 0;
-    if (platform_route(s->machine, source_host, target_host, path) < 0) return SIM_NO_ROUTE;
-    if (m->crosstraffic > 0 && platform_route(s->machine, target_host, source_host, back) < 0) return SIM_NO_ROUTE;
+    if (find_way(s, source_host, target_host, path) < 0) return SIM_NO_ROUTE;
+    if (m->crosstraffic > 0 && find_way(s, target_host, source_host, back) < 0) return SIM_NO_ROUTE;
     if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
     f->n = 0;
     f->penalty = path->latency_s;
@@ -90,49 +104,46 @@ static int plan(sim *s, flow *f, int source_host, int target_host, double *laten
         load_link(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
     if (path->n && path->latency_s > 0 && m->tcp_gamma_bytes > 0)
         f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * path->latency_s));
-    *latency_s = path->latency_s;
     return 0;
+}
+
+/* ---- its two phases ---- */
+
+static int start_transfer(sim *s, int id, int has_latency)
+{
+    flow *f = &s->flow[id];
+    flow_links *l = &s->links;
+    int error = plan(s, host_of(s, f->send), host_of(s, f->recv));
+    if (error < 0) return error;
+    f->since_s = s->now_s;
+    if (!l->n) return heap_push(&s->transfers, s->now_s, f->order, id); /* no link on the way: nothing left to wait for */
+    double penalty = has_latency ? l->penalty : 1.0; /* as the peer has it */
+    f->share = fair_add(s->shares, penalty, l->bound_bytes_per_s, l->n, l->link, l->coefficient, id);
+    s->shares_are_old = 1;
+    return f->share < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
 int flow_start(sim *s, int send, int recv)
 {
-    slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    int64_t bytes = s->requests.at[send].is.bytes;
+    double size = (double)bytes + s->model.envelope_bytes;
+    int row = factor_row(&s->model, size);
+    if (find_way(s, host_of(s, send), host_of(s, recv), &s->path) < 0) return SIM_NO_ROUTE;
+    double latency_s = s->path.latency_s * (row >= 0 ? s->model.latency_factor[row] : 1.0);
     int id = flow_new(s);
     if (id < 0) return id;
-    flow *f = &s->flow[id];
-    double latency_s, size = (double)from->is.bytes + s->model.envelope_bytes;
-    int hosts[2] = {s->line[from->is.rank].host, s->line[to->is.rank].host};
-    int error = plan(s, f, hosts[0], hosts[1], &latency_s);
-    if (error == SIM_NO_ROUTE) memcpy(s->unreached_host, hosts, sizeof hosts);
-    if (error < 0) return error;
-    int row = factor_row(&s->model, size);
-    if (row >= 0) latency_s *= s->model.latency_factor[row];
-    f->bandwidth_factor = row >= 0 ? s->model.bandwidth_factor[row] : 1.0;
-    f->send = send;
-    f->recv = recv;
-    f->share = -1;
-    f->remaining_bytes = size;
-    f->rate_bytes_per_s = 0;
-    f->order = s->order++;
+    s->flow[id] = (flow){.send = send, .recv = recv, .share = -1, .row = row, .remaining_bytes = size, .order = s->order++};
     s->n_live_flows++;
     s->stats.messages++;
-    s->stats.bytes += from->is.bytes;
-    if (latency_s > 0) return heap_push(&s->latencies, s->now_s + latency_s, f->order, id);
-    f->penalty = 1.0; /* as the peer has it for flows without a latency phase */
-    flow_latency_ended(s, id);
-    return 0;
+    s->stats.bytes += bytes;
+    if (latency_s > 0) return lanes_push(&s->latencies, s->now_s + latency_s, s->flow[id].order, id);
+    return start_transfer(s, id, 0);
 }
 
 void flow_latency_ended(sim *s, int id)
 {
-    flow *f = &s->flow[id];
-    f->since_s = s->now_s;
-    if (!f->n) { /* no link on the way: nothing left to wait for */
-        heap_push(&s->transfers, s->now_s, f->order, id);
-        return;
-    }
-    f->share = fair_add(s->shares, f->penalty, f->bound_bytes_per_s, f->n, f->link, f->coefficient, id);
-    s->shares_are_old = 1;
+    int error = start_transfer(s, id, 1);
+    if (error < 0) s->error = error;
 }
 
 static int64_t waits_since(const sim *s, int id)
@@ -149,7 +160,7 @@ void flow_ended(sim *s, int id)
         fair_remove(s->shares, f->share);
         s->shares_are_old = 1;
     }
-    f->next = s->free_flow;
+    f->share = s->free_flow;
     s->free_flow = id;
     s->n_live_flows--;
     courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
@@ -174,7 +185,8 @@ int flow_update(sim *s)
         f->remaining_bytes -= f->rate_bytes_per_s * (s->now_s - f->since_s);
         if (f->remaining_bytes < 1e-14) f->remaining_bytes = 0;
         f->since_s = s->now_s;
-        f->rate_bytes_per_s = fair_share_bytes_per_s(s->shares, changed[i]) * f->bandwidth_factor;
+        f->rate_bytes_per_s = fair_share_bytes_per_s(s->shares, changed[i]);
+        if (f->row >= 0) f->rate_bytes_per_s *= s->model.bandwidth_factor[f->row];
         if (f->rate_bytes_per_s <= 0) {
             heap_remove(&s->transfers, id);
             continue;

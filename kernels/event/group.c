@@ -80,15 +80,24 @@ void group_halts(sim *s, performance *p)
         goes_on(s, p->group);
 }
 
-int group_made(performance *p, int is_detached)
+static int make_room(const sim *s, performance *p)
 {
-    if (p->n_made == p->made_room) {
-        int room = p->made_room ? 2 * p->made_room : 16;
-        uint8_t *grown = realloc(p->made, (size_t)room * sizeof *grown);
-        if (!grown) return SIM_OUT_OF_MEMORY;
-        p->made = grown;
-        p->made_room = room;
+    int room = p->made_room ? 2 * p->made_room : 16;
+    uint8_t *made = realloc(p->made, (size_t)room * sizeof *made);
+    if (!made) return SIM_OUT_OF_MEMORY;
+    p->made = made;
+    if (s->model.n_recv_overhead) {
+        double *owed_of_s = realloc(p->owed_of_s, (size_t)room * sizeof *owed_of_s);
+        if (!owed_of_s) return SIM_OUT_OF_MEMORY;
+        p->owed_of_s = owed_of_s;
     }
+    p->made_room = room;
+    return 0;
+}
+
+int group_made(const sim *s, performance *p, int is_detached)
+{
+    if (p->n_made == p->made_room && make_room(s, p) < 0) return SIM_OUT_OF_MEMORY;
     p->made[p->n_made] = is_detached ? DETACHED : UNDER_WAY;
     return p->n_made++;
 }
@@ -106,19 +115,27 @@ void group_told(sim *s, const slot *x)
     } else {
         p->made[x->waiter_index] = OVER;
         p->n_ended++;
-        p->owed_s += receive_overhead_s(s, x);
+        if (x->waiter_index < p->first_over) p->first_over = x->waiter_index;
+        if (p->owed_of_s) p->owed_of_s[x->waiter_index] = receive_overhead_s(s, x);
     }
     goes_on(s, x->group);
 }
 
 /* ---- completion ---- */
 
-static int pay_owed(sim *s, int line, performance *p)
+/* The rank learns of a request that was over. */
+static int learn(sim *s, int line, performance *p, int index)
 {
     p->n_ended--;
-    pay(s, &s->line[line], p->owed_s);
-    p->owed_s = 0;
+    p->made[index] = LEARNT;
+    if (p->owed_of_s) pay(s, &s->line[line], p->owed_of_s[index]);
     return after_overheads(s, line);
+}
+
+static int learn_first(sim *s, int line, performance *p)
+{
+    while (p->made[p->first_over] != OVER) p->first_over++;
+    return learn(s, line, p, p->first_over);
 }
 
 int wait_for_group(sim *s, int line, int id)
@@ -127,7 +144,7 @@ int wait_for_group(sim *s, int line, int id)
     performance *p = show_of(s, id);
     slot *x = &s->requests.at[id];
     if (t->stage++ == 0) t->busy_until_s = 0;
-    if (p->n_ended > 0) return pay_owed(s, line, p);
+    if (p->n_ended > 0) return learn_first(s, line, p);
     if (x->is.is_done) {
         timeline_drop_first(t);
         return FREE_OF_CHARGE;
@@ -179,7 +196,7 @@ int test_group(sim *s, int line, int id)
         if (p->is_found) {
             t->stage = PAID;
             t->busy_until_s = 0;
-            int result = pay_owed(s, line, p);
+            int result = learn(s, line, p, p->under_test);
             return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
         }
         s->tests_in_a_row += s->model.polls_grow;
@@ -189,7 +206,7 @@ int test_group(sim *s, int line, int id)
         return FREE_OF_CHARGE;
     default: /* PAID */
         s->tests_in_a_row = 1;
-        p->made[p->under_test++] = LEARNT;
+        p->made[p->under_test++] = LEARNT; /* a detached one, too */
         t->stage = NEXT;
         return FREE_OF_CHARGE;
     }

@@ -6,8 +6,8 @@
 /* Which send goes to which receive.
  *
  * Exact queues, hashed by (context, target, source, tag), hold either unexpected sends or posted receives, never both.
- * Every unexpected send is also in its receiver's list of arrivals, where wildcards and probes look; posted receives with a
- * wildcard are in a list of their own. An incoming send takes the older of its exact queue's head and the first wildcard
+ * Every unexpected send of a program is also in its receiver's list of arrivals, where wildcards and probes look; posted
+ * receives with a wildcard are in a list of their own. Collectives use neither. An incoming send takes the older of its exact queue's head and the first wildcard
  * receive that accepts it; so messages of one sender do not overtake. */
 
 int match_init(matching *m, int n_ranks)
@@ -25,25 +25,36 @@ void match_free(matching *m)
     free(m->seen);
 }
 
-static inline uint32_t hash(int context, int target, int source, int tag)
+typedef struct {
+    int context, target, source, tag;
+} match_key;
+
+static inline match_key key_of(const slot *x)
 {
-    uint64_t h = (uint64_t)(uint32_t)target * 0x9E3779B97F4A7C15u;
-    h ^= (uint64_t)(uint32_t)source * 0xC2B2AE3D27D4EB4Fu;
-    h ^= ((uint64_t)(uint32_t)context << 32 | (uint32_t)tag) * 0x165667B19E3779F9u;
+    return (match_key){x->context, x->target, x->is.is_send ? x->is.matched_source : x->is.peer, x->is.tag};
+}
+
+static inline uint32_t hash(match_key k)
+{
+    uint64_t h = (uint64_t)(uint32_t)k.target * 0x9E3779B97F4A7C15u;
+    h ^= (uint64_t)(uint32_t)k.source * 0xC2B2AE3D27D4EB4Fu;
+    h ^= ((uint64_t)(uint32_t)k.context << 32 | (uint32_t)k.tag) * 0x165667B19E3779F9u;
     h ^= h >> 29;
     h *= 0xBF58476D1CE4E5B9u;
     return (uint32_t)(h >> 32);
 }
 
-static inline int find(const matching *m, int context, int target, int source, int tag)
+/* Where the number of the key's queue stands, 0 when it has none. Good until a queue comes or goes. */
+static inline int *find(matching *m, const slot_pool *pool, match_key k)
 {
-    int q = m->bucket[hash(context, target, source, tag) & (uint32_t)(m->n_buckets - 1)];
-    while (q) {
-        const match_queue *k = &m->queue[q];
-        if (k->target == target && k->source == source && k->tag == tag && k->context == context) return q;
-        q = k->next;
+    const uint32_t h = hash(k);
+    int *at = &m->bucket[h & (uint32_t)(m->n_buckets - 1)];
+    for (; *at; at = &m->queue[*at].next) {
+        if (m->queue[*at].hash != h) continue;
+        const match_key other = key_of(&pool->at[m->queue[*at].head]);
+        if (other.target == k.target && other.source == k.source && other.tag == k.tag && other.context == k.context) break;
     }
-    return 0;
+    return at;
 }
 
 static int rehash(matching *m)
@@ -54,7 +65,7 @@ static int rehash(matching *m)
     for (int b = 0; b < m->n_buckets; b++) {
         for (int q = m->bucket[b], next; q; q = next) {
             match_queue *k = &m->queue[q];
-            uint32_t to = hash(k->context, k->target, k->source, k->tag) & (uint32_t)(n - 1);
+            uint32_t to = k->hash & (uint32_t)(n - 1);
             next = k->next;
             k->next = bucket[to];
             bucket[to] = q;
@@ -66,7 +77,7 @@ static int rehash(matching *m)
     return 0;
 }
 
-static int queue_new(matching *m, int context, int target, int source, int tag)
+static int queue_new(matching *m, const slot_pool *pool, int id)
 {
     if (m->used >= m->n_buckets && rehash(m) < 0) return SIM_OUT_OF_MEMORY;
     int q = m->free;
@@ -82,49 +93,46 @@ static int queue_new(matching *m, int context, int target, int source, int tag)
         }
         q = ++m->n;
     }
-    uint32_t b = hash(context, target, source, tag) & (uint32_t)(m->n_buckets - 1);
-    m->queue[q] = (match_queue){context, target, source, tag, 0, 0, m->bucket[b]};
-    m->bucket[b] = q;
+    const uint32_t h = hash(key_of(&pool->at[id]));
+    int *first = &m->bucket[h & (uint32_t)(m->n_buckets - 1)];
+    m->queue[q] = (match_queue){id, id, *first, h};
+    *first = q;
     m->used++;
     return q;
 }
 
-static void queue_free(matching *m, int q)
+/* Behind the others of its key, whose queue is `q`, or 0. */
+static int queue_append(matching *m, slot_pool *pool, int q, int id)
 {
+    pool->at[id].next = 0;
+    pool->at[id].is_queued = 1;
+    if (!q) return queue_new(m, pool, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    pool->at[m->queue[q].tail].next = id;
+    m->queue[q].tail = id;
+    return 0;
+}
+
+static void queue_take_head(matching *m, slot_pool *pool, int *at)
+{
+    int q = *at;
     match_queue *k = &m->queue[q];
-    int *link = &m->bucket[hash(k->context, k->target, k->source, k->tag) & (uint32_t)(m->n_buckets - 1)];
-    while (*link != q) link = &m->queue[*link].next;
-    *link = k->next;
+    slot *head = &pool->at[k->head];
+    head->is_queued = 0;
+    if (head->next) {
+        k->head = head->next;
+        return;
+    }
+    *at = k->next;
     k->next = m->free;
     m->free = q;
     m->used--;
 }
 
-static void queue_append(matching *m, slot_pool *pool, int q, int id)
+static void queue_withdraw(matching *m, slot_pool *pool, int *at, int id)
 {
-    match_queue *k = &m->queue[q];
-    pool->at[id].next = 0;
-    if (k->tail)
-        pool->at[k->tail].next = id;
-    else
-        k->head = id;
-    k->tail = id;
-    pool->at[id].is_queued = 1;
-}
-
-static void queue_take_head(matching *m, slot_pool *pool, int q)
-{
-    match_queue *k = &m->queue[q];
-    pool->at[k->head].is_queued = 0;
-    k->head = pool->at[k->head].next;
-    if (!k->head) queue_free(m, q);
-}
-
-static void queue_withdraw(matching *m, slot_pool *pool, int q, int id)
-{
-    match_queue *k = &m->queue[q];
+    match_queue *k = &m->queue[*at];
     if (k->head == id) {
-        queue_take_head(m, pool, q);
+        queue_take_head(m, pool, at);
         return;
     }
     int before = k->head;
@@ -160,6 +168,11 @@ static void list_remove(slot_pool *pool, int *first, int *last, int id)
         *last = before;
 }
 
+static inline int is_of_program(const slot *x)
+{
+    return !(x->context & 1);
+}
+
 static inline int is_wild(const slot *r)
 {
     return r->is.peer == SIM_ANY || r->is.tag == SIM_ANY;
@@ -167,22 +180,29 @@ static inline int is_wild(const slot *r)
 
 static inline int accepts(int source, int tag, const slot *send)
 {
-    return (source == SIM_ANY || source == send->source) && (tag == SIM_ANY || tag == send->is.tag);
+    return (source == SIM_ANY || source == send->is.matched_source) && (tag == SIM_ANY || tag == send->is.tag);
+}
+
+/* The first wildcard receive that takes the message and was posted before the exact one, if there is one. */
+static int wild_for(const matching *m, const slot_pool *pool, const slot *send, int exact)
+{
+    int wild = m->seen[send->target].first_wild;
+    while (wild) {
+        const slot *r = &pool->at[wild];
+        if (exact && r->posted > pool->at[exact].posted) return 0;
+        if (r->context == send->context && accepts(r->is.peer, r->is.tag, send)) break;
+        wild = r->next_seen;
+    }
+    return wild;
 }
 
 int match_send(matching *m, slot_pool *pool, int id)
 {
     slot *send = &pool->at[id];
     match_seen *seen = &m->seen[send->target];
-    int q = find(m, send->context, send->target, send->source, send->is.tag);
+    int *at = find(m, pool, key_of(send)), q = *at;
     int exact = q && !pool->at[m->queue[q].head].is.is_send ? m->queue[q].head : 0;
-    int wild = seen->first_wild;
-    while (wild) {
-        const slot *r = &pool->at[wild];
-        if (exact && r->posted > pool->at[exact].posted) wild = 0;
-        if (!wild || (r->context == send->context && accepts(r->is.peer, r->is.tag, send))) break;
-        wild = r->next_seen;
-    }
+    int wild = is_of_program(send) ? wild_for(m, pool, send, exact) : 0;
     send->posted = m->posted++;
     if (wild) {
         list_remove(pool, &seen->first_wild, &seen->last_wild, wild);
@@ -190,19 +210,17 @@ int match_send(matching *m, slot_pool *pool, int id)
         return wild;
     }
     if (exact) {
-        queue_take_head(m, pool, q);
+        queue_take_head(m, pool, at);
         return exact;
     }
-    if (!q && (q = queue_new(m, send->context, send->target, send->source, send->is.tag)) < 0) return q;
-    queue_append(m, pool, q, id);
-    list_append(pool, &seen->first_send, &seen->last_send, id);
-    return 0;
+    if (is_of_program(send)) list_append(pool, &seen->first_send, &seen->last_send, id);
+    return queue_append(m, pool, q, id);
 }
 
-int match_probe(const matching *m, const slot_pool *pool, int context, int target, int source, int tag)
+int match_probe(matching *m, const slot_pool *pool, int context, int target, int source, int tag)
 {
     if (source != SIM_ANY && tag != SIM_ANY) {
-        int q = find(m, context, target, source, tag);
+        int q = *find(m, pool, (match_key){context, target, source, tag});
         return q && pool->at[m->queue[q].head].is.is_send ? m->queue[q].head : 0;
     }
     int send = m->seen[target].first_send;
@@ -211,13 +229,18 @@ int match_probe(const matching *m, const slot_pool *pool, int context, int targe
     return send;
 }
 
+/* The oldest arrival of its key is the head of its key's queue. */
+static void take_send(matching *m, slot_pool *pool, int *at)
+{
+    int id = m->queue[*at].head;
+    match_seen *seen = &m->seen[pool->at[id].target];
+    queue_take_head(m, pool, at);
+    if (is_of_program(&pool->at[id])) list_remove(pool, &seen->first_send, &seen->last_send, id);
+}
+
 void match_take_send(matching *m, slot_pool *pool, int id)
 {
-    const slot *send = &pool->at[id];
-    match_seen *seen = &m->seen[send->target];
-    /* The oldest arrival of its key is the head of its key's queue. */
-    queue_take_head(m, pool, find(m, send->context, send->target, send->source, send->is.tag));
-    list_remove(pool, &seen->first_send, &seen->last_send, id);
+    take_send(m, pool, find(m, pool, key_of(&pool->at[id])));
 }
 
 int match_withdraw(matching *m, slot_pool *pool, int id)
@@ -230,8 +253,8 @@ int match_withdraw(matching *m, slot_pool *pool, int id)
         x->is_queued = 0;
         return 1;
     }
-    queue_withdraw(m, pool, find(m, x->context, x->target, x->is.is_send ? x->source : x->is.peer, x->is.tag), id);
-    if (x->is.is_send) list_remove(pool, &seen->first_send, &seen->last_send, id);
+    queue_withdraw(m, pool, find(m, pool, key_of(x)), id);
+    if (x->is.is_send && is_of_program(x)) list_remove(pool, &seen->first_send, &seen->last_send, id);
     return 1;
 }
 
@@ -239,19 +262,20 @@ int match_recv(matching *m, slot_pool *pool, int id)
 {
     slot *recv = &pool->at[id];
     match_seen *seen = &m->seen[recv->target];
-    int send = match_probe(m, pool, recv->context, recv->target, recv->is.peer, recv->is.tag);
     recv->posted = m->posted++;
-    if (send) {
-        match_take_send(m, pool, send);
-        return send;
-    }
     if (is_wild(recv)) {
+        int send = match_probe(m, pool, recv->context, recv->target, recv->is.peer, recv->is.tag);
+        if (send) {
+            match_take_send(m, pool, send);
+            return send;
+        }
         list_append(pool, &seen->first_wild, &seen->last_wild, id);
         recv->is_queued = 1;
         return 0;
     }
-    int q = find(m, recv->context, recv->target, recv->is.peer, recv->is.tag);
-    if (!q && (q = queue_new(m, recv->context, recv->target, recv->is.peer, recv->is.tag)) < 0) return q;
-    queue_append(m, pool, q, id);
-    return 0;
+    int *at = find(m, pool, key_of(recv)), q = *at;
+    int first = q ? m->queue[q].head : 0;
+    if (!first || !pool->at[first].is.is_send) return queue_append(m, pool, q, id);
+    take_send(m, pool, at);
+    return first;
 }

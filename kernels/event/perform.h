@@ -34,7 +34,7 @@ void pay(const sim *s, timeline *t, double seconds);
 void pay_overhead(const sim *s, timeline *t, const slot *x);
 int after_overheads(sim *s, int line);           /* MADE_A_CALL once they are paid */
 void wait_begins(sim *s, timeline *t);
-int wait_for(sim *s, int line, const int *list, int n);
+int wait_for(sim *s, int line, int *list, int n);
 int wait_for_any(sim *s, int line, const int *list, int n);
 void wake(sim *s, int line);                     /* from a wait, once overheads are paid */
 

@@ -73,7 +73,7 @@ static int find(sim *s, timeline *t, const action *a)
     int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
     if (found <= 0) return 0;
     const slot *x = &s->requests.at[found];
-    t->probed.peer = x->source;
+    t->probed.peer = x->is.matched_source;
     t->probed.tag = x->is.tag;
     t->probed.bytes = x->is.bytes;
     if (a->what != DO_IMPROBE && a->what != DO_MPROBE) return 1;

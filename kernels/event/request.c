@@ -28,11 +28,46 @@ int request_new(sim *s, request is)
 void request_free(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
-    if (x->show) performance_free(s, x->show);
-    x->show = NULL;
+    if (x->is_group && x->show) performance_free(s, x->show);
+    if (x->parcel) {
+        s->parcels.at[x->parcel].kind = s->parcels.free;
+        s->parcels.free = x->parcel;
+    }
+    x->is_group = 0;
+    x->parcel = 0;
     x->next = s->requests.free;
     s->requests.free = id;
     comm_leave(s, x->is.comm);
+}
+
+parcel *sim_parcel(sim *s, int id)
+{
+    parcel_pool *pool = &s->parcels;
+    slot *x = &s->requests.at[id];
+    if (x->parcel) return &pool->at[x->parcel];
+    int at = pool->free;
+    if (at) {
+        pool->free = pool->at[at].kind;
+    } else {
+        if (pool->n + 1 >= pool->room) {
+            int room = pool->room ? 2 * pool->room : 64;
+            parcel *grown = realloc(pool->at, (size_t)room * sizeof *grown);
+            if (!grown) return NULL;
+            pool->at = grown;
+            pool->room = room;
+        }
+        at = ++pool->n;
+    }
+    pool->at[at] = (parcel){.kind = PARCEL_NONE};
+    x->parcel = at;
+    return &pool->at[at];
+}
+
+parcel *parcel_of(sim *s, const slot *x)
+{
+    if (x->parcel) return &s->parcels.at[x->parcel];
+    s->no_parcel = (parcel){.kind = PARCEL_NONE};
+    return &s->no_parcel;
 }
 
 void performance_free(sim *s, performance *p)
@@ -40,6 +75,7 @@ void performance_free(sim *s, performance *p)
     comm_leave(s, p->comm);
     free((void *)p->frame.tables);
     free(p->made);
+    free(p->owed_of_s);
     p->next = s->free_show;
     s->free_show = p;
 }

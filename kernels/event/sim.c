@@ -19,22 +19,17 @@ static double rounding_s(double now_s)
 
 /* ---- dates ---- */
 
-static due due_of(const sim *s, const heap_item *it, int what)
+static due due_of(const sim *s, const heap_item *it, int is_host)
 {
-    due d = {.what = what, .id = it->id, .is_network = what == DUE_LATENCY || what == DUE_TRANSFER, .order = it->order};
-    if (d.is_network) return d;
-    const timeline *t = what == DUE_TIMELINE ? &s->line[it->id] : NULL;
+    const timeline *t = is_host ? NULL : &s->line[it->id];
     const processor *h = &s->host[t ? t->host : it->id];
     int is_sleep = t && !t->is_computing;
-    d.date_s = it->date_s;
-    d.epoch = is_sleep ? t->began_at_date : h->touched;
-    d.place = is_sleep ? -1 : h->mark;
-    d.order = -it->order;
-    return d;
+    return (due){.is_host = is_host, .id = it->id, .date_s = it->date_s, .epoch = is_sleep ? t->began_at_date : h->touched,
+                 .place = is_sleep ? -1 : h->mark, .order = -it->order};
 }
 
 /* Takes what ends before `limit_s` from a heap. */
-static int add_due(sim *s, heap *from, double limit_s, int what)
+static int add_due(sim *s, heap *from, double limit_s, int is_host)
 {
     while (from->n && from->item[0].date_s < limit_s) {
         if (s->n_due == s->due_room) {
@@ -44,8 +39,40 @@ static int add_due(sim *s, heap *from, double limit_s, int what)
             s->due = grown;
             s->due_room = room;
         }
-        s->due[s->n_due++] = due_of(s, &from->item[0], what);
+        s->due[s->n_due++] = due_of(s, &from->item[0], is_host);
         heap_pop(from);
+    }
+    return 0;
+}
+
+static int add_flow_due(sim *s, const heap_item *it, int is_latency)
+{
+    if (s->n_flows_due == s->flows_due_room) {
+        int room = s->flows_due_room ? 2 * s->flows_due_room : 64;
+        flow_due *grown = realloc(s->flow_due, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        s->flow_due = grown;
+        s->flows_due_room = room;
+    }
+    s->flow_due[s->n_flows_due++] = (flow_due){it->order, it->id, is_latency};
+    return 0;
+}
+
+static int add_latencies_due(sim *s, double limit_s)
+{
+    const heap_item *it;
+    while ((it = lanes_first(&s->latencies)) && it->date_s < limit_s) {
+        if (add_flow_due(s, it, 1) < 0) return SIM_OUT_OF_MEMORY;
+        lanes_pop(&s->latencies);
+    }
+    return 0;
+}
+
+static int add_transfers_due(sim *s, double limit_s)
+{
+    while (s->transfers.n && s->transfers.item[0].date_s < limit_s) {
+        if (add_flow_due(s, &s->transfers.item[0], 0) < 0) return SIM_OUT_OF_MEMORY;
+        heap_pop(&s->transfers);
     }
     return 0;
 }
@@ -53,42 +80,50 @@ static int add_due(sim *s, heap *from, double limit_s, int what)
 static int in_order(const void *a, const void *b)
 {
     const due *x = a, *y = b;
-    if (x->is_network != y->is_network) return x->is_network ? 1 : -1;
     if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
     if (x->epoch != y->epoch) return x->epoch < y->epoch ? -1 : 1;
     if (x->place != y->place) return x->place < y->place ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void sort_due(sim *s)
+static int in_order_of_creation(const void *a, const void *b)
 {
-    for (int i = 1; i < s->n_due; i++) {
-        if (in_order(&s->due[i - 1], &s->due[i]) > 0) {
-            qsort(s->due, (size_t)s->n_due, sizeof *s->due, in_order);
-            return;
-        }
+    const flow_due *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void sort(void *array, int n, size_t size, int (*compare)(const void *, const void *))
+{
+    char *at = array;
+    for (int i = 1; i < n; i++) {
+        if (compare(at + (size_t)(i - 1) * size, at + (size_t)i * size) <= 0) continue;
+        qsort(array, (size_t)n, size, compare);
+        return;
     }
 }
 
-static void fire(sim *s, const due *d)
+static void fire(sim *s)
 {
-    int line;
-    s->stats.events++;
-    switch (d->what) {
-    case DUE_TIMELINE: timeline_woken(s, d->id); break;
-    case DUE_HOST:
-        while ((line = cpu_ended(s, d->id)) >= 0) timeline_woken(s, line);
-        break;
-    case DUE_LATENCY: flow_latency_ended(s, d->id); break;
-    case DUE_TRANSFER: flow_ended(s, d->id); break;
+    for (int i = 0; i < s->n_due; i++) {
+        const due *d = &s->due[i];
+        int line;
+        if (!d->is_host) timeline_woken(s, d->id);
+        while (d->is_host && (line = cpu_ended(s, d->id)) >= 0) timeline_woken(s, line);
+    }
+    for (int i = 0; i < s->n_flows_due; i++) {
+        if (s->flow_due[i].is_latency)
+            flow_latency_ended(s, s->flow_due[i].id);
+        else
+            flow_ended(s, s->flow_due[i].id);
     }
 }
 
 static double first_date_s(const sim *s)
 {
-    const heap *all[] = {&s->sleeps, &s->cores, &s->latencies, &s->transfers};
-    double date_s = INFINITY;
-    for (int i = 0; i < 4; i++)
+    const heap *all[] = {&s->sleeps, &s->cores, &s->transfers};
+    const heap_item *latency = lanes_first(&s->latencies);
+    double date_s = latency ? latency->date_s : INFINITY;
+    for (int i = 0; i < 3; i++)
         if (all[i]->n && all[i]->item[0].date_s < date_s) date_s = all[i]->item[0].date_s;
     return date_s;
 }
@@ -104,16 +139,18 @@ static int advance(sim *s)
     double date_s = first_date_s(s);
     if (isinf(date_s)) return 0;
     if (date_s > s->now_s) s->now_s = date_s;
-    s->n_due = 0;
+    s->n_due = s->n_flows_due = 0;
     s->date_order = s->order;
     double exact_s = nextafter(s->now_s + rounding_s(s->now_s), INFINITY);
     double same_s = fmax(s->now_s + SAME_DATE_S, nextafter(s->now_s, INFINITY)); /* after months a date is coarser than 1e-9 s */
-    if (add_due(s, &s->sleeps, same_s, DUE_TIMELINE) < 0 || add_due(s, &s->cores, same_s, DUE_HOST) < 0 ||
-        add_due(s, &s->latencies, same_s, DUE_LATENCY) < 0 || add_due(s, &s->transfers, exact_s, DUE_TRANSFER) < 0)
+    if (add_due(s, &s->sleeps, same_s, 0) < 0 || add_due(s, &s->cores, same_s, 1) < 0 ||
+        add_latencies_due(s, same_s) < 0 || add_transfers_due(s, exact_s) < 0)
         return SIM_OUT_OF_MEMORY;
-    sort_due(s);
-    for (int i = 0; i < s->n_due; i++) fire(s, &s->due[i]);
-    s->effort += (unsigned)s->n_due;
+    sort(s->due, s->n_due, sizeof *s->due, in_order);
+    sort(s->flow_due, s->n_flows_due, sizeof *s->flow_due, in_order_of_creation);
+    s->stats.events += s->n_due + s->n_flows_due;
+    s->effort += (unsigned)(s->n_due + s->n_flows_due);
+    fire(s);
     return 1;
 }
 
@@ -173,6 +210,7 @@ int sim_next(sim *s)
         if (needs_air(s)) return SIM_AIR;
         int happened = advance(s);
         if (happened < 0) return broken(s, happened);
+        if (s->error) return SIM_BROKEN;
         if (!happened) return SIM_STUCK;
     }
 }

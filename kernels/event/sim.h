@@ -49,14 +49,13 @@ typedef struct {
     int peer;                         /* as posted: rank in comm, or SIM_ANY */
     int tag;                          /* as posted, or SIM_ANY */
     int64_t bytes;                    /* sent, or capacity of the receive */
-    int matched_source;               /* receives, once matched: rank in comm */
+    int64_t matched_bytes;            /* receives, once matched: of the message; more than `bytes` means truncation */
+    int matched_source;               /* receives, once matched: rank in comm; sends: the poster's own */
     int matched_tag;
-    int64_t matched_bytes;            /* of the message; more than `bytes` means truncation */
-    int is_send;
-    int is_detached;                  /* a send that completes at once; the kernel frees it, but for a buffered one */
-    int is_done;
-    int is_cancelled;                 /* done, without a transfer */
-    parcel load;
+    uint8_t is_send;
+    uint8_t is_detached;              /* a send that completes at once; the kernel frees it, but for a buffered one */
+    uint8_t is_done;
+    uint8_t is_cancelled;             /* done, without a transfer */
 } request;
 
 /* What the payload plane must do after a transfer: read it, then sim_errands_done. */
@@ -160,7 +159,8 @@ void sim_interrupt(sim *s);           /* the next sim_next says SIM_AIR at once;
 int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 */
 double sim_now_s(const sim *s);
 int64_t sim_answer(const sim *s, int rank);
-request *sim_request(sim *s, int id);
+const request *sim_request(const sim *s, int id);
+parcel *sim_parcel(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
 
@@ -198,7 +198,8 @@ typedef struct {
     int (*next)(sim *);
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);
-    request *(*request_of)(sim *, int);
+    const request *(*request_of)(const sim *, int);
+    parcel *(*parcel_of)(sim *, int);
     void (*release)(sim *, int);
     char *(*copy)(sim *, const char *, int64_t);
     int (*errands)(const sim *, const errand **);

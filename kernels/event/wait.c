@@ -18,10 +18,10 @@ int post(sim *s, int id)
     if (other <= 0) return other;
     int send = is_send ? id : other, recv = is_send ? other : id;
     slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
-    to->is.matched_source = from->source;
+    to->is.matched_source = from->is.matched_source;
     to->is.matched_tag = from->is.tag;
     to->is.matched_bytes = from->is.bytes;
-    to->has_overhead = from->is.is_detached && s->model.n_recv_overhead;
+    to->has_overhead = from->is.is_detached && s->model.n_recv_overhead > 0;
     return flow_start(s, send, recv);
 }
 
@@ -51,6 +51,8 @@ int after_overheads(sim *s, int line)
     return sleep_until(s, line, until_s);
 }
 
+enum { LEARNT_OF = -1 }; /* in the list of a wait for several */
+
 /* A wait for several is a call for each: it learns of a request that has ended, or blocks until one does. */
 
 void wake(sim *s, int line)
@@ -72,6 +74,11 @@ static void tell_performer(sim *s, timeline *t, const slot *x)
     }
 }
 
+static int is_group(const sim *s, int id)
+{
+    return id > 0 && s->requests.at[id].is_group;
+}
+
 /* A wait for any has its answer. When that is a group, what is left of it is a wait for the group. */
 static void choose(sim *s, timeline *t, int index)
 {
@@ -79,7 +86,7 @@ static void choose(sim *s, timeline *t, int index)
     int id = a->with.list[index];
     t->answer = index;
     free(a->with.list);
-    if (id > 0 && s->requests.at[id].show) {
+    if (is_group(s, id)) {
         *a = (action){.what = DO_WAIT_GROUP, .id = id};
         t->stage = 0;
     } else {
@@ -89,14 +96,14 @@ static void choose(sim *s, timeline *t, int index)
 
 static void tell_waiter(sim *s, timeline *t, const slot *x)
 {
+    const action *a = first_action(t);
     t->n_pending--;
     if (t->state != WAITING) {
         t->n_ended++;
-        t->owed_s += receive_overhead_s(s, x);
         return;
     }
-    const action *a = first_action(t);
     pay_overhead(s, t, x);
+    if (a->what == DO_WAIT_ALL) a->with.list[x->waiter_index] = LEARNT_OF;
     if (a->what == DO_WAIT_ANY) {
         for (int i = 0; i < a->id; i++)
             if (a->with.list[i] > 0) s->requests.at[a->with.list[i]].waiter = -1;
@@ -135,13 +142,12 @@ static void register_at(sim *s, int line, const int *list, int n)
 {
     timeline *t = &s->line[line];
     t->n_pending = t->n_ended = 0;
-    t->busy_until_s = t->owed_s = 0;
+    t->busy_until_s = 0;
     for (int i = 0; i < n; i++) {
         if (list[i] <= 0) continue;
         slot *x = &s->requests.at[list[i]];
         if (x->is.is_done) {
             t->n_ended++;
-            t->owed_s += receive_overhead_s(s, x);
         } else {
             x->waiter = line;
             x->waiter_index = i;
@@ -150,17 +156,26 @@ static void register_at(sim *s, int line, const int *list, int n)
     }
 }
 
-int wait_for(sim *s, int line, const int *list, int n)
+/* Learns of one that has ended: the first, where it matters which. */
+static int learn(sim *s, int line, int *list, int n)
+{
+    timeline *t = &s->line[line];
+    t->n_ended--;
+    for (int i = 0; i < n && s->model.n_recv_overhead; i++) {
+        if (list[i] <= 0 || !s->requests.at[list[i]].is.is_done) continue;
+        pay_overhead(s, t, &s->requests.at[list[i]]);
+        list[i] = LEARNT_OF;
+        break;
+    }
+    return after_overheads(s, line);
+}
+
+int wait_for(sim *s, int line, int *list, int n)
 {
     timeline *t = &s->line[line];
     const action *a = first_action(t);
     if (t->stage++ == 0) register_at(s, line, list, n);
-    if (t->n_ended > 0) {
-        t->n_ended--;
-        pay(s, t, t->owed_s);
-        t->owed_s = 0;
-        return after_overheads(s, line);
-    }
+    if (t->n_ended > 0) return learn(s, line, list, n);
     if (t->n_pending == 0) {
         if (a->what == DO_WAIT_ALL) free(a->with.list);
         timeline_drop_first(t);
@@ -171,16 +186,29 @@ int wait_for(sim *s, int line, const int *list, int n)
     return BLOCKED;
 }
 
+/* Index of the first that is complete: as the peer has it, of those that cost no call of their own (detached sends, groups),
+ * wherever they stand, then of the others; or -1. */
+static int first_complete(const sim *s, const int *list, int n)
+{
+    int first = -1;
+    for (int i = 0; i < n; i++) {
+        int is_done = list[i] == 0 || (list[i] > 0 && s->requests.at[list[i]].is.is_done);
+        if (is_done && (list[i] == 0 || is_group(s, list[i]))) return i;
+        if (is_done && first < 0) first = i;
+    }
+    return first;
+}
+
 int wait_for_any(sim *s, int line, const int *list, int n)
 {
     timeline *t = &s->line[line];
     t->busy_until_s = 0;
     t->answer = -1;
-    for (int i = 0; i < n; i++) {
-        if (list[i] != 0 && !(list[i] > 0 && s->requests.at[list[i]].is.is_done)) continue;
-        int is_call = list[i] && !s->requests.at[list[i]].show;
-        if (is_call) pay_overhead(s, t, &s->requests.at[list[i]]);
-        choose(s, t, i);
+    int index = first_complete(s, list, n);
+    if (index >= 0) {
+        int is_call = list[index] && !is_group(s, list[index]);
+        if (is_call) pay_overhead(s, t, &s->requests.at[list[index]]);
+        choose(s, t, index);
         return is_call ? after_overheads(s, line) : FREE_OF_CHARGE;
     }
     register_at(s, line, list, n);

@@ -18,7 +18,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->free_flow = -1;
     s->tests_in_a_row = s->test_anys_in_a_row = s->iprobes_in_a_row = 1;
     heap_init(&s->sleeps, 0);
-    heap_init(&s->latencies, 0);
+    lanes_init(&s->latencies);
     heap_init(&s->cores, 1);
     heap_init(&s->transfers, 1);
     s->line = calloc(n, sizeof *s->line);
@@ -52,6 +52,7 @@ static void show_free(performance *p)
 {
     free((void *)p->frame.tables);
     free(p->made);
+    free(p->owed_of_s);
     free(p);
 }
 
@@ -65,14 +66,15 @@ static void free_actions(timeline *t)
     free(t->queue);
 }
 
-static void free_requests(slot_pool *pool)
+static void free_requests(sim *s)
 {
-    for (int id = pool->free; id; id = pool->at[id].next) pool->at[id].is.load.kind = PARCEL_NONE;
+    slot_pool *pool = &s->requests;
     for (int id = 1; id <= pool->n; id++) {
         slot *x = &pool->at[id];
-        if (x->is.load.kind == PARCEL_OWNED && !x->is.is_done) free(x->is.load.data);
-        if (x->show) show_free(x->show);
+        if (x->parcel && s->parcels.at[x->parcel].kind == PARCEL_OWNED && !x->is.is_done) free(s->parcels.at[x->parcel].data);
+        if (x->is_group) show_free(x->show);
     }
+    free(s->parcels.at);
     free(pool->at);
 }
 
@@ -81,30 +83,29 @@ void sim_free(sim *s)
     if (!s) return;
     for (int r = 0; s->line && r < s->n_ranks; r++) free_actions(&s->line[r]);
     for (int h = 0; s->host && h < platform_n_hosts(s->machine); h++) heap_free(&s->host[h].running);
-    for (int f = 0; f < s->flow_room; f++) {
-        free(s->flow[f].link);
-        free(s->flow[f].coefficient);
-    }
     for (int i = 0; i < s->n_schedules; i++) schedule_free(s->schedule[i]);
     for (performance *p = s->free_show, *next; p; p = next) {
         next = p->next;
         free(p);
     }
     sim_errands_done(s);
-    free_requests(&s->requests);
+    free_requests(s);
     if (s->comm) comm_tables_free(s);
     match_free(&s->match);
     fair_free(s->shares);
     heap_free(&s->sleeps);
     heap_free(&s->cores);
-    heap_free(&s->latencies);
+    lanes_free(&s->latencies);
     heap_free(&s->transfers);
     free(s->path.link);
     free(s->way_back.link);
+    free(s->links.link);
+    free(s->links.coefficient);
     free(s->line);
     free(s->turn);
     free(s->next_turn);
     free(s->due);
+    free(s->flow_due);
     free(s->flow);
     free(s->host);
     free(s->schedule);

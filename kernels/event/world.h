@@ -6,6 +6,7 @@
 #define SMPY_WORLD_H
 #include "fair.h"
 #include "heap.h"
+#include "lanes.h"
 #include "schedule.h"
 #include "sim.h"
 
@@ -14,19 +15,23 @@ typedef struct {
     request is;                  /* what the outside sees */
     int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
     int target;                  /* world rank of the receiver */
-    int source;                  /* sends: the sender's rank in the communicator */
-    int mode;
-    int partner;                 /* receives of a matched probe: the send it found */
-    int next;                    /* in its exact queue, or in the free list */
+    union {
+        int next;                /* in its queue (match.c), or in the free list */
+        int partner;             /* before it is posted, a receive's of a matched probe: the send it found */
+    };
     int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
-    int64_t posted;              /* when it was posted, as a count */
     int waiter;                  /* timeline to tell, or -1 */
     int waiter_index;            /* of the request in the waiter's call, or among its group's */
     int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
-    struct performance *show;    /* such a request's own */
-    int is_released;
-    int has_overhead;            /* a receive whose sender was detached: it pays the receive overhead */
-    int is_queued;               /* posted, and without a match */
+    int parcel;                  /* in the pool of parcels, or 0 */
+    uint8_t is_released;
+    uint8_t has_overhead;        /* a receive whose sender was detached: it pays the receive overhead */
+    uint8_t is_queued;           /* posted, and without a match */
+    uint8_t is_group;            /* of a collective that was started */
+    union {
+        int64_t posted;          /* when it was posted, as a count */
+        struct performance *show;/* of a group */
+    };
 } slot;
 
 typedef struct {
@@ -34,15 +39,20 @@ typedef struct {
     int n, room, free;
 } slot_pool;
 
+typedef struct {
+    parcel *at;                  /* numbered from 1; of a free one, `kind` is the next free one */
+    int n, room, free;
+} parcel_pool;
+
 /* ---- matching (match.c) ---- */
 typedef struct {
-    int context, target, source, tag;
-    int head, tail;              /* slots in posting order: all sends or all receives */
+    int head, tail;              /* slots in posting order: all sends or all receives of one key, which is that of the head */
     int next;                    /* in its bucket, or in the free list */
+    uint32_t hash;               /* of the key: saves looking at the head of another one */
 } match_queue;
 
 typedef struct {
-    int first_send, last_send;   /* unexpected sends in order of arrival */
+    int first_send, last_send;   /* unexpected sends in order of arrival; of programs, as all the rest here */
     int first_wild, last_wild;   /* posted receives with a wildcard */
 } match_seen;
 
@@ -60,7 +70,7 @@ void match_free(matching *m);
 /* Posts slot `id`: the partner it matches, or 0 after queueing it; negative without memory. */
 int match_send(matching *m, slot_pool *pool, int id);
 int match_recv(matching *m, slot_pool *pool, int id);
-int match_probe(const matching *m, const slot_pool *pool, int context, int target, int source, int tag); /* send, or 0 */
+int match_probe(matching *m, const slot_pool *pool, int context, int target, int source, int tag); /* send, or 0 */
 void match_take_send(matching *m, slot_pool *pool, int id);      /* the one match_probe found: nothing will match it */
 int match_withdraw(matching *m, slot_pool *pool, int id);        /* 1, or 0 when it has matched */
 
@@ -78,15 +88,19 @@ typedef struct {
 /* ---- flows (flow.c) ---- */
 typedef struct {
     int send, recv;
-    int share;                   /* number in the fair-share solver, -1 in the latency phase */
+    int share;                   /* number in the fair-share solver, -1 in the latency phase; or next free flow */
+    int row;                     /* of the model's factors, -1: none */
     double rate_bytes_per_s, remaining_bytes, since_s;
-    double bandwidth_factor, penalty, bound_bytes_per_s;
+    int64_t order;               /* of creation */
+} flow;
+
+/* What the solver is told of a flow. */
+typedef struct {
+    double penalty, bound_bytes_per_s;
     int n, room;                 /* links with their coefficients */
     int *link;
     double *coefficient;
-    int64_t order;               /* of creation */
-    int next;
-} flow;
+} flow_links;
 
 /* ---- processors (cpu.c) ---- */
 typedef struct {
@@ -131,6 +145,8 @@ typedef struct performance {
     int is_halted;               /* all its calls are made */
     int n_made, made_room;
     uint8_t *made;               /* UNDER_WAY ..., of a group's requests in order */
+    double *owed_of_s;           /* receive overhead of each, in models that have some */
+    int first_over;              /* none before it is OVER */
     int under_test, is_found;    /* which of them a Test looks at, and whether that one was over */
     struct performance *next;    /* in the free list */
 } performance;
@@ -143,14 +159,17 @@ typedef struct {
     int next;                    /* in the free list */
 } gate;
 
-/* What fires at one date: hosts' clocks and executions by date, then the network in order of creation. */
+/* What fires at one date: sleeps and executions by date, then the network's in order of creation. */
 typedef struct {
-    int is_network;
-    enum { DUE_TIMELINE, DUE_HOST, DUE_LATENCY, DUE_TRANSFER } what;
-    int id;
+    int is_host, id;             /* a host, or a timeline */
     double date_s;
     int64_t epoch, place, order; /* at equal dates: see elapse.c */
 } due;
+
+typedef struct {
+    int64_t order;
+    int id, is_latency;          /* the flow, and which of its phases ends */
+} flow_due;
 
 enum { AWAKE, ASLEEP, COMPUTING, WAITING, ENDED };
 
@@ -162,7 +181,6 @@ typedef struct {
     int stage;                   /* progress within the first action */
     int n_pending;               /* requests the first action still waits for */
     int n_ended;                 /* and those that ended and that it has not learnt of */
-    double owed_s;               /* receive overheads of these */
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
@@ -188,13 +206,18 @@ struct sim {
 
     heap sleeps;                 /* ends of sleeps and of executions on a core of their own; ids are timelines */
     heap cores;                  /* the next end of an execution on a shared host; ids are hosts */
-    heap latencies, transfers;   /* ends of the two phases of a flow; ids are flows */
+    lanes latencies;             /* ends of the two phases of a flow; ids are flows */
+    heap transfers;
     int64_t order;               /* of creation of whatever fires */
     int64_t date_order;          /* `order` when this date began */
     due *due;
     int n_due, due_room;
+    flow_due *flow_due;
+    int n_flows_due, flows_due_room;
 
     slot_pool requests;
+    parcel_pool parcels;
+    parcel no_parcel;            /* of requests that have none */
     matching match;
     comm_table *comm;
     int n_comms, comm_room, free_comm;
@@ -203,6 +226,7 @@ struct sim {
     fair *shares;
     int shares_are_old;
     platform_path path, way_back;
+    flow_links links;            /* of the flow that is handed over */
     processor *host;
     schedule **schedule;
     int n_schedules, schedule_room;
@@ -234,6 +258,7 @@ struct sim {
 /* request.c */
 int request_new(sim *s, request is);              /* a slot; or without memory an error */
 void request_free(sim *s, int id);
+parcel *parcel_of(sim *s, const slot *x);         /* one that carries nothing, when it has none */
 void performance_free(sim *s, performance *p);
 
 /* courier.c */
@@ -269,7 +294,7 @@ static inline action *timeline_last(timeline *t)
 }
 
 /* group.c */
-int group_made(performance *p, int is_detached);  /* its calls made a request: index, or an error */
+int group_made(const sim *s, performance *p, int is_detached); /* its calls made a request: index, or an error */
 void group_halts(sim *s, performance *p);         /* its calls are made */
 void group_told(sim *s, const slot *x);           /* one of its requests is done */
 

@@ -62,8 +62,7 @@ static int post_send(const envelope *to, payload load, int blocking)
         calls->append_send(surface.sim, surface.rank, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);
     if (calls->request_of(surface.sim, number)->is_detached) return payload_copy(number, load);
-    payload_lend(number, load);
-    return number;
+    return payload_lend(number, load) < 0 ? -1 : number;
 }
 
 static int post_recv(const envelope *from, payload room)
@@ -71,8 +70,7 @@ static int post_recv(const envelope *from, payload room)
     const int number =
         surface.calls->append_recv(surface.sim, surface.rank, from->comm, from->peer, from->tag, room.bytes);
     if (number < 0) return surface_kernel_error(number);
-    payload_lend(number, room);
-    return number;
+    return payload_lend(number, room) < 0 ? -1 : number;
 }
 
 /* The view stays on the C stack: nothing but this rank's own code, which does not run, could look at it there. */

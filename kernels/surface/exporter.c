@@ -11,9 +11,7 @@ static int Exporter_getbuffer(PyObject *self, Py_buffer *out, int flags)
 {
     PyObject *view = ((exporter_object *)self)->view;
     if (view) return PyObject_GetBuffer(view, out, flags);
-    PyErr_SetString(PyExc_BufferError, "there is no memory to lend");
-    out->obj = NULL;
-    return -1;
+    return PyBuffer_FillInfo(out, NULL, "", 0, 0, flags);
 }
 
 static int Exporter_traverse(PyObject *self, visitproc visit, void *arg)

@@ -189,8 +189,9 @@ static PyObject *surface_use_request_class(PyObject *module, PyObject *given)
         PyErr_SetString(PyExc_TypeError, "the class of requests must derive from RequestBase");
         return NULL;
     }
-    Py_XSETREF(surface.request_class, (PyTypeObject *)Py_NewRef(given));
-    Py_RETURN_NONE;
+    PyObject *before = (PyObject *)surface.request_class;
+    surface.request_class = (PyTypeObject *)Py_NewRef(given);
+    return before;
 }
 
 /* ---- the module ---- */
@@ -211,7 +212,8 @@ static PyMethodDef functions[] = {
     {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"use_request_class", surface_use_request_class, METH_O,
-     PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase.")},
+     PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase. "
+               "Returned is what they made before.")},
     {0},
 };
 

@@ -44,6 +44,7 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, payload
         PyErr_Clear();
         return 0;
     }
+    if (!view->obj) return 0; /* memory of nobody: a special buffer */
     const int has_bytes = PyBuffer_IsContiguous(view, 'C');
     if (!is_basic(view->format) || (!has_bytes && !is_folded(view))) {
         PyBuffer_Release(view);
@@ -74,21 +75,23 @@ int payload_take(PyObject *what, int is_writable, Py_buffer *view, payload *out)
     return is_taken;
 }
 
-void payload_lend(int request, payload load)
+int payload_lend(int request, payload load)
 {
-    if (!load.data) return;
-    parcel *parcel = &surface.calls->request_of(surface.sim, request)->load;
+    if (!load.data) return 0;
+    parcel *parcel = surface.calls->parcel_of(surface.sim, request);
+    if (!parcel) return PyErr_NoMemory(), -1;
     parcel->kind = PARCEL_BORROWED;
     parcel->data = load.data;
     parcel->bytes = load.bytes;
+    return 0;
 }
 
 int payload_copy(int request, payload load)
 {
     if (!load.data) return 0;
     char *copy = surface.calls->copy(surface.sim, load.data, load.bytes);
-    if (!copy) return PyErr_NoMemory(), -1;
-    parcel *parcel = &surface.calls->request_of(surface.sim, request)->load;
+    parcel *parcel = copy ? surface.calls->parcel_of(surface.sim, request) : NULL;
+    if (!parcel) return PyErr_NoMemory(), -1;
     parcel->kind = PARCEL_OWNED;
     parcel->data = copy;
     parcel->bytes = load.bytes;

@@ -17,8 +17,8 @@ typedef struct {
 
 int payload_take(PyObject *what, int is_writable, Py_buffer *view, payload *out); /* 1, or 0: not for us */
 
-/* What the kernel is to move: memory that is kept alive until the transfer ends ... */
-void payload_lend(int request, payload load);
-/* ... or a copy made now: 0, or -1 with an exception. */
+/* What the kernel is to move: memory that is kept alive until the transfer ends, or a copy made now. 0, or -1 with an
+ * exception. */
+int payload_lend(int request, payload load);
 int payload_copy(int request, payload load);
 #endif

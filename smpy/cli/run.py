@@ -161,6 +161,8 @@ def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
     """Prints what came out; the exit code."""
     if outcome.error is not None:
         _say(str(outcome.error))
+    elif outcome.first_exit:
+        _say(outcome.first_exit)
     if not is_quiet:
         click.echo(outcome.summary.render(), err=True)
     if json_path is not None:

@@ -113,7 +113,7 @@ def _call(wait: WaitingRank) -> str:
     comm = f" on communicator {wait.comm}" if wait.comm > 0 else ""
     match wait.kind:
         case WaitKind.COLLECTIVE:
-            return f"{wait.call}(){comm}"
+            return f"{wait.call}({'non-blocking collective' if _is_completion(wait.call) else ''}){comm}"
         case WaitKind.SEND:
             operation = _operation(wait.call, "Isend", f"dest={wait.peer}, tag={wait.tag}")
             return f"{operation} of {wait.nbytes:,} bytes{comm}"
@@ -127,7 +127,12 @@ def _call(wait: WaitingRank) -> str:
 
 def _operation(call: str, started_by: str, arguments: str) -> str:
     """`Recv(source=1, tag=7)`, or `Wait(Irecv(source=1, tag=7))` for what was started before."""
-    return f"{call}({started_by}({arguments}))" if call.lower().startswith("wait") else f"{call}({arguments})"
+    return f"{call}({started_by}({arguments}))" if _is_completion(call) else f"{call}({arguments})"
+
+
+def _is_completion(call: str) -> bool:
+    """Whether a call waits for what another one has started."""
+    return call.lower().startswith("wait")
 
 
 def _kind_of_call(wait: WaitingRank) -> str:
@@ -176,7 +181,13 @@ def _about_collectives(waiting: list[WaitingRank], members: dict[int, list[int]]
             gone = sorted(ended.intersection(missing))
             note = f" ({_ranks(gone)} ended)" if gone else ""
             whose = " of its communicator" if comm else ""
-            hints.append(f"{call} has not been entered by {_ranks(missing)}{whose}{note}.")
+            if _is_completion(call):
+                hints.append(
+                    f"A non-blocking collective completes when all ranks have started it: "
+                    f"look at {_ranks(missing)}{whose}{note}."
+                )
+            else:
+                hints.append(f"{call} has not been entered by {_ranks(missing)}{whose}{note}.")
     return hints
 
 

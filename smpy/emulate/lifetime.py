@@ -53,6 +53,8 @@ class Lifetime:
     ----------
     exit_code : int
         The first one, in simulated time, that is not 0.
+    first_exit : str
+        Whose that is, and when it ended; empty as long as it is 0.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Lifetime:
         self._importer = importer
         self._streams = streams
         self.exit_code = 0
+        self.first_exit = ""
         self._living: dict[int, RankState] = {}
         self._slept_s = 0.0
         self.at_end: list[Callable[[RankState], None]] = []
@@ -120,10 +123,12 @@ class Lifetime:
         if state.abort_status:
             self._stop(Aborted(state.rank, state.abort_status))
         elif code:
-            mpi_call(self._engine.note)(partial(self._note_exit_code, code))
+            mpi_call(self._engine.note)(partial(self._note_exit, state.rank, code))
 
-    def _note_exit_code(self, code: int) -> None:
-        self.exit_code = self.exit_code or code
+    def _note_exit(self, rank: int, code: int) -> None:
+        if not self.exit_code:
+            self.exit_code = code
+            self.first_exit = f"rank {rank} ended with exit code {code} at {self._engine.now_s:.9g} s"
 
     def _fail(self, state: RankState, error: BaseException) -> None:
         """End the run where the rank is now, unless another fails before in simulated time."""

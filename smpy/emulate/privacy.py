@@ -5,16 +5,35 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Final
 
 from smpy.emulate.facade import Facade
 from smpy.emulate.requirements import packages_requiring_mpi4py
+from smpy.emulate.sources import STAND_INS
+from smpy.errors import UsageError
 
 # mpi4py's pure-Python parts are every rank's own; these are one for all
 SHARED_PARTS: Final = frozenset({"mpi4py.MPI", "mpi4py._mpiabi"})
 Finder = Callable[[str], "ModuleSpec | None"]
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
+
+
+def check_names(private: Collection[str], shared: Collection[str], path: list[str]) -> None:
+    """Raise unless the packages that the user names are there, and each is named once.
+
+    Raises
+    ------
+    UsageError
+        If one is not, or is to be private and shared.
+    """
+    for option, names in (("--private", private), ("--shared", shared)):
+        for name in names:
+            top = name.partition(".")[0]
+            if top not in sys.builtin_module_names and top not in STAND_INS and PathFinder.find_spec(top, path) is None:
+                raise UsageError(f"{option} {name}: neither on sys.path nor beside the program is such a package")
+    if both := sorted(set(private).intersection(shared)):
+        raise UsageError(f"{both[0]} cannot be both --private and --shared: say one of them")
 
 
 class Privacy:

@@ -19,6 +19,7 @@ from smpy.emulate.deadlock import describe_deadlock, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
+from smpy.emulate.privacy import check_names
 from smpy.emulate.program import Program, open_program
 from smpy.emulate.streams import Outlet
 from smpy.emulate.surroundings import install_surroundings
@@ -111,11 +112,14 @@ class Outcome:
         The program's: the first of a rank, in simulated time, that is not 0.
     error : SmpyError or None
         Why the run ended before all ranks had.
+    first_exit : str
+        Whose exit code that is, and when the rank ended; empty when all ended with 0.
     """
 
     summary: Summary
     exit_code: int
     error: SmpyError | None = None
+    first_exit: str = ""
 
 
 def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -> Outcome:
@@ -143,6 +147,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     began_s = perf_counter()
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
+    check_names(config.private, config.shared, [program.home, *sys.path])
     platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     engine = Engine(platform, platform.network_model, host_of_rank)
@@ -150,15 +155,17 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     if config.compute == "measured":
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)
-    exit_code, error, slept_s = _turn(config, engine, program, supply, reporter)
-    summary = _summarise(config, platform, engine, perf_counter() - began_s, slept_s, is_partial=error is not None)
-    return Outcome(summary, exit_code, error)
+    exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
+    summary = _summarise(
+        config, platform, engine, perf_counter() - began_s, lifetime.slept_s(), is_partial=error is not None
+    )
+    return Outcome(summary, exit_code, error, lifetime.first_exit)
 
 
 def _turn(
     config: RunConfig, engine: Engine, program: Program, supply: CodeSupply, reporter: _Reporter
-) -> tuple[int, SmpyError | None, float]:
-    """Run the ranks: exit code, error, and how long they slept together, in seconds."""
+) -> tuple[int, SmpyError | None, Lifetime]:
+    """Run the ranks: exit code, error, and what they did from beginning to end."""
     patches = Patches()
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # closed streams, as daemons have them, are None
     outlets = Outlet(sys.stdout or nowhere), Outlet(sys.stderr or nowhere)
@@ -182,7 +189,7 @@ def _turn(
         )
     if error is not None:
         _abandoned.append(engine)
-    return exit_code, error, lifetime.slept_s()
+    return exit_code, error, lifetime
 
 
 def _run_engine(
@@ -201,7 +208,7 @@ def _run_engine(
     try:
         stopped = engine.run(on_air)
     except DeadlockError:
-        told = f"\nA rank had ended with exit code {lifetime.exit_code}." if lifetime.exit_code else ""
+        told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
         return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
     except Interrupted:
         for outlet in outlets:  # what the program said last tells where it was

@@ -9,6 +9,7 @@ from pickle import PickleError
 from typing import Final
 
 import smpy
+from smpy.engine import running
 
 _OURS: Final = str(Path(smpy.__file__).parent) + os.sep
 _IMPORTS: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
@@ -59,8 +60,12 @@ def _is_purposeful(error: BaseException) -> bool:
 
 def _is_worded(error: BaseException, text: traceback.TracebackException) -> bool:
     """Whether a plain error was raised, or told what it is about, for the program's author to read."""
-    if text.stack and not _is_ours(text.stack[-1]):
+    last = text.stack[-1] if text.stack else None
+    if last is not None and not _is_ours(last):
         return False
-    return bool(getattr(error, "__notes__", None)) or (
-        bool(text.stack) and (text.stack[-1].line or "").startswith("raise ")
-    )
+    if getattr(error, "__notes__", None):
+        return True
+    if last is None:
+        return False
+    has_wrong_arguments = isinstance(error, TypeError) and last.filename == running.__file__  # before the call began
+    return has_wrong_arguments or (last.line or "").startswith("raise ")

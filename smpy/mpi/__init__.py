@@ -15,9 +15,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.mpi import constants, datatypes, exceptions, operations
-from smpy.mpi.attached import BUFFER_AUTOMATIC, BufferAutomaticType
 from smpy.mpi.balanced_dims import Compute_dims
-from smpy.mpi.buffers import BOTTOM, IN_PLACE, BottomType, InPlaceType
 from smpy.mpi.cartcomm import Cartcomm
 from smpy.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
 from smpy.mpi.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
@@ -57,6 +55,7 @@ from smpy.mpi.error_codes import (
 )
 from smpy.mpi.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
 from smpy.mpi.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
+from smpy.mpi.files import FILE_NULL, File
 from smpy.mpi.graphcomms import Distgraphcomm, Graphcomm
 from smpy.mpi.grequests import Grequest
 from smpy.mpi.groups import GROUP_EMPTY, GROUP_NULL, Group
@@ -75,9 +74,17 @@ from smpy.mpi.private_contexts import _commctx_inter as _commctx_inter
 from smpy.mpi.private_contexts import _commctx_intra as _commctx_intra
 from smpy.mpi.requests import REQUEST_NULL, Request
 from smpy.mpi.sessions import SESSION_NULL, Session
+from smpy.mpi.special_buffers import (
+    BOTTOM,
+    BUFFER_AUTOMATIC,
+    IN_PLACE,
+    BottomType,
+    BufferAutomaticType,
+    InPlaceType,
+)
 from smpy.mpi.status import Status
 from smpy.mpi.topologies import Topocomm
-from smpy.mpi.unsimulated import FILE_NULL, WIN_NULL, File, Win
+from smpy.mpi.windows import WIN_NULL, Win
 
 __all__ = [
     "BOTTOM",

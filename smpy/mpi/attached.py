@@ -6,7 +6,7 @@ the kernel's copies: of the program's memory only the size counts.
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from smpy.engine.engine import Engine
@@ -15,13 +15,12 @@ from smpy.engine.running import current
 from smpy.mpi.buffers import memory_of
 from smpy.mpi.constants import BSEND_OVERHEAD
 from smpy.mpi.exceptions import fail
+from smpy.mpi.special_buffers import BUFFER_AUTOMATIC, BufferAutomaticType
 from smpy.mpi.undertakings import Undertaking
 
 __all__ = [
     "ALL_COMMUNICATORS",
-    "BUFFER_AUTOMATIC",
     "AttachedBuffer",
-    "BufferAutomaticType",
     "Flush",
     "attach",
     "attached",
@@ -33,22 +32,6 @@ ALL_COMMUNICATORS: Final = -1
 """In place of a communicator's number: the rank's buffer for those that have none of their own."""
 
 _FEW_MESSAGES = 64
-
-
-class BufferAutomaticType(int):
-    """Type of `BUFFER_AUTOMATIC`."""
-
-    def __new__(cls) -> Self:
-        return super().__new__(cls, -2)
-
-    def __repr__(self) -> str:
-        return "BUFFER_AUTOMATIC"
-
-    def __reduce__(self) -> str:
-        return "BUFFER_AUTOMATIC"
-
-
-BUFFER_AUTOMATIC: Final = BufferAutomaticType()
 
 
 class AttachedBuffer:

@@ -1,4 +1,4 @@
-"""Attributes: values that a rank caches on a communicator or a datatype, with callbacks for its copy and its end."""
+"""Attributes: values that a rank caches on an object, with callbacks for its copy and its end."""
 
 from __future__ import annotations
 

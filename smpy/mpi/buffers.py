@@ -7,56 +7,26 @@ imported here: its arrays export buffers.
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from smpy.engine.kernel import ffi
 from smpy.mpi.exceptions import fail
+from smpy.mpi.exporter import Exporter
+from smpy.mpi.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
 
 __all__ = [
     "BOTTOM",
     "EVERYWHERE",
     "IN_PLACE",
     "NOTHING",
-    "BottomType",
-    "InPlaceType",
     "Memory",
     "is_bottom",
     "is_in_place",
     "memory_of",
 ]
 
-
-class BottomType(int):
-    """Type of `BOTTOM`."""
-
-    def __new__(cls) -> Self:
-        return super().__new__(cls, 0)
-
-    def __repr__(self) -> str:
-        return "BOTTOM"
-
-    def __reduce__(self) -> str:
-        return "BOTTOM"
-
-
-class InPlaceType(int):
-    """Type of `IN_PLACE`."""
-
-    def __new__(cls) -> Self:
-        return super().__new__(cls, -1)
-
-    def __repr__(self) -> str:
-        return "IN_PLACE"
-
-    def __reduce__(self) -> str:
-        return "IN_PLACE"
-
-
 _FIRST_PAGE: Final = 4096
 """Nothing lies below this address."""
-
-BOTTOM: Final = BottomType()
-IN_PLACE: Final = InPlaceType()
 
 
 def is_bottom(what: object) -> bool:
@@ -195,6 +165,8 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
         view = memoryview(exporter)
     except TypeError:
         return _described(exporter, is_written)
+    if not view.nbytes and isinstance(exporter, SpecialBuffer):
+        raise TypeError(f"message: {exporter!r} is no buffer here")
     if is_written and view.readonly:
         ffi.from_buffer(exporter, require_writable=True)  # the exporter raises
     if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
@@ -211,6 +183,8 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
 
 def _described(exporter: Any, is_written: bool) -> Memory:
     """The memory that an object describes which exports none."""
+    if isinstance(exporter, Exporter) and hasattr(exporter, "view"):
+        return memory_of(exporter.view, is_written)  # without the compiled surface, before Python 3.12
     if hasattr(exporter, "__dlpack__"):
         from smpy.mpi.dlpack import described_by_dlpack as described_by
     elif hasattr(exporter, "__cuda_array_interface__"):
@@ -233,8 +207,8 @@ def address_of(location: Any) -> int:
     Exception
         Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
     """
-    if is_bottom(location):
-        return 0
+    if location is None or isinstance(location, SpecialBuffer):
+        return 0 if location is None else int(location)
     memory = memory_of(location, is_written=False)
     if memory.is_folded:
         fail("ERR_BUFFER", "Get_address: a folded array has no memory of its own")

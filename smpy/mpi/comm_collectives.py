@@ -142,7 +142,7 @@ def _allreduce_plain(
     meeting = enter(communicator, rank, signature, list)
     payload = meeting.payload
     if not payload:
-        payload.append(Fold(operation, datatype, communicator.size))
+        payload.append(Fold(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
     is_commutative = operation.is_commutative

@@ -100,7 +100,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         number = number_of(self, "irecv")
         if source == PROC_NULL:
             return from_nobody()
-        check_source(number, source, tag, "irecv")
+        source, tag = check_source(number, source, tag, "irecv")
         inbox = Inbox()
         capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf, "irecv")
         return new_request(current().irecv(number, source, tag, inbox.load(capacity)), RECEIVING, finish=inbox.open)
@@ -140,11 +140,11 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
             warnings.warn("the 'buf' argument is deprecated", UserWarning, stacklevel=4)
         message, inbox = FROM_NOBODY, Inbox()
         if source != PROC_NULL:
-            check_source(number, source, tag, call)
+            source, tag = check_source(number, source, tag, call)
             load = inbox.load(ANY_SIZE if buf is None else _room(buf, call))
             message = current().recv(number, source, tag, load, call)
         report(message, status, call)
-        return inbox.open()
+        return inbox.open(message)
 
 
 def _room(buf: Any, call: str) -> int:

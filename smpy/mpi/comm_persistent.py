@@ -59,7 +59,7 @@ class PersistentPointToPoint(CommCore):
         if source == PROC_NULL:
             return new_prequest(partial(from_nobody))
         part = to_fill(buf, "Recv_init")
-        check_source(number, source, tag, "Recv_init")
+        source, tag = check_source(number, source, tag, "Recv_init")
         return new_prequest(
             lambda: new_request(current().irecv(number, source, tag, part.incoming()), RECEIVING),
         )
@@ -81,7 +81,7 @@ class PersistentPointToPoint(CommCore):
         """
         number = number_of(self, "Psend_init")
         if dest != PROC_NULL:
-            check_dest(number, dest, tag, "Psend_init")
+            dest, tag = check_dest(number, dest, tag, "Psend_init")
         part = None if dest == PROC_NULL else _all_parts(buf, partitions, "Psend_init", is_written=False)
         shadow = world().communicator(number).shadow()
         return new_prequest(PartitionedSend(shadow, dest, tag, part, partitions))
@@ -104,7 +104,7 @@ class PersistentPointToPoint(CommCore):
             Ignored.
         """
         number = number_of(self, "Precv_init")
-        check_source(number, source, tag, "Precv_init")
+        source, tag = check_source(number, source, tag, "Precv_init")
         if source == ANY_SOURCE or tag == ANY_TAG:
             fail("ERR_ARG", "Precv_init: a receive in parts names its source and its tag")
         part = None if source == PROC_NULL else _all_parts(buf, partitions, "Precv_init", is_written=True)
@@ -135,5 +135,5 @@ def _starting(
     if dest == PROC_NULL:
         return new_prequest(partial(to_nobody))
     part = to_send(buf, call)
-    check_dest(number, dest, tag, call)
+    dest, tag = check_dest(number, dest, tag, call)
     return new_prequest(lambda: start(number, part))

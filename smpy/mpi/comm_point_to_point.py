@@ -61,7 +61,7 @@ class PointToPoint(CommCore):
         message = FROM_NOBODY
         if source != PROC_NULL:
             load = to_fill(buf, "Recv").incoming()
-            check_source(number, source, tag, "Recv")
+            source, tag = check_source(number, source, tag, "Recv")
             message = current().recv(number, source, tag, load, "Recv")
         report(message, status, "Recv")
 
@@ -71,7 +71,7 @@ class PointToPoint(CommCore):
         if source == PROC_NULL:
             return from_nobody()
         load = to_fill(buf, "Irecv").incoming()
-        check_source(number, source, tag, "Irecv")
+        source, tag = check_source(number, source, tag, "Irecv")
         return new_request(current().irecv(number, source, tag, load), RECEIVING)
 
     @mpi_call
@@ -150,7 +150,7 @@ class PointToPoint(CommCore):
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Literal[True]:
         """Wait for a message without receiving it."""
         number = number_of(self, "Probe")
-        check_source(number, source, tag, "Probe")
+        source, tag = check_source(number, source, tag, "Probe")
         fill(status, FROM_NOBODY if source == PROC_NULL else current().probe(number, source, tag))
         return True
 
@@ -158,7 +158,7 @@ class PointToPoint(CommCore):
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether there is a message to receive."""
         number = number_of(self, "Iprobe")
-        check_source(number, source, tag, "Iprobe")
+        source, tag = check_source(number, source, tag, "Iprobe")
         message = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)
         if message is not None:
             fill(status, message)
@@ -189,8 +189,8 @@ def _is_oneself(number: int, dest: int, source: int) -> bool:
 
 def _check_both(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> None:
     if dest != PROC_NULL:
-        check_dest(number, dest, sendtag, call)
-    check_source(number, source, recvtag, call)
+        dest, sendtag = check_dest(number, dest, sendtag, call)
+    source, recvtag = check_source(number, source, recvtag, call)
 
 
 def _exchanged(

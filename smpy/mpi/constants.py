@@ -115,6 +115,11 @@ DISP_CUR: Final = DISPLACEMENT_CURRENT
 
 BSEND_OVERHEAD: Final = 128
 
+F_SOURCE: Final = 0
+F_TAG: Final = 1
+F_ERROR: Final = 2
+F_STATUS_SIZE: Final = 6
+
 VERSION: Final = 4
 SUBVERSION: Final = 1
 

@@ -25,14 +25,13 @@ class Marks(DatatypeCore, Attributed):
     _family: ClassVar = "Datatype"
 
     def _attributes(self, call: str) -> Attributes:
+        self.layout.has_attributes = True
         return attributes_of(self._family, self.layout.number)
 
     def _inherit(self, old: Marks) -> None:
         """Begin with what `old` hands on to a duplicate."""
-        if is_running() and world().attributes:
-            attributes = world().attributes.get((current().rank, self._family, old.layout.number))
-            if attributes:
-                self._attributes("Dup").update(copy_attributes(old, attributes, "Dup"))
+        if old.layout.has_attributes and is_running():
+            self._attributes("Dup").update(copy_attributes(old, old._attributes("Dup"), "Dup"))
 
     def _is_predefined(self) -> bool:
         return self._layout is None or self._layout.is_basic
@@ -59,7 +58,7 @@ class Marks(DatatypeCore, Attributed):
         layout = self.layout
         if layout.is_basic:
             fail("ERR_TYPE", f"{self.Get_name() or 'the datatype'} is predefined and cannot be freed")
-        if is_running() and world().attributes:
+        if layout.has_attributes and is_running():
             attributes = world().attributes.pop((current().rank, self._family, layout.number), {})
             delete_attributes(self, attributes, "Type_free")
         self._become_null()

@@ -186,8 +186,8 @@ def _typecode(datatype: Datatype) -> str | None:
 
 
 def _typealign(datatype: Datatype) -> int | None:
-    """Alignment of a datatype in bytes."""
-    return datatype.layout.alignment if datatype else None
+    """Alignment of a predefined datatype in bytes; None of any other."""
+    return datatype.layout.alignment if datatype and datatype.layout.is_basic else None
 
 
 def __getattr__(name: str) -> Any:

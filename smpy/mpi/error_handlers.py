@@ -1,6 +1,6 @@
 """`Errhandler`: who is told of an error before it is raised.
 
-Errors are raised as `MPI.Exception`, as mpi4py has it: that is ``ERRORS_RETURN``. A communicator with another handler
+Errors are raised as `MPI.Exception`, as mpi4py has it: that is ``ERRORS_RETURN``. An object with another handler
 has its calls watched from then on (`guard`); until a program sets one, calls cost nothing more.
 """
 
@@ -86,7 +86,7 @@ def _end_run(reason: object, code: int) -> NoReturn:
 
 
 class Errhandler(Handle):
-    """What is done about errors of a communicator.
+    """What is done about errors of a communicator, a window, a file or a session.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def from_external(typemap: Typemap, external: NDArray[Any]) -> NDArray[Any]:
 def _converted(typemap: Typemap, rows: NDArray[Any], *, is_outward: bool) -> NDArray[Any]:
     import numpy as np
 
-    if not typemap.size:
+    if not rows.size:
         return rows
     if not typemap.elements:
         return _outward(typemap, rows) if is_outward else _inward(typemap, rows)

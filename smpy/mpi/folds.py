@@ -32,7 +32,8 @@ def check_defined(operation: Operation, layout: Layout) -> None:
     """Raise ``ERR_OP`` when an operation is not defined for a datatype."""
     if operation.function is None and layout.kind not in operation.kinds:
         defined = ", ".join(sorted(operation.kinds)) or "one-sided accumulation"
-        fail("ERR_OP", f"{operation.name} is not defined for {layout.name} ({layout.kind}), only for {defined}")
+        what = f"{layout.name} ({layout.kind})" if layout.name else "a derived datatype"
+        fail("ERR_OP", f"{operation.name} is not defined for {what}, only for {defined}")
 
 
 class Operand(bytearray):
@@ -63,17 +64,17 @@ class Fold:
     ----------
     operation : Operation
         What to fold with.
-    datatype : Datatype
-        Of an entry.
+    layout : Layout
+        Of an entry; the program may free its datatype meanwhile.
     n_ranks : int
         Number of contributions.
     """
 
-    __slots__ = ("_accumulated", "_datatype", "_is_void", "_kept", "_kept_bytes", "_next", "_operation", "_result")
+    __slots__ = ("_accumulated", "_is_void", "_kept", "_kept_bytes", "_layout", "_next", "_operation", "_result")
 
-    def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
+    def __init__(self, operation: Operation, layout: Layout, n_ranks: int) -> None:
         self._operation = operation
-        self._datatype = datatype
+        self._layout = layout
         self._kept: list[bytes | memoryview | None] = [None] * n_ranks
         self._kept_bytes = 0
         self._next = 0
@@ -101,7 +102,7 @@ class Fold:
         is_own = self._operation.function is not None
         nbytes = carried.nbytes if isinstance(carried, memoryview) else len(carried)
         if rank == self._next and nbytes >= _WIDE_BYTES and not is_own:
-            self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, [carried])
+            self._accumulated = _folded(self._operation, self._layout, self._accumulated, [carried])
             self._next += 1
             return
         self._kept[rank] = carried if is_lent else bytes(carried)
@@ -114,7 +115,7 @@ class Fold:
         while end < len(self._kept) and self._kept[end] is not None:
             end += 1
         rows = [row for row in self._kept[self._next : end] if row is not None]
-        self._accumulated = _folded(self._operation, self._datatype.layout, self._accumulated, rows)
+        self._accumulated = _folded(self._operation, self._layout, self._accumulated, rows)
         self._kept[self._next : end] = [None] * (end - self._next)
         self._kept_bytes -= sum(memoryview(row).nbytes for row in rows)
         self._next = end
@@ -129,7 +130,7 @@ class Fold:
         """
         if self._result is None and not self._is_void:
             if operation.function is not None:
-                self._result = _folded_by_program(operation, self._datatype, [row or b"" for row in self._kept])
+                self._result = _folded_by_program(operation, self._layout, [row or b"" for row in self._kept])
             else:
                 if self._next < len(self._kept):
                     self._fold_kept()
@@ -147,17 +148,17 @@ class Prefixes:
     ----------
     operation : Operation
         What to fold with.
-    datatype : Datatype
-        Of an entry.
+    layout : Layout
+        Of an entry; the program may free its datatype meanwhile.
     n_ranks : int
         Number of contributions.
     """
 
-    __slots__ = ("_datatype", "_first_void", "_n_done", "_operation", "_rows")
+    __slots__ = ("_first_void", "_layout", "_n_done", "_operation", "_rows")
 
-    def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
+    def __init__(self, operation: Operation, layout: Layout, n_ranks: int) -> None:
         self._operation = operation
-        self._datatype = datatype
+        self._layout = layout
         self._rows: list[bytes | memoryview | None] = [None] * n_ranks
         """Reductions of the first `_n_done` ranks, then contributions, None until they come."""
         self._n_done = 0
@@ -192,24 +193,24 @@ class Prefixes:
         if operation.function is not None:
             for i in range(first + 1, rank + 1):
                 pair = [self._rows[i - 1] or b"", self._rows[i] or b""]
-                self._rows[i] = _folded_by_program(operation, self._datatype, pair)
+                self._rows[i] = _folded_by_program(operation, self._layout, pair)
                 self._n_done = i + 1
             return
         end = rank + 1
         while end < self._first_void and self._rows[end] is not None:
             end += 1
         rows = [row or b"" for row in self._rows[first:end]]
-        self._rows[first:end] = _running(operation, self._datatype.layout, rows)
+        self._rows[first:end] = _running(operation, self._layout, rows)
         self._n_done = end
 
 
-def _folded_by_program(operation: Operation, datatype: Datatype, rows: Sequence[bytes | memoryview]) -> bytes:
+def _folded_by_program(operation: Operation, layout: Layout, rows: Sequence[bytes | memoryview]) -> bytes:
     assert operation.function is not None
-    typemap, size = datatype.layout.typemap, datatype.layout.size
+    typemap, size = layout.typemap, layout.size
     accumulated = Operand(spread(typemap, rows[0]))
     for row in rows[1:]:
         into = Operand(spread(typemap, row))
-        operation.function(accumulated, into, Datatype(datatype))
+        operation.function(accumulated, into, Datatype.of(layout))
         accumulated = into
     return bytes(gathered(typemap, accumulated, memoryview(rows[0]).nbytes // size if size else 0))
 

@@ -17,6 +17,7 @@ from smpy.mpi.comm import COMM_WORLD, Comm
 from smpy.mpi.environment import check_under_way
 from smpy.mpi.error_handlers import ErrorHandling
 from smpy.mpi.exceptions import Exception as MpiException
+from smpy.mpi.files import FILE_NULL, File
 from smpy.mpi.handles import CommBase, RequestBase
 from smpy.mpi.requests import Request
 
@@ -88,8 +89,15 @@ def _is_of_mpi(method: Callable[..., Any]) -> bool:
 
 
 def _tell(args: tuple[Any, ...], error: MpiException) -> None:
-    """Tell the handler of the object whose call failed; a request does not know its communicator: the world's."""
-    holder = args[0] if args and isinstance(args[0], ErrorHandling) and args[0] else COMM_WORLD
+    holder = _holder(args[0] if args else None)
     handler = holder._own("error handler").error_handler
     if handler is not None:
         handler.tell(holder, int(error), error)
+
+
+def _holder(first: object) -> ErrorHandling:
+    """Whose handler is told, given the first argument of the call; a request does not know its communicator."""
+    if isinstance(first, ErrorHandling) and first:
+        return first
+    is_of_files = isinstance(first, File) or (isinstance(first, type) and issubclass(first, File))
+    return FILE_NULL if is_of_files else COMM_WORLD

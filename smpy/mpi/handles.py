@@ -38,8 +38,8 @@ Status
     ``_cancelled`` False.
 
 Datatype
-    The slot ``_size`` is the size in bytes of a basic contiguous datatype and 0 of every other: a message of a buffer
-    and such a datatype carries the whole buffer when its length is a multiple of ``_size``.
+    The slot ``_size`` is the size in bytes of a committed datatype whose entries have no gaps and 0 of every other: a
+    message of a buffer and such a datatype carries the whole buffer when its length is a multiple of ``_size``.
 
 Truncation
     A receive that completes with more bytes than it has room for calls, from both bases,

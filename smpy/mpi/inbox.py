@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.engine.messages import Load, Message
+from smpy.engine.running import current
 from smpy.mpi.pickling import pickle
 
 __all__ = ["ANY_SIZE", "Inbox"]
@@ -31,4 +32,12 @@ class Inbox:
     def open(self, message: Message | None = None) -> Any:
         """The object; None when nothing came."""
         data, self._data = self._data, b""
-        return pickle.loads(data) if data else None
+        try:
+            return pickle.loads(data) if data else None
+        except Exception as error:
+            if message is not None:
+                error.add_note(
+                    f"while rank {current().rank} unpickled what rank {message.source} sent it with tag {message.tag}: "
+                    "recv gets what send sends, Recv what Send sends"
+                )
+            raise

@@ -69,6 +69,8 @@ class Layout:
     """Bytes from one entry to the next."""
     is_contiguous: bool = field(init=False)
     """Whether the bytes of entries that follow one another do so too, from the first entry's address on."""
+    has_attributes: bool = field(init=False, default=False)
+    """Whether a rank has cached anything on it, as far as that is known without asking."""
     is_basic: bool = field(init=False)
     """Whether it exists without being made, and cannot be freed."""
 

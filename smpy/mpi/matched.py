@@ -101,8 +101,9 @@ class Message(Handle):
         """Receive the object that the message carries."""
         inbox = Inbox()
         number = self._start(inbox.load(ANY_SIZE), "recv")
-        report(_waited_for(number, "recv"), status, "recv")
-        return inbox.open()
+        message = _waited_for(number, "recv")
+        report(message, status, "recv")
+        return inbox.open(message)
 
     @mpi_call
     def irecv(self) -> Request:
@@ -141,7 +142,7 @@ def probe_matched(
 ) -> Message | None:
     """Take a message out of matching; None when there is none and nobody waits for one."""
     number = number_of(comm, call)
-    check_source(number, source, tag, call)
+    source, tag = check_source(number, source, tag, call)
     if source == PROC_NULL:
         fill(status, FROM_NOBODY)
         return Message(MESSAGE_NO_PROC)

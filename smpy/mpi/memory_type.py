@@ -6,30 +6,16 @@ from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from smpy.engine.kernel import ffi, surface
+from smpy.engine.kernel import ffi
 from smpy.mpi.buffers import memory_of
 from smpy.mpi.exceptions import fail
+from smpy.mpi.exporter import Exporter
 
 if TYPE_CHECKING:
     from smpy.mpi.info import Info
 
 __all__ = ["Alloc_mem", "Free_mem", "buffer"]
 
-
-if TYPE_CHECKING or surface is None:
-
-    class Exporter:
-        """An object that lends the memory of its `view`, as the compiled one does; from Python 3.12 on."""
-
-        __slots__ = ("view",)
-
-        view: memoryview
-
-        def __buffer__(self, flags: int, /) -> memoryview:
-            return self.view
-
-else:
-    Exporter = surface.Exporter
 
 _NONE: Final = memoryview(bytearray())
 

@@ -101,7 +101,7 @@ class _Part:
         self._communicator = communicator
         self._rank = rank
         self._call = call
-        self._named_root = root or 0
+        self._named_root = 0 if root is None else root
 
     @property
     def is_root(self) -> bool:

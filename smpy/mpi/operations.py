@@ -128,7 +128,7 @@ class Op(Handle):
             raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
         operation = self.operation
         check_defined(operation, right.layout)
-        fold = Fold(operation, right.datatype, 2)
+        fold = Fold(operation, right.layout, 2)
         fold.put(0, left.carried())
         fold.put(1, right.carried())
         right.put(fold.result(operation))

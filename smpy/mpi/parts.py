@@ -143,7 +143,7 @@ class Parts(Sequence[Part]):
         self._memory = memory
         self.counts = counts
         self._starts = starts
-        self._datatypes = datatypes
+        self._datatypes = [Datatype.of(datatype.layout) for datatype in datatypes]  # the program may free its own
 
     @property
     def datatype(self) -> Datatype:

@@ -12,22 +12,24 @@ from smpy.mpi.world import world
 __all__ = ["blame", "check_dest", "check_source", "to_fill", "to_send"]
 
 
-def check_dest(number: int, dest: int, tag: int, call: str) -> None:
-    """Raise unless a message can be sent to `dest` with `tag`."""
-    _check_integers(call, dest=dest, tag=tag)
+def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`dest` and `tag` as integers; raises unless a message can be sent there."""
+    dest, tag = _integer(call, "dest", dest), _integer(call, "tag", tag)
     if not 0 <= dest < world().communicator(number).remote.size:
         _fail_rank(number, "dest", dest, tag, call)
     if not 0 <= tag <= LARGEST_TAG:
         _fail_tag("dest", dest, tag, call)
+    return dest, tag
 
 
-def check_source(number: int, source: int, tag: int, call: str) -> None:
-    """Raise unless a message can come from `source` with `tag`."""
-    _check_integers(call, source=source, tag=tag)
+def check_source(number: int, source: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`source` and `tag` as integers; raises unless a message can come from there."""
+    source, tag = _integer(call, "source", source), _integer(call, "tag", tag)
     if not 0 <= source < world().communicator(number).remote.size and source not in (ANY_SOURCE, PROC_NULL):
         _fail_rank(number, "source", source, tag, call)
     if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
         _fail_tag("source", source, tag, call)
+    return source, tag
 
 
 def to_send(spec: Any, call: str) -> Part:
@@ -52,10 +54,11 @@ def blame(error: Exception, call: str, what: str) -> NoReturn:
     raise error
 
 
-def _check_integers(call: str, **given: Any) -> None:
-    for name, value in given.items():
-        if not hasattr(value, "__index__"):
-            raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
+def _integer(call: str, name: str, value: Any) -> int:
+    """What C would make of it: programs divide ranks by two and pass what comes out."""
+    if isinstance(value, float) or hasattr(value, "__index__"):
+        return int(value)
+    raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
 
 
 def _fail_rank(number: int, end: str, rank: int, tag: int, call: str) -> NoReturn:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from smpy.mpi.buffers import is_in_place
 from smpy.mpi.comm_core import CommCore
-from smpy.mpi.datatypes import Datatype
 from smpy.mpi.folds import Fold, Prefixes, check_defined
 from smpy.mpi.gathering import NOT_COMPARED, OpenCollective, Signature
+from smpy.mpi.layout import Layout
 from smpy.mpi.messages import Part, message_of
 from smpy.mpi.movements import Allgather
 from smpy.mpi.operations import Op, Operation
@@ -26,10 +26,10 @@ __all__ = ["Allreduce", "Exscan", "Reduce", "ReduceScatter", "ReduceScatterBlock
 class _Reduction(Participation):
     """A collective that reduces entries: what the rank gives, and where it wants the result."""
 
-    __slots__ = ("_datatype", "_into", "_operation", "_out", "facts")
+    __slots__ = ("_into", "_layout", "_operation", "_out", "facts")
 
     _operation: Operation
-    _datatype: Datatype
+    _layout: Layout
     _out: Part | None
     _into: Part | None
 
@@ -41,16 +41,16 @@ class _Reduction(Participation):
 
     def _reduce(self, out: Part | None, into: Part | None, whole: Part, member: int = NOT_COMPARED) -> None:
         """Say what the rank gives and gets of a vector like `whole`, and which member the root is."""
-        operation, datatype = self._operation, whole.datatype
-        check_defined(operation, whole.layout)
-        self._out, self._into, self._datatype = out, into, datatype
-        is_derived = not whole.layout.is_basic
-        typestr = "" if is_derived else whole.layout.typestr
+        operation, layout = self._operation, whole.layout
+        check_defined(operation, layout)
+        self._out, self._into, self._layout = out, into, layout
+        is_derived = not layout.is_basic
+        typestr = "" if is_derived else layout.typestr
         self.nbytes = whole.nbytes
         self.signature = Signature(self.signature.call, member, whole.nbytes, operation.name, typestr)
         self.facts = {
             "commutative": operation.is_commutative,
-            "item_bytes": max(whole.layout.size, 1),
+            "item_bytes": max(layout.size, 1),
             "is_derived": is_derived,
         }
 
@@ -63,7 +63,7 @@ class _Reduction(Participation):
         out, communicator = self._out, self.communicator
         if out is not None:
             if not meeting.payload:
-                new_fold = partial(self._new_fold, self._operation, self._datatype)
+                new_fold = partial(self._new_fold, self._operation, self._layout)
                 meeting.payload.extend(both_sides(communicator, new_fold))
             is_lent = is_blocking and self._is_for_all and not communicator.is_inter
             meeting.payload[communicator.side].put(self.rank, out.carried(), is_lent=is_lent)
@@ -150,8 +150,8 @@ class _SharedFold(Fold):
 
     __slots__ = ("shares",)
 
-    def __init__(self, operation: Operation, datatype: Datatype, n_ranks: int) -> None:
-        super().__init__(operation, datatype, n_ranks)
+    def __init__(self, operation: Operation, layout: Layout, n_ranks: int) -> None:
+        super().__init__(operation, layout, n_ranks)
         self.shares = BlockSizes(n_ranks)
 
 

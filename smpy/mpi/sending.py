@@ -43,7 +43,7 @@ def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode:
     number = number_of(comm, call)
     if dest != PROC_NULL:
         load = _load_of(payload, what, call)
-        check_dest(number, dest, tag, call)
+        dest, tag = check_dest(number, dest, tag, call)
         current().send(number, dest, tag, load, mode, call)
 
 
@@ -53,7 +53,7 @@ def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int,
     if dest == PROC_NULL:
         return to_nobody()
     load = _load_of(payload, what, call)
-    check_dest(number, dest, tag, call)
+    dest, tag = check_dest(number, dest, tag, call)
     return new_request(current().isend(number, dest, tag, load, mode), SENDING)
 
 
@@ -65,7 +65,7 @@ def buffer(
     if dest == PROC_NULL:
         return to_nobody()
     load = _load_of(payload, what, call)
-    check_dest(number, dest, tag, call)
+    dest, tag = check_dest(number, dest, tag, call)
     return buffer_load(number, load, dest, tag, call, is_blocking=is_blocking)
 
 

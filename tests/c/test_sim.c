@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "heap.h"
+#include "lanes.h"
 #include "schedule.h"
 #include "sim.h"
 
@@ -76,12 +77,12 @@ static int go_on(sim *s, int rank, program *p)
     case 0:
         if (p->round % 3 == 0) sim_append_compute(s, rank, 1e3 * (1 + rank));
         p->recv = sim_append_recv(s, rank, 0, SIM_ANY, p->round, MOST_BYTES);
-        sim_request(s, p->recv)->load = (parcel){.data = p->in, .bytes = MOST_BYTES, .kind = PARCEL_BORROWED};
+        *sim_parcel(s, p->recv) = (parcel){.data = p->in, .bytes = MOST_BYTES, .kind = PARCEL_BORROWED};
         fill(p->out, bytes, rank, p->round);
         p->send = sim_append_send(s, rank, 0, to, p->round, bytes, p->round % 5 ? SEND_STANDARD : SEND_SYNCHRONOUS, 0);
         {
-            request *r = sim_request(s, p->send);
-            r->load = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes), .bytes = bytes, .kind = PARCEL_OWNED}
+            const request *r = sim_request(s, p->send);
+            *sim_parcel(s, p->send) = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes), .bytes = bytes, .kind = PARCEL_OWNED}
                                      : (parcel){.data = p->out, .bytes = bytes, .kind = PARCEL_BORROWED};
             if (r->is_detached) {
                 memset(p->out, 0, MOST_BYTES);
@@ -153,7 +154,7 @@ static void a_world_freed_in_the_middle_leaks_nothing(platform *machine, const m
     assert(sim_next(s) == 0);
     int id = sim_append_send(s, 0, 0, 1, 5, 100, SEND_STANDARD, 1);
     char data[100] = {0};
-    sim_request(s, id)->load = (parcel){.data = parcel_copy(s, data, 100), .bytes = 100, .kind = PARCEL_OWNED};
+    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, data, 100), .bytes = 100, .kind = PARCEL_OWNED};
     sim_append_wait_any(s, 0, 1, (int[]){sim_append_recv(s, 0, 0, 1, 1, 10)});
     assert(sim_next(s) == 1);
     sim_append_probe(s, 1, 0, 0, 99);
@@ -207,6 +208,33 @@ static void a_heap_gives_back_in_order(void)
     heap_free(&h);
 }
 
+/* A few durations beside dates that come from nowhere. */
+static void lanes_give_back_in_order(void)
+{
+    lanes l;
+    lanes_init(&l);
+    double now = 0;
+    int64_t order = 0;
+    int n = 0;
+    state = 7;
+    for (int trial = 0; trial < 300000; trial++) {
+        if (draw(trial % 100000 < 80000 ? 2 : 4) == 0 || !n) {
+            double date = now + (draw(20) ? 1 + draw(12) : draw(1000));
+            assert(lanes_push(&l, date, order++, trial) == 0);
+            n++;
+            continue;
+        }
+        const heap_item first = *lanes_first(&l);
+        lanes_pop(&l);
+        n--;
+        assert(first.date_s >= now);
+        const heap_item *next = lanes_first(&l);
+        assert(!next == !n && (!next || next->date_s > first.date_s || (next->date_s == first.date_s && next->order > first.order)));
+        now = first.date_s;
+    }
+    lanes_free(&l);
+}
+
 int main(void)
 {
     model m = smpi_like();
@@ -219,6 +247,7 @@ int main(void)
     }
     schedules_are_checked();
     a_heap_gives_back_in_order();
+    lanes_give_back_in_order();
     puts("kernel: all well");
     return 0;
 }

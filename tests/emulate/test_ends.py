@@ -76,3 +76,22 @@ def test_a_shared_package_registers_functions_for_the_end_of_the_rank_that_calls
         shared=("pool",),
     )
     assert sorted(ran.out.splitlines()) == ["closed by 0", "closed by 1"]
+
+
+def test_the_first_exit_code_is_announced_with_its_rank(smpy_run: Callable):
+    ran = smpy_run("import sys\nfrom mpi4py import MPI\nsys.exit(3 * MPI.COMM_WORLD.rank)\n", 3, "--compute", "none")
+    assert ran.code == 3
+    assert "smpy: rank 1 ended with exit code 3 at 0 s\n" in ran.err
+
+
+def test_a_private_or_shared_package_that_does_not_exist_is_an_error(smpy_run: Callable):
+    for option in ("--private", "--shared"):
+        ran = smpy_run("print(1)\n", 2, option, "no_such_package.part")
+        assert (ran.code, ran.out) == (2, "")
+        assert f"smpy: {option} no_such_package.part: neither on sys.path nor beside the program" in ran.err
+
+
+def test_a_package_cannot_be_private_and_shared(smpy_run: Callable):
+    ran = smpy_run("print(1)\n", 2, "--private", "json", "--shared", "json")
+    assert ran.code == 2
+    assert "json cannot be both --private and --shared" in ran.err

@@ -35,6 +35,12 @@ def test_the_traceback_of_a_wrong_argument_ends_at_the_call(emulated: Callable, 
     assert f"    {call}" in error
 
 
+def test_the_traceback_of_a_call_with_arguments_it_does_not_take_ends_there(emulated: Callable):
+    error = emulated(PROGRAM.format(call="comm.Dup(1, 2, 3)"), 1).error
+    assert "smpy" + os.sep not in error
+    assert "    comm.Dup(1, 2, 3)" in error
+
+
 def test_the_traceback_of_the_programs_own_code_inside_a_call_ends_there(emulated: Callable):
     error = emulated(PROGRAM.format(call="comm.send(Unwilling(), 0)"), 1).error
     assert "line 7, in __reduce__" in error

@@ -197,6 +197,15 @@ def test_a_collective_that_not_all_enter_names_the_missing(emulated: Callable):
     ]
 
 
+def test_a_non_blocking_collective_that_not_all_start_names_who_may_not_have(emulated: Callable):
+    program = RANK + "if rank == 2:\n    raise SystemExit\nrequest = comm.Ibarrier()\nrequest.Wait()\n"
+    ran = emulated(program, 4)
+    assert ran.error.splitlines()[1:] == [
+        "  ranks 0-1, 3: Wait(non-blocking collective)   program.py:7",
+        "A non-blocking collective completes when all ranks have started it: look at rank 2 (rank 2 ended).",
+    ]
+
+
 def test_a_receive_from_a_rank_that_has_ended_says_so(emulated: Callable):
     ran = emulated(RANK + "if rank == 1:\n    comm.recv(source=0)\n")
     assert ran.error.splitlines()[-1] == "Rank 0 has ended: it will neither send to rank 1 nor receive."

@@ -135,12 +135,13 @@ def run(*bodies: Callable[[], None], engine: Engine | None = None) -> Engine:
 
     engine.spawn(live)
     Recorder.handed_over.clear()
-    _surface.use_request_class(Request)
+    class_before = _surface.use_request_class(Request)
     running.enter(engine)
     try:
         engine.run(lambda: None)
     finally:
         running.enter(None)
+        _surface.use_request_class(class_before)
         engine._greenlets[:] = [None] * engine.n_ranks  # ranks that still wait are unwound, in no world
     if raised:
         raise raised[0]

@@ -8,8 +8,8 @@ import pytest
 
 from smpy import mpi as MPI
 
-EXPORTS = MPI.buffer.__base__.__module__ != "smpy.mpi.memory_type" or sys.version_info >= (3, 12)
-pytestmark = pytest.mark.skipif(not EXPORTS, reason="classes written in Python export no buffers before 3.12")
+EXPORTS = MPI.buffer.__base__.__module__ != "smpy.mpi.exporter" or sys.version_info >= (3, 12)
+exporting = pytest.mark.skipif(not EXPORTS, reason="classes written in Python export no buffers before 3.12")
 
 
 def test_a_buffer_is_the_memory_of_another_object():
@@ -33,6 +33,7 @@ def test_a_buffer_is_written_only_if_its_owner_allows():
         MPI.buffer.frombuffer(b"text")
 
 
+@exporting
 def test_a_buffer_at_an_address_sees_what_is_there():
     numbers = np.arange(3)
     seen = MPI.buffer.fromaddress(MPI.Get_address(numbers), numbers.nbytes)
@@ -64,8 +65,28 @@ def test_a_released_buffer_lets_its_owner_go():
     assert sys.getrefcount(owner) == before
 
 
+@exporting
 def test_what_was_exported_outlives_a_release():
     lent = MPI.buffer(bytearray(b"here"))
     view = memoryview(lent)
     lent.release()
     assert view.tobytes() == b"here"
+
+
+@pytest.mark.parametrize("special", [MPI.BOTTOM, MPI.IN_PLACE, MPI.BUFFER_AUTOMATIC])
+def test_what_stands_in_place_of_a_buffer_is_a_number_and_no_message(special):
+    assert special == int(special) == MPI.Get_address(special)
+    assert hash(special) == hash(int(special))
+    with pytest.raises(TypeError, match=f"{special!r}|expecting buffer"):
+        MPI.SUM.Reduce_local(special, bytearray(1))
+
+
+@exporting
+def test_a_special_buffer_has_no_bytes_of_anybody():
+    view = memoryview(MPI.IN_PLACE)
+    assert (view.nbytes, view.obj) == (0, None)
+
+
+def test_a_special_buffer_alone_is_not_sent(run_ranks):
+    with pytest.raises(TypeError, match=r"IN_PLACE is no buffer here|expecting buffer"):
+        run_ranks(2, lambda rank: MPI.COMM_WORLD.Send(MPI.IN_PLACE, 1 - rank))

@@ -301,3 +301,27 @@ def test_attributes_are_handed_on_by_dup_and_deleted_by_free(run_ranks):
 def test_a_constructor_refuses_what_makes_no_datatype(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_a_collective_under_way_keeps_the_datatypes_and_operations_that_it_uses(run_ranks):
+    def added(left, right, datatype):
+        assert datatype.Get_size() == 8
+        np.frombuffer(right, "i4")[:] += np.frombuffer(left, "i4")
+
+    def main(rank):
+        world = MPI.COMM_WORLD
+        pair, add = MPI.INT.Create_vector(2, 1, 2).Commit(), MPI.Op.Create(added, True)
+        ones, total, swapped = np.ones(6, "i4"), np.zeros(6, "i4"), np.zeros(6, "i4")
+        requests = [
+            world.Ireduce([ones, 1, pair], [total, 1, pair] if rank == 0 else None, add),
+            world.Ialltoallv([ones, [1, 1], [0, 1], pair], [swapped, [1, 1], [0, 1], pair]),
+        ]
+        again = world.Allreduce_init([ones, 1, pair], [np.zeros(6, "i4"), 1, pair], add)
+        pair.Free()
+        add.Free()
+        again.Start()
+        MPI.Request.Waitall([*requests, again])
+        return total.tolist(), swapped.tolist()
+
+    of_all, swapped = [2, 0, 2, 0, 0, 0], [1, 0, 1, 1, 0, 1]
+    assert run_ranks(2, main).returned == [(of_all, swapped), ([0] * 6, swapped)]

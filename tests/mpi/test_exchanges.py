@@ -118,7 +118,7 @@ def test_a_ready_send_is_a_send(run_ranks):
     [
         (lambda world: world.Send(b"x", "a"), TypeError, "Send: dest is of type str, not an integer"),
         (lambda world: world.Irecv(bytearray(1), None), TypeError, "Irecv: source is of type NoneType"),
-        (lambda world: world.send(1, 0, 1.5), TypeError, "send: tag is of type float"),
+        (lambda world: world.send(1, 0, 1j), TypeError, "send: tag is of type complex"),
         (lambda world: world.Bsend({}, 0), TypeError, "in Bsend: the message to send"),
         (lambda world: world.Recv(b"x", 0), BufferError, "in Recv: the buffer to receive into"),
         (lambda world: world.Recv_init([bytearray(1), "?!"]), KeyError, "in Recv_init: the buffer to receive into"),

@@ -10,7 +10,7 @@ from smpy.mpi.folds import Fold
 
 
 def result_of(rows, arrival, op=MPI.SUM, datatype=MPI.DOUBLE):
-    fold = Fold(op.operation, datatype, len(rows))
+    fold = Fold(op.operation, datatype.layout, len(rows))
     for rank in arrival:
         fold.put(rank, memoryview(rows[rank].tobytes()))
     return np.frombuffer(fold.result(op.operation), rows.dtype)
@@ -34,7 +34,7 @@ def test_a_sum_of_one_column_is_not_summed_in_pairs():
 
 
 def test_contributions_in_rank_order_are_not_kept():
-    fold = Fold(MPI.SUM.operation, MPI.DOUBLE, 500)
+    fold = Fold(MPI.SUM.operation, MPI.DOUBLE.layout, 500)
     wide = memoryview(np.ones(10_000).tobytes())
     for rank in range(500):
         fold.put(rank, wide)
@@ -43,7 +43,7 @@ def test_contributions_in_rank_order_are_not_kept():
 
 
 def test_many_short_contributions_are_folded_as_they_come():
-    fold = Fold(MPI.SUM.operation, MPI.DOUBLE, 5000)
+    fold = Fold(MPI.SUM.operation, MPI.DOUBLE.layout, 5000)
     short = memoryview(np.ones(100).tobytes())
     for rank in range(5000):
         fold.put(rank, short)

@@ -1,5 +1,7 @@
 """Sending and receiving objects."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,16 @@ def test_pickle_keeps_large_buffers_apart_when_asked():
     assert (again[1] == large).all()
     assert pickle.PROTOCOL >= 5
     assert pickle.loads(pickle.dumps(large)).sum() == large.sum()
+
+
+def test_an_object_received_that_is_none_says_who_sent_it(run_ranks):
+    def main(rank):
+        world = MPI.COMM_WORLD
+        if rank == 0:
+            world.Send(bytes(8), 1, tag=5)
+        else:
+            world.recv()
+
+    with pytest.raises(pickle.UnpicklingError) as raised:
+        run_ranks(2, main)
+    assert "while rank 1 unpickled what rank 0 sent it with tag 5" in raised.value.__notes__[0]

@@ -130,3 +130,9 @@ def test_predefined_operations_cannot_be_freed():
     further = MPI.Op(MPI.SUM)
     further.free()
     assert further == MPI.OP_NULL
+
+
+def test_an_error_of_a_derived_datatype_says_that_it_is_one():
+    pair = MPI.INT.Create_contiguous(2).Commit()
+    with pytest.raises(MPI.Exception, match="MPI_SUM is not defined for a derived datatype, only for"):
+        MPI.SUM.Reduce_local([bytearray(8), 1, pair], [bytearray(8), 1, pair])

@@ -99,3 +99,10 @@ def test_packing_refuses_what_does_not_fit(call, error_class):
     with pytest.raises(MPI.Exception) as caught:
         call()
     assert caught.value.Get_error_class() == error_class
+
+
+def test_no_entries_at_all_are_packed_externally():
+    columns = MPI.INT.Create_vector(2, 1, 2)
+    packed = bytearray(8)
+    assert columns.Pack_external("external32", b"", packed, 3) == 3
+    assert columns.Unpack_external("external32", packed, 3, bytearray()) == 3

@@ -244,3 +244,15 @@ def test_a_null_communicator_is_an_error_in_every_call(run_ranks):
             assert caught.value == MPI.ERR_COMM
 
     run_ranks(1, main)
+
+
+def test_a_rank_or_tag_may_come_out_of_a_division(run_ranks):
+    def main(rank):
+        half, box = MPI.COMM_WORLD.size / 2, np.zeros(1)
+        if rank == 0:
+            MPI.COMM_WORLD.Send(np.array([7.0]), dest=half, tag=4 / 2)
+        else:
+            MPI.COMM_WORLD.Recv(box, source=half - 1, tag=2.0)
+        return box[0]
+
+    assert run_ranks(2, main).returned == [0.0, 7.0]

@@ -14,10 +14,6 @@ from tests.suite.runner import ModuleRun, run_module
 Result = Callable[[str, int], ModuleRun]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "suite: runs mpi4py's own test-suite (skipped, with the reason, without it)")
-
-
 @pytest.fixture(scope="session")
 def mpi4py_source(pytestconfig: pytest.Config) -> Path:
     try:

@@ -6,6 +6,7 @@ Each rank appends a line of JSON to `NOTES/rank-R.jsonl` when a test starts and 
 stops the run, it is known where.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -75,4 +76,5 @@ if __name__ == "__main__":
     from main import main
 
     excluded = [option for name in EXCLUDED for option in ("-x", f"*{name}")]
-    main(module=None, testRunner=NotingRunner, argv=["main.py", "-q", "-i", rf"^{MODULE}\.py$", *excluded])
+    with contextlib.suppress(SystemExit):  # what failed is noted
+        main(module=None, testRunner=NotingRunner, argv=["main.py", "-q", "-i", rf"^{MODULE}\.py$", *excluded])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 PROGRAM: Final = Path(__file__).with_name("program.py")
-TIME_LIMIT_S: Final = 120
+TIME_LIMIT_S: Final = 400
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,144 @@
+"""High-Performance Linpack, after HPL 2.x, in Python.
+
+    mpiexec -n 4 python apps/hpl.py --n 1000 --p 2 --q 2
+    smpy run -np 4096 apps/hpl.py --n 20000 --p 8 --q 512 --skeleton
+
+Solves a dense system of N equations by LU factorisation with partial pivoting on a P x Q grid of ranks, with HPL's
+algorithm and its messages, and prints HPL's result lines. What is solved stands in HPL.dat in the working directory,
+or in the file that --dat names; flags override it. With --skeleton, which needs `smpy run`, the two kernels take
+their modelled time and no numbers are computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from linpack.grid import Grid
+from linpack.kernels import Kernels, Numbers, Skeleton
+from linpack.panel import Matrix
+from linpack.problem import Residual, check, generate
+from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
+from linpack.solve import Singular, solve
+from mpi4py import MPI
+
+LINE = 80
+
+
+def main() -> int:
+    options = parse_arguments()
+    world = MPI.COMM_WORLD
+    try:
+        runs = settings_of(options)
+        check_fit(runs, world.size)
+    except BadSettings as error:
+        if world.rank == 0:
+            print(f"hpl.py: {error}", file=sys.stderr)
+        return 2
+    kernels = Skeleton(options.dgemm_s, options.dtrsm_s) if options.skeleton else Numbers()
+    if world.rank == 0:
+        print_heading()
+    results = [perform(world, settings, kernels) for settings in runs]
+    if world.rank == 0:
+        print_footing(results)
+    return 0 if all(results) else 1
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="hpl.py", description="High-Performance Linpack.")
+    parser.add_argument("--dat", type=Path, help="file to read instead of HPL.dat")
+    for name in ("n", "nb", "p", "q", "nbmin", "ndiv", "depth", "swap-threshold"):
+        parser.add_argument(f"--{name}", type=int)
+    for name in ("pfact", "rfact"):
+        parser.add_argument(f"--{name}", choices=FACTORISATIONS)
+    parser.add_argument("--bcast", choices=BROADCASTS)
+    parser.add_argument("--swap", choices=SWAPS)
+    parser.add_argument("--pmap", choices=ORDERS)
+    parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
+    parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
+    parser.add_argument("--dgemm-s", type=float, default=1.083e-9, help="seconds per m n k on a host of 1 Gf")
+    parser.add_argument("--dtrsm-s", type=float, default=5.53e-10, help="seconds per m n n on a host of 1 Gf")
+    return parser.parse_args()
+
+
+def settings_of(options: argparse.Namespace) -> list[Settings]:
+    """The runs that the file asks for, with the flags in place."""
+    path = options.dat or Path("HPL.dat")
+    runs = from_file(path) if options.dat or path.exists() else [Settings()]
+    flags: dict[str, Any] = vars(options)
+    return list(dict.fromkeys(overridden(settings, flags) for settings in runs))
+
+
+def check_fit(runs: list[Settings], n_ranks: int) -> None:
+    """Raise unless there are ranks for every grid."""
+    for settings in runs:
+        if settings.p * settings.q > n_ranks:
+            raise BadSettings(f"a grid of {settings.p} x {settings.q} needs as many ranks, there are {n_ranks}")
+
+
+def perform(world: MPI.Intracomm, settings: Settings, kernels: Kernels) -> bool:
+    """One run: whether it passed, on rank 0."""
+    grid = Grid(world, settings.p, settings.q, settings.pmap)
+    passed = True
+    if grid.is_inside:
+        matrix = Matrix(grid, kernels, settings)
+        if kernels.is_real:
+            generate(matrix, grid)
+        grid.all.Barrier()
+        start_s = MPI.Wtime()
+        solve(grid, matrix, kernels, settings)
+        elapsed_s = grid.all.allreduce(MPI.Wtime() - start_s, MPI.MAX)
+        is_checked = kernels.is_real and settings.threshold > 0
+        residual = check(matrix, grid) if is_checked else None
+        if world.rank == 0:
+            print_result(settings, elapsed_s, residual)
+        passed = residual is None or residual.scaled < settings.threshold
+    grid.free()
+    return passed
+
+
+def print_heading() -> None:
+    print("=" * LINE)
+    print("T/V                N    NB     P     Q               Time                 Gflops")
+    print("-" * LINE)
+
+
+def print_result(settings: Settings, elapsed_s: float, residual: Residual | None) -> None:
+    """HPL's lines for one run."""
+    n = settings.n
+    gflops = (n / 1e9) * (n / elapsed_s) * (2.0 / 3.0 * n + 1.5) if elapsed_s > 0 else 0.0
+    print(
+        f"{settings.variant():<8}{n:12d} {settings.nb:5d} {settings.p:5d} {settings.q:5d} "
+        f"{elapsed_s:18.2f}     {gflops:18.3e}"
+    )
+    if residual is None:
+        return
+    word = "PASSED" if residual.scaled < settings.threshold else "FAILED"
+    print("-" * LINE)
+    print(f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {residual.scaled:16.7f} ...... {word}")
+    if word == "FAILED":
+        print(f"||Ax-b||_oo  . . . . . . . . . . . . . . . . . = {residual.residual_oo:18.6f}")
+        print(f"||A||_oo . . . . . . . . . . . . . . . . . . . = {residual.a_oo:18.6f}")
+        print(f"||A||_1  . . . . . . . . . . . . . . . . . . . = {residual.a_1:18.6f}")
+        print(f"||x||_oo . . . . . . . . . . . . . . . . . . . = {residual.x_oo:18.6f}")
+        print(f"||x||_1  . . . . . . . . . . . . . . . . . . . = {residual.x_1:18.6f}")
+        print(f"||b||_oo . . . . . . . . . . . . . . . . . . . = {residual.b_oo:18.6f}")
+
+
+def print_footing(results: list[bool]) -> None:
+    n_passed = sum(results)
+    print("=" * LINE)
+    print()
+    print(f"Finished {len(results):6d} tests with the following results:")
+    print(f"         {n_passed:6d} tests completed and passed residual checks,")
+    print(f"         {len(results) - n_passed:6d} tests completed and failed residual checks.")
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Singular as error:
+        sys.exit(f"hpl.py: the matrix is singular: {error}")

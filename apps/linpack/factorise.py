@@ -1,0 +1,269 @@
+"""Factoring a panel in its process column: recursive, with partial pivoting.
+
+The search for the largest entry of a column and the exchange of its row with the current one travel in one message
+(HPL's combined exchange): log2 P pairwise steps a column, each of 4 + NB numbers, or 4 + 2 NB where the row in
+exchange goes along.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linpack.cyclic import overall
+from linpack.grid import exchange, power_of_two
+from linpack.panel import Panel
+from linpack.settings import Settings
+
+Array = Any
+PIVOT_TAG = 2001
+VALUE, PLACE, INDEX, ROW = range(4)
+"""What the first four numbers of a message say of the largest entry: itself, its local row, its row, its owner."""
+
+
+def factorise(panel: Panel, settings: Settings) -> None:
+    """Factor a panel; all processes call it, those of its column do it."""
+    if panel.is_column and panel.width > 0:
+        _Factorisation(panel, settings).run()
+    panel.leave_factored()
+
+
+class _Factorisation:
+    """The state of one: local rows, and the message under way."""
+
+    def __init__(self, panel: Panel, settings: Settings) -> None:
+        self.panel, self.grid, self.kernels = panel, panel.grid, panel.kernels
+        self.a, self.block, self.width = panel.own_columns(), panel.block, panel.width
+        self.is_current, self.is_real = panel.is_row, panel.kernels.is_real
+        self.nbmin, self.ndiv = settings.nbmin, settings.ndiv
+        self.narrow = {"left": self.narrow_left, "crout": self.narrow_crout, "right": self.narrow_right}[settings.pfact]
+        self.wide = {"left": self.wide_left, "crout": self.wide_crout, "right": self.wide_right}[settings.rfact]
+        short, n = 4 + self.width, 4 + 2 * self.width
+        self.work, self.other = panel.kernels.memory(n), panel.kernels.memory(n)
+        self.best, self.current, self.other_best = self.work[:short], self.work[short:], self.other[:short]
+
+    def run(self) -> None:
+        self.recurse(self.panel.m, self.width, 0)
+        below = self.a[self.width :] if self.is_current else self.a
+        if self.is_real:
+            self.panel.below[...] = below
+
+    # ---- the recursion: m rows, n columns from column `first` of the panel on ----
+
+    def recurse(self, m: int, n: int, first: int) -> None:
+        if n <= self.nbmin:
+            self.narrow(m, n, first)
+        else:
+            self.wide(m, n, first)
+
+    def parts(self, n: int) -> list[tuple[int, int]]:
+        """First column and width of the parts that n columns are divided into."""
+        width = (-(-n // self.nbmin) + self.ndiv - 1) // self.ndiv * self.nbmin
+        return [(start, min(width, n - start)) for start in range(0, n, width)]
+
+    def rows_from(self, first: int, m: int) -> slice:
+        """The last `m` local rows; those of the current block row lie at and below `first`."""
+        start = first if self.is_current else 0
+        return slice(start, start + m)
+
+    def wide_left(self, m: int, n: int, first: int) -> None:
+        for start, width in self.parts(n):
+            at = first + start
+            done, now = slice(first, at), slice(at, at + width)
+            self.kernels.solve_unit_lower(self.block[done, done], self.block[done, now])
+            rows = self.rows_from(at, m)
+            self.kernels.subtract_product(self.a[rows, now], self.a[rows, done], self.block[done, now])
+            self.recurse(m, width, at)
+            m = self.keep_upper(m, at, width)
+
+    def wide_crout(self, m: int, n: int, first: int) -> None:
+        for start, width in self.parts(n):
+            at = first + start
+            done, now, later = slice(first, at), slice(at, at + width), slice(at + width, first + n)
+            rows = self.rows_from(at, m)
+            self.kernels.subtract_product(self.a[rows, now], self.a[rows, done], self.block[done, now])
+            self.recurse(m, width, at)
+            if later.start < later.stop:
+                block = self.block
+                self.kernels.subtract_product(block[now, later], block[now, done], block[done, later])
+                self.kernels.solve_unit_lower(block[now, now], block[now, later])
+            m = self.keep_upper(m, at, width)
+
+    def wide_right(self, m: int, n: int, first: int) -> None:
+        for start, width in self.parts(n):
+            at = first + start
+            now, later = slice(at, at + width), slice(at + width, first + n)
+            self.recurse(m, width, at)
+            self.kernels.solve_unit_lower(self.block[now, now], self.block[now, later])
+            m = self.keep_upper(m, at, width)
+            rows = self.rows_from(at + width, m)
+            self.kernels.subtract_product(self.a[rows, later], self.a[rows, now], self.block[now, later])
+
+    def keep_upper(self, m: int, at: int, width: int) -> int:
+        """The current block row keeps the part's columns of U; the local rows that are left."""
+        if not self.is_current:
+            return m
+        if self.is_real:
+            self.a[:at, at : at + width] = self.block[:at, at : at + width]
+        return m - width
+
+    # ---- a narrow part, column by column ----
+
+    def narrow_left(self, m: int, n: int, first: int) -> None:
+        for column in range(first, first + n):
+            m = self.eliminate(m, column, is_first=column == first)
+            if self.is_real and column + 1 < first + n:
+                done = slice(first, column + 1)
+                self.solve_column(done, column + 1)
+                rows = self.rows_from(column + 1, m)
+                self.a[rows, column + 1] -= self.a[rows, done] @ self.block[done, column + 1]
+                if self.is_current:
+                    self.a[done, column + 1] = self.block[done, column + 1]
+            self.look(m, column + 1, first + n)
+
+    def narrow_crout(self, m: int, n: int, first: int) -> None:
+        for column in range(first, first + n):
+            m = self.eliminate(m, column, is_first=column == first)
+            if self.is_real and column + 1 < first + n:
+                before, done, later = slice(first, column), slice(first, column + 1), slice(column + 1, first + n)
+                self.block[column, later] -= self.block[column, before] @ self.block[before, later]
+                if self.is_current:
+                    self.a[column, later] = self.block[column, later]
+                rows = self.rows_from(column + 1, m)
+                self.a[rows, column + 1] -= self.a[rows, done] @ self.block[done, column + 1]
+            self.look(m, column + 1, first + n)
+
+    def narrow_right(self, m: int, n: int, first: int) -> None:
+        for column in range(first, first + n):
+            m = self.eliminate(m, column, is_first=column == first)
+            if self.is_real and column + 1 < first + n:
+                rows, later = self.rows_from(column + 1, m), slice(column + 1, first + n)
+                self.a[rows, later] -= np.outer(self.a[rows, column], self.block[column, later])
+            self.look(m, column + 1, first + n)
+
+    def solve_column(self, done: slice, column: int) -> None:
+        """The column's part of U, above the diagonal."""
+        lower, right = self.block[done, done], self.block[done, column]
+        for row in range(1, len(right)):
+            right[row] -= lower[row, :row] @ right[:row]
+
+    def eliminate(self, m: int, column: int, is_first: bool) -> int:
+        """Find the pivot of a column and put its row in place; the local rows that are left below."""
+        if is_first:
+            self.look(m, column, column + 1)
+        self.exchange_rows(m, column)
+        left = m - 1 if self.is_current else m
+        if self.is_real:
+            self.place_rows(column)
+            if self.work[VALUE] != 0.0:
+                self.a[self.rows_from(column + 1, left), column] /= self.work[VALUE]
+        return left
+
+    def look(self, m: int, column: int, end: int) -> None:
+        """Note the largest entry of a column among the local rows."""
+        if not self.is_real or column >= end:
+            return
+        if m == 0:
+            self.work[:4] = 0.0, 0.0, 0.0, self.grid.n_rows
+            return
+        rows = self.rows_from(column, m)
+        place = int(np.argmax(np.abs(self.a[rows, column])))
+        index = overall(self.panel.i + rows.start + place, self.panel.matrix.nb, self.grid.row, self.grid.n_rows)
+        self.work[:4] = self.a[rows.start + place, column], place, index, self.grid.row
+
+    # ---- the combined exchange ----
+
+    def exchange_rows(self, m: int, column: int) -> None:
+        """All processes of the column learn the pivot, its row and the current row."""
+        grid, comm = self.grid, self.grid.along_column
+        n_rows, current = grid.n_rows, self.panel.row
+        self.fill(m, column)
+        core = power_of_two(n_rows)
+        n_extra = n_rows - core
+        distance = (grid.row - current) % n_rows
+        mate = distance ^ core
+        has_mate = n_extra > 0 and mate < n_rows
+        mate = (mate + current) % n_rows
+        if has_mate and distance & core:
+            if distance == core:
+                exchange(comm, self.best, self.current, mate, PIVOT_TAG)
+            else:
+                comm.Send(self.best, mate, PIVOT_TAG)
+        elif has_mate:
+            if distance == 0:
+                exchange(comm, self.current, self.other_best, mate, PIVOT_TAG)
+            else:
+                comm.Recv(self.other_best, mate, PIVOT_TAG)
+            self.keep_larger(has_row=False)
+        if distance < core:
+            self.exchange_in_core(distance, core)
+        elif n_extra > 1:
+            self.pass_row_on(distance - core, n_extra, (current + core) % n_rows)
+        if has_mate and distance & core:
+            comm.Recv(self.best, mate, PIVOT_TAG)
+        elif has_mate:
+            comm.Send(self.best, mate, PIVOT_TAG)
+        if self.is_real:
+            self.panel.pivots[column] = self.work[INDEX]
+
+    def exchange_in_core(self, distance: int, core: int) -> None:
+        """Pairwise, over distances that double; whoever has the current row sends it along to who has not."""
+        comm, current, n_rows = self.grid.along_column, self.panel.row, self.grid.n_rows
+        step = 1
+        while step < core:
+            out, into = self.best, self.other_best
+            if distance < step:
+                out = self.work
+            elif distance < 2 * step:
+                into = self.other
+            exchange(comm, out, into, ((distance ^ step) + current) % n_rows, PIVOT_TAG)
+            self.keep_larger(has_row=into is self.other)
+            step *= 2
+
+    def pass_row_on(self, distance: int, n: int, root: int) -> None:
+        """The processes beyond the power of two hand the current row on among themselves, as a binomial tree."""
+        comm, n_rows = self.grid.along_column, self.grid.n_rows
+        step = power_of_two(n - 1)
+        while step:
+            if distance % step == 0:
+                partner = distance ^ step
+                if distance & step:
+                    comm.Recv(self.current, (root + partner) % n_rows, PIVOT_TAG)
+                elif partner < n:
+                    comm.Send(self.current, (root + partner) % n_rows, PIVOT_TAG)
+            step //= 2
+
+    def fill(self, m: int, column: int) -> None:
+        """Put the local candidate's row, and the current row, into the message."""
+        if not self.is_real:
+            return
+        width = self.width
+        start = column if self.is_current else 0
+        self.work[4 : 4 + width] = self.a[start + int(self.work[PLACE])] if m else 0.0
+        if self.is_current:
+            self.work[4 + width :] = self.a[column]
+
+    def keep_larger(self, has_row: bool) -> None:
+        """Keep the better of two candidates, ties to the first process row, and the current row when it came."""
+        if not self.is_real:
+            return
+        mine, its, short = self.work, self.other, 4 + self.width
+        if abs(its[VALUE]) > abs(mine[VALUE]) or (abs(its[VALUE]) == abs(mine[VALUE]) and its[ROW] < mine[ROW]):
+            mine[:short] = its[:short]
+        if has_row:
+            mine[short:] = its[short:]
+
+    def place_rows(self, column: int) -> None:
+        """Put the pivot's row into the block, and the two rows where the other was."""
+        width, work = self.width, self.work
+        best, current = work[4 : 4 + width], work[4 + width :]
+        if work[VALUE] == 0.0:
+            self.block[column] = current
+            return
+        self.block[column] = best
+        is_mine = self.grid.row == int(work[ROW])
+        if self.is_current:
+            self.a[column] = best
+        if is_mine and not (self.is_current and int(work[PLACE]) == 0):
+            self.a[(column if self.is_current else 0) + int(work[PLACE])] = current

@@ -1,0 +1,68 @@
+"""The grid of processes: who stands where, and the two ways messages go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpi4py import MPI
+
+Buffer = Any
+
+
+def power_of_two(n: int) -> int:
+    """The largest power of two that is not above `n`."""
+    return 1 << (n.bit_length() - 1)
+
+
+class Grid:
+    """P x Q processes with a communicator a row and a communicator a column.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        All ranks; the first P x Q take part.
+    n_rows, n_columns : int
+        P and Q.
+    pmap : str
+        "row" when consecutive ranks fill a row.
+
+    Attributes
+    ----------
+    is_inside : bool
+        Whether this rank takes part; nothing else is there when it does not.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, n_rows: int, n_columns: int, pmap: str) -> None:
+        rank = comm.rank
+        self.n_rows, self.n_columns = n_rows, n_columns
+        self.is_inside = rank < n_rows * n_columns
+        self.all = comm.Split(0 if self.is_inside else MPI.UNDEFINED, rank)
+        if not self.is_inside:
+            return
+        if pmap == "row":
+            self.row, self.column = divmod(rank, n_columns)
+        else:
+            self.column, self.row = divmod(rank, n_rows)
+        self.along_row = self.all.Split(self.row, self.column)
+        self.along_column = self.all.Split(self.column, self.row)
+
+    def free(self) -> None:
+        """Give the communicators back."""
+        if self.is_inside:
+            self.along_row.Free()
+            self.along_column.Free()
+            self.all.Free()
+
+
+def exchange(comm: MPI.Comm, out: Buffer, into: Buffer, partner: int, tag: int) -> None:
+    """Send to and receive from one partner; an empty buffer takes no message."""
+    if len(into) == 0:
+        if len(out):
+            comm.Send(out, partner, tag)
+        return
+    if len(out) == 0:
+        comm.Recv(into, partner, tag)
+        return
+    request = comm.Irecv(into, partner, tag)
+    comm.Send(out, partner, tag)
+    request.Wait()

@@ -1,0 +1,92 @@
+"""Which rows go where when a panel's pivots are applied, and who has them.
+
+Applying NB exchanges one after the other is one permutation of the block's rows and of those they were exchanged
+with. `Moves` holds it as pairs of rows, the same on every process of a column.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linpack.cyclic import owned
+from linpack.panel import Panel
+
+Array = Any
+
+
+class Moves:
+    """The permutation of rows that a panel's pivots ask for.
+
+    Parameters
+    ----------
+    panel : Panel
+        Whose.
+    pivots : (width,) array of int
+        For each row of its block, the row it is exchanged with.
+
+    Attributes
+    ----------
+    source, target : (k,) arrays of int
+        Row `source[i]` of the matrix becomes row `target[i]`.
+    source_owner, target_owner : (k,) arrays of int
+        The process rows they belong to.
+    leaves : (k,) array of bool
+        Rows of the current process row that become a row of the block or of another process.
+    held : list of int
+        How many of the rows each process row has.
+    parts : list of int
+        How many of the rows that leave each process row is to have.
+    """
+
+    def __init__(self, panel: Panel, pivots: Array) -> None:
+        nb, n_rows = panel.matrix.nb, panel.grid.n_rows
+        self.source, self.target = permutation(panel.first, pivots)
+        self.source_owner = self.source // nb % n_rows
+        self.target_owner = self.target // nb % n_rows
+        self.leaves = (self.source_owner == panel.row) & (
+            (self.target_owner != panel.row) | (self.target < panel.first + panel.width)
+        )
+        self.held = np.bincount(self.source_owner, minlength=n_rows).tolist()
+        self.parts = np.bincount(self.target_owner[self.leaves], minlength=n_rows).tolist()
+        self._panel = panel
+
+    def kept(self, rows: Array) -> Array:
+        """Where their owner keeps these rows, counted from the panel's first local row."""
+        panel = self._panel
+        nb, n_rows = panel.matrix.nb, panel.grid.n_rows
+        return rows // nb // n_rows * nb + rows % nb - panel.i
+
+
+class RegularMoves:
+    """How many rows move when nobody looked for pivots: always the same local row of the first process row was taken.
+
+    That is the current row itself where the first process row that has rows left is the current one; else the block's
+    rows move down by one, the last of them to that process, whose row comes to the top.
+
+    Attributes
+    ----------
+    held, parts : list of int
+        As those of `Moves`.
+    """
+
+    def __init__(self, panel: Panel) -> None:
+        n, nb, n_rows, width = panel.matrix.n, panel.matrix.nb, panel.grid.n_rows, panel.width
+        has_rows = (row for row in range(n_rows) if owned(n, nb, row, n_rows) > owned(panel.first, nb, row, n_rows))
+        chosen = next(has_rows)
+        self.held, self.parts = [0] * n_rows, [0] * n_rows
+        self.held[panel.row] = self.parts[panel.row] = width
+        if chosen != panel.row:
+            self.held[chosen] = self.parts[chosen] = 1
+            self.parts[panel.row] -= 1
+
+
+def permutation(first: int, pivots: Array) -> tuple[Array, Array]:
+    """Rows and where they end, when row ``first + i`` is exchanged with ``pivots[i]``, one after the other."""
+    width = len(pivots)
+    block = np.arange(first, first + width)
+    holds: dict[int, int] = {}
+    for row, pivot in zip(block.tolist(), pivots.tolist(), strict=True):
+        holds[row], holds[pivot] = holds.get(pivot, pivot), holds.get(row, row)
+    return np.array(list(holds.values())), np.array(list(holds))

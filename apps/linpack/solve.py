@@ -1,0 +1,91 @@
+"""The right-looking factorisation of the whole matrix, with or without look-ahead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linpack.broadcast import Broadcast
+from linpack.factorise import factorise
+from linpack.grid import Grid
+from linpack.kernels import Kernels
+from linpack.moves import Moves, RegularMoves
+from linpack.panel import Matrix, Panel
+from linpack.settings import Settings
+from linpack.substitution import BackSubstitution
+from linpack.update import update
+
+FIRST_PANEL_TAG, LAST_PANEL_TAG = 1001, 2000
+
+
+class Singular(ArithmeticError):
+    """A pivot is zero."""
+
+
+def solve(grid: Grid, matrix: Matrix, kernels: Kernels, settings: Settings) -> None:
+    """Factor the matrix and solve for its last column: `matrix.x`."""
+    _Factors(grid, matrix, kernels, settings).run()
+    BackSubstitution(grid, matrix, kernels).run()
+
+
+class _Factors:
+    """The panels on their way from left to right."""
+
+    def __init__(self, grid: Grid, matrix: Matrix, kernels: Kernels, settings: Settings) -> None:
+        self.grid, self.matrix, self.kernels, self.settings = grid, matrix, kernels, settings
+        self.depth = settings.depth if grid.n_columns > 1 else 0
+        self.tag = FIRST_PANEL_TAG
+
+    def run(self) -> None:
+        n, nb = self.matrix.n, self.matrix.nb
+        firsts = list(range(0, n, nb))
+        ahead: list[Panel] = []
+        for first in firsts[: self.depth]:
+            panel = self.new_panel(first)
+            for earlier in ahead:
+                update(earlier, self.settings, self.own(panel))
+            ahead.append(panel)
+            self.factor(panel)
+            self.broadcast(panel).complete()
+            self.note_moves(panel)
+        for first in firsts[self.depth :]:
+            panel = self.new_panel(first)
+            if not ahead:
+                self.factor(panel)
+                self.broadcast(panel).complete()
+                self.note_moves(panel)
+                update(panel, self.settings)
+                continue
+            if panel.is_column:
+                for earlier in ahead:
+                    update(earlier, self.settings, self.own(panel))
+            self.factor(panel)
+            update(ahead.pop(0), self.settings, awaited=self.broadcast(panel))
+            self.note_moves(panel)
+            ahead.append(panel)
+        for panel in ahead:
+            update(panel, self.settings)
+
+    def own(self, panel: Panel) -> int:
+        """How many of a panel's columns are here."""
+        return panel.width if panel.is_column else 0
+
+    def new_panel(self, first: int) -> Panel:
+        panel = Panel(self.grid, self.matrix, self.kernels, first, self.tag)
+        self.tag = self.tag + 1 if self.tag < LAST_PANEL_TAG else FIRST_PANEL_TAG
+        return panel
+
+    def factor(self, panel: Panel) -> None:
+        factorise(panel, self.settings)
+
+    def broadcast(self, panel: Panel) -> Broadcast:
+        return Broadcast(panel, self.settings.bcast)
+
+    def note_moves(self, panel: Panel) -> None:
+        """Now that the pivots are known here: which rows they exchange."""
+        if not self.kernels.is_real:
+            panel.moves = RegularMoves(panel)
+            return
+        if (np.diag(panel.block) == 0.0).any():
+            raise Singular(f"no pivot in columns {panel.first} to {panel.first + panel.width - 1}")
+        if self.grid.n_rows > 1:
+            panel.moves = Moves(panel, panel.pivots.astype(int))

@@ -1,0 +1,134 @@
+"""Collectives as the kernel performs them, and the communicators they are of."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.loop import TROUBLE, Loop
+from smpy.errors import SmpyError
+
+_MOST_TABLES = 4
+
+
+def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
+    """What the kernel copies the tables from, and what must live until it has."""
+    if not tables:
+        return ffi.NULL, None
+    if len(tables) > _MOST_TABLES:
+        raise ValueError(f"{len(tables)} tables: a schedule reads at most {_MOST_TABLES}")
+    given = ffi.new("rank_tables *")
+    alive = [ffi.from_buffer("int64_t[]", t if isinstance(t, array) else array("q", t)) for t in tables]
+    given.n = len(tables)
+    for k, numbers in enumerate(alive):
+        given.table[k], given.n_entries[k] = numbers, len(numbers)
+    return given, alive
+
+
+class Collectives(Loop):
+    """The calls that take part in a collective, and those that make and free communicators."""
+
+    def run(self, on_air: Callable[[], None]) -> object:
+        """As `Loop.run`; where there is a compiled surface, ranks enter collectives through it."""
+        if surface is not None:
+            self.collective = surface.collective  # type: ignore[method-assign]
+        return super().run(on_air)
+
+    def new_schedule(self, words: Iterable[int]) -> int:
+        """Hand a collective's program to the kernel: its number."""
+        code = array("q", words)
+        number = int(lib.sim_schedule_new(self._sim, len(code), ffi.from_buffer("int64_t[]", code)))
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        return number
+
+    def collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """Take part in a collective and wait until this rank is through with it.
+
+        Parameters
+        ----------
+        comm, schedule, root : int
+            Numbers of the communicator and of the schedule, and a rank the schedule may speak of.
+        nbytes : int
+            The size that the schedule speaks of, in bytes.
+        call : str
+            Name of the MPI call.
+        tables : sequence of sequences of int
+            At most four: the numbers of this rank that the schedule reads.
+        """
+        self._collective(comm, schedule, root, nbytes, call, tables)
+
+    def _collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
+    ) -> None:
+        given, _alive = _rank_tables(tables)
+        code = lib.sim_append_collective(self._sim, self.rank, comm, schedule, root, nbytes, given)
+        if code < 0:
+            raise SmpyError(TROUBLE[code])
+        self.block(call)
+
+    def start_collective(
+        self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), gate: int = 0
+    ) -> int:
+        """Start a collective and go on: the number of a request that is complete when all the schedule started is.
+
+        A schedule that is started waits for nothing. With a `gate`, the request is not complete before all its ranks
+        have started.
+        """
+        given, _alive = _rank_tables(tables)
+        number = int(lib.sim_append_start(self._sim, self.rank, comm, schedule, root, nbytes, given, gate))
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        self._keep_pace()
+        return number
+
+    def new_gate(self, n_ranks: int) -> int:
+        """A gate for `start_collective` that opens when `n_ranks` ranks have come: its number."""
+        number = int(lib.sim_gate_new(self._sim, n_ranks))
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        return number
+
+    def comm_new(self, world_ranks: Sequence[int]) -> int:
+        """Make a communicator of these world ranks: its number."""
+        ranks = array("i", world_ranks)
+        number = int(lib.sim_comm_new(self._sim, len(ranks), ffi.from_buffer("int[]", ranks)))
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        return number
+
+    def comm_new_inter(self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]) -> tuple[int, int]:
+        """Make an intercommunicator: the number its ranks use on each side.
+
+        Ranks, sizes and world ranks of such a number are those of its own side; messages go to and come from the other.
+        """
+        ranks = [array("i", side) for side in (side0_world_ranks, side1_world_ranks)]
+        sides = [(len(side), ffi.from_buffer("int[]", side)) for side in ranks]
+        number = int(lib.sim_comm_new_inter(self._sim, *sides[0], *sides[1]))
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        return number, int(lib.sim_comm_other(self._sim, number))
+
+    def comm_free(self, comm: int) -> None:
+        """Forget a communicator, or its side of one, that all its ranks have freed."""
+        lib.sim_comm_free(self._sim, comm)
+
+    def comm_size(self, comm: int) -> int:
+        """Number of ranks in a communicator."""
+        return int(lib.sim_comm_size(self._sim, comm))
+
+    def comm_peers(self, comm: int) -> int:
+        """Number of ranks that a message may be sent to: those of the other side, if there is one."""
+        return int(lib.sim_comm_peers(self._sim, comm))
+
+    def comm_rank(self, comm: int) -> int:
+        """Rank of the running rank in a communicator, -1 when it is not a member."""
+        return int(lib.sim_comm_rank(self._sim, comm, self.rank))
+
+    def world_ranks(self, comm: int) -> list[int]:
+        """World rank of each rank of a communicator."""
+        return [lib.sim_comm_world_rank(self._sim, comm, r) for r in range(self.comm_size(comm))]

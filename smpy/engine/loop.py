@@ -1,0 +1,272 @@
+"""The loop of one simulated world: ranks as greenlets, the hub that starts them, the switch between them.
+
+Laws of the loop:
+
+1. The hub starts ranks, in rank order; a rank never starts another (it would nest on its stack).
+2. A rank leaves the processor only in `block`, and comes back when the kernel has executed its timeline: one switch a
+   block, straight to the next rank, none when the answer is its own.
+3. A rank's body catches everything, so that only its end returns to the hub.
+4. What follows from a transfer (errands) and what ranks left to be said (notes) is done before anyone resumes.
+5. A signal sets a flag and the hub raises; the user's code never sees it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from math import isnan
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent, greenlet
+
+from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.messages import Load
+from smpy.errors import DeadlockError, Interrupted, SmpyError
+
+if TYPE_CHECKING:
+    from smpy.compute.clock import Clock
+    from smpy.platforms.model import NetworkModel
+    from smpy.platforms.platform import Platform
+
+_INTERRUPTED = -100
+_OTHER_THREAD = (
+    "called by a thread that the program started; a rank has one thread here (MPI.Query_thread() is THREAD_FUNNELED): "
+    "make the call in the main thread, and hand the work over with queue.Queue"
+)
+
+TROUBLE = {
+    lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
+    lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
+    lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads beside the tables it was given",
+}
+"""What the kernel's error codes mean."""
+
+
+def _address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+class Loop:
+    """One simulated world.
+
+    Parameters
+    ----------
+    platform : Platform
+        The machine.
+    model : NetworkModel
+        How messages travel on it.
+    host_of_rank : sequence of int
+        Host number of each rank.
+    """
+
+    def __init__(self, platform: Platform, model: NetworkModel, host_of_rank: Sequence[int]) -> None:
+        self.n_ranks = len(host_of_rank)
+        self.platform = platform
+        self.clock: Clock | None = None
+        self.has_folded = False
+        self._host_of_rank = array("i", host_of_rank)
+        self._model = model.to_c()
+        sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
+        if sim == ffi.NULL:
+            raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
+        self._sim = ffi.gc(sim, lib.sim_free)
+        self._hub: greenlet = getcurrent()
+        self._thread = get_ident()
+        self._greenlets: list[greenlet | None] = [None] * self.n_ranks
+        self._calls: list[str] = [""] * self.n_ranks
+        self._errands: dict[int, Load] = {}
+        self._said: dict[int, Any] = {}
+        self._n_tokens = 0
+        self._body: Callable[[int], None] = lambda rank: None
+        self._is_interrupted = False
+
+    # ---- the loop ----
+
+    @property
+    def now_s(self) -> float:
+        """Where simulated time stands."""
+        return float(lib.sim_now_s(self._sim))
+
+    @property
+    def rank(self) -> int:
+        """World rank of the running rank."""
+        return int(lib.sim_running(self._sim))
+
+    def spawn(self, body: Callable[[int], None]) -> None:
+        """Give every rank its body; it is called with the rank and must catch whatever it raises."""
+        self._body = body
+
+    def run(self, on_air: Callable[[], None]) -> object:
+        """Run until every rank has ended.
+
+        Parameters
+        ----------
+        on_air : callable
+            Called between stretches of at most about 50 ms of the kernel's work.
+
+        Returns
+        -------
+        object
+            None, or what a rank handed to `stop`.
+
+        Raises
+        ------
+        DeadlockError
+            If no rank can run and none will wake.
+        Interrupted
+            After `interrupt`.
+        """
+        self._hub = getcurrent()
+        self._thread = get_ident()
+        if surface is None:
+            return self._loop(on_air)
+        surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
+        self._next, self.block = surface.step, surface.block  # type: ignore[method-assign]
+        try:
+            return self._loop(on_air)
+        finally:
+            surface.detach()
+
+    def _loop(self, on_air: Callable[[], None]) -> object:
+        said: int | None = None
+        while not self._is_interrupted:
+            word = self._next() if said is None else said
+            said = None
+            if word >= 0:
+                said = self._resume(word)
+            elif word == lib.SIM_AIR:
+                on_air()
+            elif word == lib.SIM_DONE:
+                return None
+            elif word == lib.SIM_STOPPED:
+                return self._said.pop(lib.sim_stop_id(self._sim))
+            elif word == lib.SIM_STUCK:
+                raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
+            elif word == lib.SIM_BROKEN:
+                raise SmpyError(f"at {self.now_s:.9g} s: {self._trouble()}")
+        raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
+
+    def _trouble(self) -> str:
+        error = lib.sim_error(self._sim)
+        if error != lib.SIM_NO_ROUTE:
+            return TROUBLE[error]
+        source, target = (self.platform.host_names[lib.sim_unreached_host(self._sim, end)] for end in (0, 1))
+        return (
+            f"{source} and {target} talk to each other, and the platform has no route between these hosts: declare one"
+        )
+
+    def _resume(self, rank: int) -> int | None:
+        body = self._greenlets[rank]
+        if body is None:
+            body = self._greenlets[rank] = greenlet(self._live, self._hub)
+            return body.switch(rank)  # type: ignore[no-any-return]
+        return body.switch()  # type: ignore[no-any-return]
+
+    def _live(self, rank: int) -> None:
+        self._body(rank)
+        lib.sim_append_end(self._sim, rank)
+        self._greenlets[rank] = None
+
+    def _next(self) -> int:
+        word = lib.sim_next(self._sim)
+        self._run_errands()
+        self._run_notes()
+        return int(word)
+
+    def block(self, call: str) -> None:
+        """Give way until the kernel has executed everything the running rank appended."""
+        if get_ident() != self._thread:
+            raise RuntimeError(f"{call}: {_OTHER_THREAD}")
+        rank = self.rank
+        self._calls[rank] = call
+        word = self._next()
+        if word == rank:
+            return
+        other = self._greenlets[word] if word >= 0 else None
+        if other is not None:
+            other.switch()
+        else:
+            self._hub.switch(word)
+
+    def interrupt(self) -> None:
+        """From a signal handler: leave the user's code at once; `run` raises `Interrupted`."""
+        self._is_interrupted = True
+        lib.sim_interrupt(self._sim)
+        if getcurrent() is not self._hub:
+            self._hub.switch(_INTERRUPTED)
+
+    def _run_errands(self) -> None:
+        listed = ffi.new("const errand **")
+        n = lib.sim_errands(self._sim, listed)
+        if not n:
+            return
+        for i in range(n):
+            job = listed[0][i]
+            load = self._errands.pop(job.token, None)
+            if load is not None and load.take is not None and not job.is_cancelled:
+                load.take(memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b""))
+        lib.sim_errands_done(self._sim)
+
+    def _run_notes(self) -> None:
+        listed = ffi.new("const int64_t **")
+        n = lib.sim_notes(self._sim, listed)
+        if not n:
+            return
+        ids = list(listed[0][0:n])
+        lib.sim_notes_done(self._sim)
+        for key in ids:
+            self._said.pop(key)()
+
+    def _token(self) -> int:
+        self._n_tokens += 1
+        return self._n_tokens
+
+    # ---- what a rank leaves for its simulated date ----
+
+    def note(self, what: Callable[[], None]) -> None:
+        """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
+        key = self._token()
+        self._said[key] = what
+        lib.sim_append_note(self._sim, self.rank, key)
+        self._keep_pace()
+
+    def stop(self, what: object) -> None:
+        """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""
+        key = self._token()
+        self._said[key] = what
+        lib.sim_append_stop(self._sim, self.rank, key)
+
+    def _keep_pace(self) -> None:
+        if lib.sim_is_far_ahead(self._sim, self.rank):
+            self.block("")
+
+    # ---- time ----
+
+    def clock_s(self) -> float:
+        """The running rank's date, in seconds."""
+        date_s = float(lib.sim_clock_s(self._sim, self.rank))
+        if isnan(date_s):
+            self.block("Wtime")
+            return self.now_s
+        return date_s
+
+    def wtime(self) -> float:
+        """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
+        date_s = self.clock_s()
+        self.sleep(self._model.wtime_s)
+        return date_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let simulated time pass for the running rank without loading its core."""
+        lib.sim_append_sleep(self._sim, self.rank, seconds)
+        self._keep_pace()
+
+    def compute(self, flop: float) -> None:
+        """Execute `flop` operations on a core of the running rank's host."""
+        lib.sim_append_compute(self._sim, self.rank, flop)
+        self._keep_pace()
+
+    def speed_flop_per_s(self) -> float:
+        """Speed of a core of the running rank's host."""
+        return float(lib.sim_speed_flop_per_s(self._sim, self.rank))

@@ -1,0 +1,191 @@
+"""Messages between ranks, as the running rank starts, completes and looks for them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.loop import TROUBLE, Loop
+from smpy.engine.messages import BUFFERED, CANCELLED, NO_MESSAGE, STANDARD, Load, Message
+from smpy.errors import SmpyError
+
+
+def _message_of(request: Any) -> Message:
+    if request.is_cancelled:
+        return CANCELLED
+    if request.is_send:
+        return NO_MESSAGE
+    return Message(request.matched_source, request.matched_tag, request.matched_bytes, request.bytes)
+
+
+class PointToPoint(Loop):
+    """The calls that send and receive. Requests are numbered from 1; 0 is one that is complete."""
+
+    def _post(self, number: int, load: Load) -> bool:
+        """Attach the payload; whether the request is a detached send, complete for its rank."""
+        if number < 0:
+            raise SmpyError(TROUBLE[number])
+        is_detached = bool(lib.sim_request(self._sim, number).is_detached)
+        if load.take is not None:
+            self._parcel(number).kind = lib.PARCEL_PYTHON
+        elif load.address and load.nbytes:
+            parcel, data = self._parcel(number), ffi.cast("char *", load.address)
+            kind = lib.PARCEL_BORROWED
+            if is_detached:
+                data, kind = lib.parcel_copy(self._sim, data, load.nbytes), lib.PARCEL_OWNED
+                if data == ffi.NULL:
+                    raise MemoryError(f"no memory for a message of {load.nbytes} bytes")
+            parcel.data, parcel.bytes, parcel.kind = data, load.nbytes, kind
+        else:
+            self.has_folded |= load.nbytes > 0 and not load.address and load.keep is not None
+        if not is_detached and (load.take is not None or load.keep is not None):
+            token = self._parcel(number).token = self._token()
+            self._errands[token] = load
+        self._keep_pace()
+        return is_detached
+
+    def _parcel(self, number: int) -> Any:
+        parcel = lib.sim_parcel(self._sim, number)
+        if parcel == ffi.NULL:
+            raise MemoryError("no memory for another message")
+        return parcel
+
+    def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, call: str = "Send") -> None:
+        """Blocking send; the buffer may be reused on return."""
+        number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 1)
+        if not self._post(number, load):
+            self.wait(number, call)
+        elif mode == BUFFERED:
+            self.release(number)
+
+    def isend(
+        self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, *, is_blocking: bool = False
+    ) -> int:
+        """Start a send: its request number, 0 when it is complete already.
+
+        That of a buffered send is never 0, and complete when the message has been delivered. `is_blocking`: it takes
+        the time that a blocking send takes to start.
+        """
+        number = int(lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, is_blocking))
+        return 0 if self._post(number, load) and mode != BUFFERED else number
+
+    def irecv(self, comm: int, source: int, tag: int, load: Load) -> int:
+        """Start a receive: its request number."""
+        number = lib.sim_append_recv(self._sim, self.rank, comm, source, tag, load.nbytes)
+        self._post(number, load)
+        return int(number)
+
+    def recv(self, comm: int, source: int, tag: int, load: Load, call: str = "Recv") -> Message:
+        """Receive a message."""
+        return self.wait(self.irecv(comm, source, tag, load), call)
+
+    def _collect(self, number: int) -> Message:
+        if number <= 0:
+            return NO_MESSAGE
+        message = _message_of(lib.sim_request(self._sim, number))
+        lib.sim_release(self._sim, number)
+        return message
+
+    def wait(self, request: int, call: str = "Wait") -> Message:
+        """Wait for one request and release it."""
+        if request <= 0:
+            return NO_MESSAGE
+        lib.sim_append_wait(self._sim, self.rank, request)
+        self.block(call)
+        return self._collect(request)
+
+    def wait_all(self, requests: Sequence[int], call: str = "Waitall") -> list[Message]:
+        """Wait for all of them and release them; numbers of 0 are complete."""
+        numbers = array("i", requests)
+        if any(number > 0 for number in numbers):
+            lib.sim_append_wait_all(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+            self.block(call)
+        return [self._collect(number) for number in numbers]
+
+    def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Message]:
+        """Wait for one of them and release it: its index and message. 0 is complete, negative ones are skipped."""
+        numbers = array("i", requests)
+        lib.sim_append_wait_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+        self.block(call)
+        index = int(lib.sim_answer(self._sim, self.rank))
+        return index, self._collect(numbers[index])
+
+    def test(self, request: int, call: str = "Test") -> Message | None:
+        """Poll one request; it is released when complete. A poll takes simulated time."""
+        lib.sim_append_test(self._sim, self.rank, request)
+        self.block(call)
+        return self._collect(request) if lib.sim_answer(self._sim, self.rank) else None
+
+    def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Message] | None:
+        """Poll several requests: index and message of the first that is complete, or None."""
+        numbers = array("i", requests)
+        lib.sim_append_test_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+        self.block(call)
+        index = int(lib.sim_answer(self._sim, self.rank))
+        return None if index < 0 else (index, self._collect(numbers[index]))
+
+    def peek(self, request: int, call: str = "Get_status") -> Message | None:
+        """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
+        if request <= 0:
+            return NO_MESSAGE
+        lib.sim_append_peek(self._sim, self.rank, request)
+        self.block(call)
+        return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
+
+    def cancel(self, request: int) -> None:
+        """Take a request back: unless it has matched by then, it ends there and its message says so."""
+        lib.sim_append_cancel(self._sim, self.rank, request)
+        self._keep_pace()
+
+    def is_done(self, request: int) -> bool:
+        """Whether a request is complete at this date; a program cannot ask so freely."""
+        return request <= 0 or bool(lib.sim_request(self._sim, request).is_done)
+
+    def release(self, request: int, keep: object = None) -> None:
+        """Let an operation go on by itself: nobody will wait for it. `keep` is kept alive until it has ended."""
+        if request <= 0:
+            return
+        if keep is not None and not self.is_done(request):
+            parcel = self._parcel(request)
+            load = self._errands.get(parcel.token) or Load(0)
+            parcel.token = parcel.token or self._token()
+            self._errands[parcel.token] = replace(load, keep=(load.keep, keep))
+        lib.sim_release(self._sim, request)
+
+    def _probed(self) -> Message:
+        found = lib.sim_probed(self._sim, self.rank)
+        return Message(found.peer, found.tag, found.bytes, found.bytes)
+
+    def iprobe(self, comm: int, source: int, tag: int) -> Message | None:
+        """Look for a message that could be received; a look takes simulated time."""
+        lib.sim_append_iprobe(self._sim, self.rank, comm, source, tag)
+        self.block("Iprobe")
+        return self._probed() if lib.sim_answer(self._sim, self.rank) else None
+
+    def probe(self, comm: int, source: int, tag: int) -> Message:
+        """Wait until a message could be received."""
+        lib.sim_append_probe(self._sim, self.rank, comm, source, tag)
+        self.block("Probe")
+        return self._probed()
+
+    def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Message] | None:
+        """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
+        lib.sim_append_improbe(self._sim, self.rank, comm, source, tag)
+        self.block("Improbe")
+        held = int(lib.sim_answer(self._sim, self.rank))
+        return (held, self._probed()) if held else None
+
+    def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Message]:
+        """Wait for a message, and hold it."""
+        lib.sim_append_mprobe(self._sim, self.rank, comm, source, tag)
+        self.block("Mprobe")
+        return int(lib.sim_answer(self._sim, self.rank)), self._probed()
+
+    def imrecv(self, held: int, load: Load) -> int:
+        """Start to receive the message that a probe holds: the request number."""
+        number = lib.sim_append_mrecv(self._sim, self.rank, held, load.nbytes)
+        self._post(number, load)
+        return int(number)

@@ -1,0 +1,24 @@
+"""`Exporter`, the base of what lends memory by the buffer protocol: the compiled surface's, or its plain twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smpy.engine.kernel import surface
+
+__all__ = ["Exporter"]
+
+if TYPE_CHECKING or surface is None:
+
+    class Exporter:
+        """An object that lends the memory of its `view`, and none without; from Python 3.12 on."""
+
+        __slots__ = ("view",)
+
+        view: memoryview
+
+        def __buffer__(self, flags: int, /) -> memoryview:
+            return getattr(self, "view", memoryview(b""))
+
+else:
+    Exporter = surface.Exporter

@@ -1,0 +1,139 @@
+"""HPL solves its system on every grid, whatever its variant, and its skeleton sends what its formulas say."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import cycle, product
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+APPS = Path(__file__).parents[2] / "apps"
+HPL = APPS / "hpl.py"
+FACTORISATIONS = ("left", "crout", "right")
+BROADCASTS = ("1ring", "1ringM", "2ring", "2ringM", "long", "longM")
+GRIDS = ((2, 2), (2, 3), (4, 4), (1, 4), (4, 1), (3, 2), (5, 1))
+
+SOLUTION = """
+import sys
+sys.path.insert(0, {apps!r})
+import numpy as np
+from mpi4py import MPI
+from linpack.cyclic import overall
+from linpack.grid import Grid
+from linpack.kernels import Numbers
+from linpack.panel import Matrix
+from linpack.problem import generate
+from linpack.settings import Settings
+from linpack.solve import solve
+
+settings = Settings(n=75, nb=8, p=3, q=2, depth=1, bcast="2ring", swap="long")
+grid = Grid(MPI.COMM_WORLD, settings.p, settings.q, settings.pmap)
+matrix = Matrix(grid, Numbers(), settings)
+generate(matrix, grid)
+system = np.zeros((settings.n, settings.n + 1))
+rows = overall(np.arange(matrix.n_rows), settings.nb, grid.row, grid.n_rows)
+columns = overall(np.arange(matrix.n_columns), settings.nb, grid.column, grid.n_columns)
+system[np.ix_(rows, columns)] = matrix.a
+grid.all.Allreduce(MPI.IN_PLACE, system)
+solve(grid, matrix, Numbers(), settings)
+x = np.linalg.solve(system[:, :-1], system[:, -1])
+mine = columns[columns < settings.n]
+assert np.abs(matrix.x - x[mine]).max() < 1e-9 * np.abs(x).max()
+"""
+
+
+def variants() -> Iterator[tuple[tuple[int, int], dict[str, str]]]:
+    """Every grid with every swap and depth; the other choices take turns."""
+    others = zip(cycle(product(FACTORISATIONS, FACTORISATIONS)), cycle(BROADCASTS), cycle(("row", "column")))
+    for grid, swap, depth in product(GRIDS, ("bin-exch", "long", "mix"), ("0", "1")):
+        (pfact, rfact), bcast, pmap = next(others)
+        yield grid, {"swap": swap, "depth": depth, "pfact": pfact, "rfact": rfact, "bcast": bcast, "pmap": pmap}
+
+
+def arguments(n: int, nb: int, grid: tuple[int, int], choices: dict[str, str]) -> tuple[str, ...]:
+    flags = {"n": n, "nb": nb, "p": grid[0], "q": grid[1], "nbmin": 3, **choices}
+    return tuple(word for name, value in flags.items() for word in (f"--{name}", str(value)))
+
+
+def passes(printed: str) -> bool:
+    return "PASSED" in printed and "1 tests completed and passed" in printed
+
+
+@pytest.mark.parametrize(
+    ("grid", "choices"),
+    list(variants()),
+    ids=lambda value: "-".join(map(str, getattr(value, "values", lambda: value)())),
+)
+def test_the_residual_is_small(emulated: Callable[..., Any], grid: tuple[int, int], choices: dict[str, str]) -> None:
+    ran = emulated(None, grid[0] * grid[1], program=str(HPL), args=arguments(75, 8, grid, choices))
+    assert passes(ran.out), ran.out + ran.err
+
+
+def test_the_solution_is_that_of_numpy(emulated: Callable[..., Any]) -> None:
+    ran = emulated(SOLUTION.format(apps=str(APPS)), 6)
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", [(2, 2), (2, 3), (4, 4), (1, 4), (4, 1)])
+def test_a_system_of_a_thousand_equations_is_solved(emulated: Callable[..., Any], grid: tuple[int, int]) -> None:
+    for bcast, (swap, depth), fact in zip(
+        BROADCASTS, product(("bin-exch", "long", "mix"), "01"), 2 * FACTORISATIONS, strict=True
+    ):
+        choices = {"bcast": bcast, "swap": swap, "depth": depth, "pfact": fact, "rfact": fact}
+        ran = emulated(None, grid[0] * grid[1], program=str(HPL), args=arguments(1000, 64, grid, choices))
+        assert passes(ran.out), f"{choices}\n{ran.out}{ran.err}"
+
+
+def test_a_real_mpiexec_solves_it_too() -> None:
+    mpiexec = shutil.which("mpiexec")
+    works = subprocess.run([sys.executable, "-c", "from mpi4py import MPI"], capture_output=True, check=False)
+    if mpiexec is None or works.returncode:
+        pytest.skip("there is no mpiexec with an mpi4py for it")
+    line = [mpiexec, "-n", "4", sys.executable, str(HPL), *arguments(200, 32, (2, 2), {"depth": "1", "swap": "long"})]
+    real = subprocess.run(line, capture_output=True, encoding="utf-8", check=True, timeout=240)
+    assert passes(real.stdout), real.stdout
+
+
+def test_settings_come_from_a_file_and_flags_override_them(emulated: Callable[..., Any], tmp_path: Path) -> None:
+    values = ("HPL.out", "6", "2", "24 30", "1", "8", "1", "1", "1 9", "2 9", "16.0", "1", "2", "1", "4", "1", "2", "1")
+    values = (*values, "1", "1", "3", "1", "0", "2", "64", "0", "0", "1", "8")
+    dat = tmp_path / "some.dat"
+    dat.write_text("title\ntitle\n" + "".join(f"{value}   what it is\n" for value in values))
+    ran = emulated(None, 2, program=str(HPL), args=("--dat", str(dat), "--bcast", "longM"))
+    assert ran.out.count("WC05C2R4") == 2, ran.out + ran.err
+    assert "2 tests completed and passed" in ran.out
+
+
+def test_a_grid_larger_than_the_world_is_refused(emulated: Callable[..., Any]) -> None:
+    ran = emulated(None, 2, program=str(HPL), args=("--p", "2", "--q", "2"))
+    assert ran.code == 2
+    assert "a grid of 2 x 2 needs as many ranks, there are 2" in ran.err
+
+
+def test_the_skeleton_sends_the_messages_of_the_formulas(emulated: Callable[..., Any]) -> None:
+    n, nb, p, q = 480, 16, 4, 2
+    choices = {"swap": "bin-exch", "depth": "0", "bcast": "1ring"}
+    ran = emulated(None, p * q, program=str(HPL), args=(*arguments(n, nb, (p, q), choices), "--skeleton"))
+    panels = n // nb
+    pivots = n * p * int(log2(p))
+    broadcasts = panels * p * (q - 1)
+    least = pivots + broadcasts + panels * q * (p - 1) - q * (p - 1)  # each panel's U reaches all rows of the grid
+    assert least <= ran.outcome.summary.messages <= least + panels * q * p * int(log2(p)) + 4 * panels * p
+
+
+def test_the_skeleton_takes_time_in_proportion_to_the_kernels(emulated: Callable[..., Any]) -> None:
+    times_s = []
+    for scale in (1, 1000):
+        kernels = ("--skeleton", "--dgemm-s", f"{scale}e-9", "--dtrsm-s", f"{scale}e-9")
+        ran = emulated(None, 1, program=str(HPL), args=(*arguments(256, 32, (1, 1), {}), *kernels))
+        times_s.append(ran.outcome.summary.makespan_s)
+    assert np.isclose(times_s[1] / times_s[0], 1000, rtol=0.01)
