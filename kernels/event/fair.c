@@ -19,12 +19,13 @@ fair *fair_new(int n_links, const double *capacity_bytes_per_s, const uint8_t *p
         return NULL;
     f->n_links = n_links;
     f->free_flow = FAIR_NONE;
-    f->link = calloc((size_t)n_links + 1, sizeof *f->link);
+    f->link = aligned_alloc(_Alignof(fair_link), ((size_t)n_links + 1) * sizeof *f->link);
     f->dirty = malloc(((size_t)n_links + 1) * sizeof *f->dirty);
     if (!f->link || !f->dirty) {
         fair_free(f);
         return NULL;
     }
+    memset(f->link, 0, ((size_t)n_links + 1) * sizeof *f->link);
     for (int l = 0; l < n_links; l++) {
         fair_link *k = &f->link[l];
         k->capacity = capacity_bytes_per_s[l];

@@ -58,18 +58,20 @@ typedef struct {
     bool is_noted;              /* in fair.changed */
 } fair_flow;
 
+/* What a flow on a roomy link touches comes first, in one line of the processor's cache: machines have many links. */
 typedef struct {
-    double capacity;
-    fair_sum demand, load, use;
-    double level;
-    double passing_level;       /* no passing flow is above it */
-    double key;                 /* its place in time in the queue; INFINITY: not queued */
+    _Alignas(64) double capacity;
+    fair_sum demand;
     int held, passing, idle;    /* first elements */
     int n_fresh;                /* fresh flows that will use it */
     uint8_t policy;
     bool is_roomy;
     bool is_dirty;
     bool is_use_stale;          /* FATPIPE: the largest held use may be less than `use` */
+    fair_sum load, use;
+    double level;
+    double passing_level;       /* no passing flow is above it */
+    double key;                 /* its place in time in the queue; INFINITY: not queued */
 } fair_link;
 
 /* A 4-ary heap; an entry whose key is no longer its link's is skipped. */

@@ -4,6 +4,9 @@ One module for all ranks: a handle holds a number and no rank, and asks which ra
 makes one call of the engine and returns; families of calls are files of their own. Names and behaviour are mpi4py's
 [1]_.
 
+`data` says what messages are made of, `pending` what is under way, `meetings` what the ranks of a collective leave for
+each other; `comms`, `topology`, `windows` and `files` hold the handles that programs use.
+
 References
 ----------
 .. [1] L. Dalcin, Y.-L. L. Fang, "mpi4py: Status Update After 12 Years of Development", Computing in Science &
@@ -14,17 +17,33 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from smpy.mpi import constants, datatypes, exceptions, operations
-from smpy.mpi.balanced_dims import Compute_dims
-from smpy.mpi.cartcomm import Cartcomm
-from smpy.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
-from smpy.mpi.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
-from smpy.mpi.datatypes import Datatype
-from smpy.mpi.datatypes import _typealign as _typealign
-from smpy.mpi.datatypes import _typecode as _typecode
-from smpy.mpi.datatypes import _typedict as _typedict
-from smpy.mpi.datatypes import _typedict_c as _typedict_c
-from smpy.mpi.datatypes import _typedict_f as _typedict_f
+from smpy.mpi import constants, exceptions
+from smpy.mpi.comms.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
+from smpy.mpi.comms.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
+from smpy.mpi.comms.groups import GROUP_EMPTY, GROUP_NULL, Group
+from smpy.mpi.comms.private_contexts import _comm_lock as _comm_lock
+from smpy.mpi.comms.private_contexts import _comm_lock_table as _comm_lock_table
+from smpy.mpi.comms.private_contexts import _commctx_inter as _commctx_inter
+from smpy.mpi.comms.private_contexts import _commctx_intra as _commctx_intra
+from smpy.mpi.comms.sessions import SESSION_NULL, Session
+from smpy.mpi.data import datatypes, operations
+from smpy.mpi.data.datatypes import Datatype
+from smpy.mpi.data.datatypes import _typealign as _typealign
+from smpy.mpi.data.datatypes import _typecode as _typecode
+from smpy.mpi.data.datatypes import _typedict as _typedict
+from smpy.mpi.data.datatypes import _typedict_c as _typedict_c
+from smpy.mpi.data.datatypes import _typedict_f as _typedict_f
+from smpy.mpi.data.memory_type import Alloc_mem, Free_mem, buffer
+from smpy.mpi.data.operations import Op
+from smpy.mpi.data.pickling import Pickle, pickle
+from smpy.mpi.data.special_buffers import (
+    BOTTOM,
+    BUFFER_AUTOMATIC,
+    IN_PLACE,
+    BottomType,
+    BufferAutomaticType,
+    InPlaceType,
+)
 from smpy.mpi.environment import (
     Aint_add,
     Aint_diff,
@@ -55,36 +74,21 @@ from smpy.mpi.error_codes import (
 )
 from smpy.mpi.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
 from smpy.mpi.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
-from smpy.mpi.files import FILE_NULL, File
-from smpy.mpi.graphcomms import Distgraphcomm, Graphcomm
-from smpy.mpi.grequests import Grequest
-from smpy.mpi.groups import GROUP_EMPTY, GROUP_NULL, Group
+from smpy.mpi.files.files import FILE_NULL, File
 from smpy.mpi.info import INFO_ENV, INFO_NULL, Info
 from smpy.mpi.introspection import _addressof as _addressof
 from smpy.mpi.introspection import _handleof as _handleof
 from smpy.mpi.introspection import _sizeof as _sizeof
-from smpy.mpi.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from smpy.mpi.memory_type import Alloc_mem, Free_mem, buffer
-from smpy.mpi.operations import Op
-from smpy.mpi.persistent import Prequest
-from smpy.mpi.pickling import Pickle, pickle
-from smpy.mpi.private_contexts import _comm_lock as _comm_lock
-from smpy.mpi.private_contexts import _comm_lock_table as _comm_lock_table
-from smpy.mpi.private_contexts import _commctx_inter as _commctx_inter
-from smpy.mpi.private_contexts import _commctx_intra as _commctx_intra
-from smpy.mpi.requests import REQUEST_NULL, Request
-from smpy.mpi.sessions import SESSION_NULL, Session
-from smpy.mpi.special_buffers import (
-    BOTTOM,
-    BUFFER_AUTOMATIC,
-    IN_PLACE,
-    BottomType,
-    BufferAutomaticType,
-    InPlaceType,
-)
-from smpy.mpi.status import Status
-from smpy.mpi.topologies import Topocomm
-from smpy.mpi.windows import WIN_NULL, Win
+from smpy.mpi.pending.grequests import Grequest
+from smpy.mpi.pending.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from smpy.mpi.pending.persistent import Prequest
+from smpy.mpi.pending.requests import REQUEST_NULL, Request
+from smpy.mpi.pending.status import Status
+from smpy.mpi.topology.balanced_dims import Compute_dims
+from smpy.mpi.topology.cartcomm import Cartcomm
+from smpy.mpi.topology.graphcomms import Distgraphcomm, Graphcomm
+from smpy.mpi.topology.topologies import Topocomm
+from smpy.mpi.windows.windows import WIN_NULL, Win
 
 __all__ = [
     "BOTTOM",

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi import constants
-from smpy.mpi.buffers import address_of
+from smpy.mpi.comms.world import world
+from smpy.mpi.data.buffers import address_of
 from smpy.mpi.exceptions import fail
 from smpy.mpi.info import Info
-from smpy.mpi.world import world
 
 __all__ = [
     "Aint_add",

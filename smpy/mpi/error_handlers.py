@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.comms.world import Own, world
 from smpy.mpi.environment import abort
 from smpy.mpi.exceptions import Exception as MpiException
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle, of_family
-from smpy.mpi.world import Own, world
 
 __all__ = [
     "ERRHANDLER_NULL",

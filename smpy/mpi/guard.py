@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from smpy.engine.running import current, guard_calls, mpi_call
-from smpy.mpi.comm import COMM_WORLD, Comm
+from smpy.mpi.comms.comm import COMM_WORLD, Comm
 from smpy.mpi.environment import check_under_way
 from smpy.mpi.error_handlers import ErrorHandling
 from smpy.mpi.exceptions import Exception as MpiException
-from smpy.mpi.files import FILE_NULL, File
+from smpy.mpi.files.files import FILE_NULL, File
 from smpy.mpi.handles import CommBase, RequestBase
-from smpy.mpi.requests import Request
+from smpy.mpi.pending.requests import Request
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine

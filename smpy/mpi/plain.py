@@ -9,8 +9,8 @@ from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
 
 if TYPE_CHECKING:
     from smpy.engine.messages import Message
-    from smpy.mpi.requests import Request
-    from smpy.mpi.status import Status
+    from smpy.mpi.pending.requests import Request
+    from smpy.mpi.pending.status import Status
 
 __all__ = ["CommBase", "RequestBase"]
 

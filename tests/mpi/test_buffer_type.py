@@ -8,7 +8,7 @@ import pytest
 
 from smpy import mpi as MPI
 
-EXPORTS = MPI.buffer.__base__.__module__ != "smpy.mpi.exporter" or sys.version_info >= (3, 12)
+EXPORTS = MPI.buffer.__base__.__module__ != "smpy.mpi.data.exporter" or sys.version_info >= (3, 12)
 exporting = pytest.mark.skipif(not EXPORTS, reason="classes written in Python export no buffers before 3.12")
 
 

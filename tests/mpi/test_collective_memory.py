@@ -9,7 +9,7 @@ import pytest
 import smpy.mpi as MPI
 from smpy import folded
 from smpy.engine.running import current
-from smpy.mpi.world import world
+from smpy.mpi.comms.world import world
 from tests.mpi.collective_cases import CASES, Draw
 
 

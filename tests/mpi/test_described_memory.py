@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smpy import mpi as MPI
-from smpy.mpi.messages import message_of
+from smpy.mpi.data.messages import message_of
 
 
 class Tensor:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import smpy.mpi as MPI
-from smpy.mpi.folds import Fold
+from smpy.mpi.data.folds import Fold
 
 
 def result_of(rows, arrival, op=MPI.SUM, datatype=MPI.DOUBLE):

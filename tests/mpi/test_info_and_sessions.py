@@ -97,7 +97,7 @@ def test_a_session_has_the_world_and_the_rank_itself(run_ranks):
 
 def test_what_is_not_simulated_says_so():
     for call in (MPI.WIN_NULL.Lock_all, MPI.FILE_NULL.Read_all):
-        with pytest.raises(NotImplementedError, match="smpy does not simulate .* yet"):
+        with pytest.raises(NotImplementedError, match=r"smpy does not simulate .* yet"):
             call()
     with pytest.raises(MPI.Exception, match="the handle is null"):
         MPI.WIN_NULL.Free()

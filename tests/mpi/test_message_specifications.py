@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import smpy.mpi as MPI
-from smpy.mpi.messages import message_of, several_of, vector_of
+from smpy.mpi.data.messages import message_of, several_of, vector_of
 
 
 @pytest.mark.parametrize(

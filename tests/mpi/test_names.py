@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import smpy.mpi as MPI
-from smpy.mpi.basic_types import BASIC
+from smpy.mpi.data.basic_types import BASIC
 
 
 @pytest.mark.parametrize("name", BASIC)

@@ -1,0 +1,1 @@
+"""Communicators and groups: handles put together of families of methods."""

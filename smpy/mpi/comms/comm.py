@@ -1,0 +1,106 @@
+"""`Comm`, `Intracomm`, `Intercomm` and the predefined communicators: the families, put together."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from smpy.mpi.comms.comm_core import handle_on
+from smpy.mpi.comms.comm_groups import CreationByGroup, RemoteGroup
+from smpy.mpi.comms.comm_nonblocking_collectives import NonblockingCollectives
+from smpy.mpi.comms.comm_object_collectives import ObjectCollectives, ObjectScans
+from smpy.mpi.comms.comm_objects import ObjectPointToPoint
+from smpy.mpi.comms.comm_persistent_collectives import PersistentCollectives
+from smpy.mpi.comms.comm_scans import Scans
+from smpy.mpi.comms.comm_split_type import TypeSplitting
+from smpy.mpi.comms.comm_topology import TopologyCreation, topocomm_class
+from smpy.mpi.comms.world import Communicator
+from smpy.mpi.handle import of_family
+from smpy.mpi.handles import MYSELF, NOWHERE
+
+__all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Comm", "Intercomm", "Intracomm"]
+
+
+class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, PersistentCollectives, TypeSplitting):
+    """A communicator: ranks, and messages that stay among them.
+
+    Parameters
+    ----------
+    comm : Comm, optional
+        One to make another handle of; null without it.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __new__(cls, comm: Comm | None = None) -> Self:
+        self = super().__new__(cls)
+        if comm is not None:
+            self.comm = of_family(comm, Comm).comm
+        return self
+
+    @classmethod
+    def Get_parent(cls) -> Intercomm:
+        """The intercommunicator to the ranks that spawned these: null, they were started by the run."""
+        return Intercomm()
+
+    @classmethod
+    def _handle_on(cls, communicator: Communicator) -> Any:
+        kind: type[Any] = Intercomm if communicator.is_inter else Intracomm
+        if communicator.topology is not None:
+            kind = topocomm_class(communicator.topology)
+        return handle_on(kind, communicator.number)
+
+    @classmethod
+    def _null_handle(cls) -> Any:
+        return Intercomm() if issubclass(cls, Intercomm) else Intracomm()
+
+
+class Intracomm(Scans, ObjectScans, TopologyCreation, CreationByGroup, Comm):
+    """A communicator of one group of ranks.
+
+    Parameters
+    ----------
+    comm : Comm, optional
+        One to make another handle of; null without it.
+
+    Raises
+    ------
+    TypeError
+        If it is one between two groups.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, comm: Comm | None = None) -> Self:
+        self = super().__new__(cls, comm)
+        if self.comm > 0 and self.Is_inter():
+            raise TypeError("expected an intracommunicator")
+        return self
+
+
+class Intercomm(RemoteGroup, Comm):
+    """A communicator between two groups of ranks: messages go to the other group and come from there.
+
+    Parameters
+    ----------
+    comm : Comm, optional
+        One to make another handle of; null without it.
+
+    Raises
+    ------
+    TypeError
+        If it is one of a single group.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, comm: Comm | None = None) -> Self:
+        self = super().__new__(cls, comm)
+        if self.comm != NOWHERE and not self.Is_inter():
+            raise TypeError("expected an intercommunicator")
+        return self
+
+
+COMM_NULL: Final = Comm()
+COMM_SELF: Final[Intracomm] = handle_on(Intracomm, MYSELF)
+COMM_WORLD: Final[Intracomm] = handle_on(Intracomm, 0)
+Comm.know({"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD})

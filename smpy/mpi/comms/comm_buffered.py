@@ -1,0 +1,90 @@
+"""Buffered sends: they complete at once, whether or not a receive is posted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smpy.engine.running import mpi_call
+from smpy.mpi.comms.comm_core import CommCore, number_of
+from smpy.mpi.handles import SENDING
+from smpy.mpi.pending.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
+from smpy.mpi.pending.requests import Request, new_request
+from smpy.mpi.pending.sending import buffer, outgoing_of
+
+__all__ = ["Attach_buffer", "BufferedPointToPoint", "Detach_buffer", "Flush_buffer", "Iflush_buffer"]
+
+
+class BufferedPointToPoint(CommCore):
+    """Send through attached buffers."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def Attach_buffer(self, buf: Any) -> None:
+        """Give the running rank room for its buffered sends on this communicator.
+
+        Parameters
+        ----------
+        buf : buffer-like or None
+            The room; None, or ``BUFFER_AUTOMATIC``: as much as needed.
+        """
+        attach(number_of(self, "Attach_buffer"), buf)
+
+    @mpi_call
+    def Detach_buffer(self) -> Any:
+        """Wait until all buffered messages of this communicator have been delivered: what was attached."""
+        return detach(number_of(self, "Detach_buffer"))
+
+    @mpi_call
+    def Flush_buffer(self) -> None:
+        """Wait until all buffered messages of this communicator have been delivered."""
+        attached(number_of(self, "Flush_buffer"), "Flush_buffer").flush("Flush_buffer")
+
+    @mpi_call
+    def Iflush_buffer(self) -> Request:
+        """A request that completes when the buffered messages sent so far have been delivered."""
+        return _flushing(number_of(self, "Iflush_buffer"))
+
+    @mpi_call
+    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a copy of a buffer, which takes room in the attached one until it is delivered."""
+        buffer(self, outgoing_of, buf, dest, tag, "Bsend", is_blocking=True)
+
+    @mpi_call
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send a copy of a buffer, which takes room in the attached one until it is delivered."""
+        return buffer(self, outgoing_of, buf, dest, tag, "Ibsend", is_blocking=False)
+
+
+@mpi_call
+def Attach_buffer(buf: Any) -> None:
+    """Give the running rank room for its buffered sends.
+
+    Parameters
+    ----------
+    buf : buffer-like or None
+        The room; None, or ``BUFFER_AUTOMATIC``: as much as needed.
+    """
+    attach(ALL_COMMUNICATORS, buf)
+
+
+@mpi_call
+def Detach_buffer() -> Any:
+    """Wait until all buffered messages have been delivered: what was attached."""
+    return detach(ALL_COMMUNICATORS)
+
+
+@mpi_call
+def Flush_buffer() -> None:
+    """Wait until all buffered messages have been delivered."""
+    attached(ALL_COMMUNICATORS, "Flush_buffer").flush("Flush_buffer")
+
+
+@mpi_call
+def Iflush_buffer() -> Request:
+    """A request that completes when the buffered messages sent so far have been delivered."""
+    return _flushing(ALL_COMMUNICATORS)
+
+
+def _flushing(communicator: int) -> Request:
+    return new_request(0, SENDING, finish=Flush(attached(communicator, "Iflush_buffer")))

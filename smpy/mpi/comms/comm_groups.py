@@ -1,0 +1,263 @@
+"""Communicators that only their future ranks make, and those between two groups.
+
+SMPI makes the former as it makes any: rank 0 of the new one broadcasts 4 bytes. It has none of the latter; here the
+leaders of the two groups swap their sizes and lists of ranks and broadcast each on their side, as MPICH does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+from smpy.engine.running import current, mpi_call
+from smpy.mpi.comms.comm_core import member_of
+from smpy.mpi.comms.comm_management import Management, inherit
+from smpy.mpi.comms.creating import announce, exchange, pay_for_new, swap
+from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.members import Members, place_of
+from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.error_handlers import Errhandler
+from smpy.mpi.exceptions import fail
+from smpy.mpi.info import INFO_NULL, Info, pairs_of
+from smpy.mpi.meetings.gathering import Signature, enter
+from smpy.mpi.meetings.rendezvous import Rendezvous, meet
+
+__all__ = ["CreationByGroup", "RemoteGroup"]
+
+_RANK_BYTES: Final = 4
+_FIRST_LEADERS_TAG: Final = 1 << 30
+"""Tags from here on are those of leaders, on numbers that no receive of the program sees."""
+
+
+class CreationByGroup(Management):
+    """What an intracommunicator can also become."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def Create_group(self, group: Group, tag: int = 0) -> Any:
+        """A communicator of the ranks in a group, made by them alone.
+
+        Parameters
+        ----------
+        group : Group
+            Ranks of this communicator.
+        tag : int
+            Tells apart what several groups make at the same time.
+        """
+        communicator, rank = member_of(self, "Create_group")
+        key = ("Create_group", communicator.number, tag, group.members)
+        new = _made_by(group.members, key, "Create_group")
+        return self._of_rank(new, communicator, rank)
+
+    @classmethod
+    @mpi_call
+    def Create_from_group(
+        cls,
+        group: Group,
+        stringtag: str = "org.mpi4py",
+        info: Info = INFO_NULL,
+        errhandler: Errhandler | None = None,
+    ) -> Any:
+        """A communicator of the ranks in a group, made without another one.
+
+        Parameters
+        ----------
+        group : Group
+            Its ranks, of a communicator or of a session.
+        stringtag : str
+            Tells apart what several groups make at the same time.
+        info : Info
+            Its hints.
+        errhandler : Errhandler, optional
+            Its error handler.
+        """
+        new = _made_by(group.members, ("Create_from_group", stringtag, group.members), "Create_from_group")
+        return cls._equipped(new, info, errhandler)
+
+    @mpi_call
+    def Create_intercomm(self, local_leader: int, peer_comm: Management, remote_leader: int, tag: int = 0) -> Any:
+        """An intercommunicator of the ranks here and those of another group that makes the same call.
+
+        Parameters
+        ----------
+        local_leader : int
+            Who speaks for this group, a rank of this communicator.
+        peer_comm : Intracomm
+            Where the leaders reach each other; only the leader's counts.
+        remote_leader : int
+            Who speaks for the other group, a rank of `peer_comm`; only the leader's counts.
+        tag : int
+            Tells apart what several groups make at the same time.
+        """
+        local, rank = member_of(self, "Create_intercomm")
+        _check_leader(local_leader, local.size, "local_leader")
+        meeting = enter(local, rank, Signature("Create_intercomm", local_leader), dict)
+        if rank == local_leader:
+            peers, my_peer = member_of(peer_comm, "Create_intercomm")
+            _check_leader(remote_leader, peers.size, "remote_leader")
+            key = ("Create_intercomm", peers.number, tag, *sorted((my_peer, remote_leader)))
+            meeting.payload["joined"] = _join_leaders(
+                local, peers, my_peer, remote_leader, _FIRST_LEADERS_TAG + tag % _FIRST_LEADERS_TAG, key
+            )
+        new = _tell_side(local, rank, local_leader, meeting.payload)
+        meeting.leave()
+        return self._of_rank(new, local, rank)
+
+    @classmethod
+    def _equipped(cls, new: Communicator | None, info: Info, errhandler: Errhandler | None) -> Any:
+        """The running rank's handle on a communicator made of nothing, null when it is not in it."""
+        if new is None:
+            return cls._null_handle()
+        made = cls._handle_on(new)
+        if info:
+            new.own_of(made.rank, to_change=True).info = pairs_of(info)
+        if errhandler is not None:
+            made.Set_errhandler(errhandler)
+        return made
+
+
+class RemoteGroup(Management):
+    """The other side of an intercommunicator."""
+
+    __slots__ = ()
+
+    def Get_remote_group(self) -> Group:
+        """The group of the ranks on the other side."""
+        return Group.of(member_of(self, "Get_remote_group")[0].remote.world_ranks())
+
+    def Get_remote_size(self) -> int:
+        """Number of ranks on the other side."""
+        return member_of(self, "Get_remote_size")[0].remote.size
+
+    @property
+    def remote_group(self) -> Group:
+        """The group of the ranks on the other side."""
+        return self.Get_remote_group()
+
+    @property
+    def remote_size(self) -> int:
+        """Number of ranks on the other side."""
+        return self.Get_remote_size()
+
+    @mpi_call
+    def Merge(self, high: bool = False) -> Any:
+        """An intracommunicator of the ranks of both sides.
+
+        Parameters
+        ----------
+        high : bool
+            Whether this side comes second; all its ranks say the same. When both sides do, side by side as they are.
+        """
+        communicator, rank = member_of(self, "Merge")
+        meeting = enter(communicator, rank, Signature("Merge"), dict)
+        said: dict[int, bool] = meeting.payload
+        if said.setdefault(communicator.side, bool(high)) != bool(high):
+            fail("ERR_NOT_SAME", f"Merge(high={high}): another rank of this group says the opposite")
+        exchange(communicator, rank, _RANK_BYTES, _RANK_BYTES, "Merge")
+        new: Communicator | None = meeting.payload.get("made")
+        if new is None:
+            low, high_group = communicator.groups()[:: -1 if said[0] and not said[1] else 1]
+            new = meeting.payload["made"] = world().new_communicator([*low, *high_group])
+        new_rank = current().comm_rank(new.number)
+        pay_for_new(new, new_rank, "Merge")
+        meeting.leave()
+        inherit(communicator, rank, new, new_rank)
+        return self._handle_on(new)
+
+    @classmethod
+    @mpi_call
+    def Create_from_groups(
+        cls,
+        local_group: Group,
+        local_leader: int,
+        remote_group: Group,
+        remote_leader: int,
+        stringtag: str = "org.mpi4py",
+        info: Info = INFO_NULL,
+        errhandler: Errhandler | None = None,
+    ) -> Any:
+        """An intercommunicator of two groups, made without another communicator.
+
+        Parameters
+        ----------
+        local_group, remote_group : Group
+            The ranks of this side and of the other.
+        local_leader, remote_leader : int
+            Who speaks for them, a rank of each.
+        stringtag : str
+            Tells apart what several groups make at the same time.
+        info : Info
+            Its hints.
+        errhandler : Errhandler, optional
+            Its error handler.
+        """
+        call, mine, its = "Create_from_groups", local_group.members, remote_group.members
+        _check_leader(local_leader, len(mine), "local_leader")
+        _check_leader(remote_leader, len(its), "remote_leader")
+        pair = tuple(sorted((tuple(mine), tuple(its))))
+        local = _made_by(mine, (call, stringtag, pair, mine), call)
+        if local is None:
+            return fail("ERR_GROUP", f"{call}: world rank {current().rank} is not in its own group")
+        rank = place_of(mine, current().rank)
+        meeting = enter(local, rank, Signature(call, local_leader), dict)
+        if rank == local_leader:
+            meeting.payload["joined"] = _join_leaders(
+                local, world().communicator(0), current().rank, its[remote_leader], _FIRST_LEADERS_TAG, (call, pair)
+            )
+        new = _tell_side(local, rank, local_leader, meeting.payload)
+        meeting.leave()
+        cls._handle_on(local).Free()
+        made = cls._handle_on(new)
+        if info:
+            new.own_of(rank, to_change=True).info = pairs_of(info)
+        if errhandler is not None:
+            made.Set_errhandler(errhandler)
+        return made
+
+
+def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
+    """What the members alone make; None for others."""
+    place = place_of(members, current().rank)
+    if place < 0:
+        return None
+    meeting = meet(key, place, len(members))
+    if meeting.made is None:
+        meeting.made = world().new_communicator(members)
+    pay_for_new(meeting.made, place, call)
+    made: Communicator = meeting.made
+    return made
+
+
+def _join_leaders(
+    local: Communicator, peers: Communicator, my_peer: int, remote_leader: int, tag: int, key: Hashable
+) -> Communicator:
+    """What the leaders of two groups make of them, as this group's sees it."""
+    call, side = "Create_intercomm", int(my_peer > remote_leader)
+    if my_peer == remote_leader:
+        fail("ERR_ARG", f"{call}(remote_leader={remote_leader}): a leader cannot speak for both groups")
+    meeting: Rendezvous = meet(key, side, 2, local.world_ranks())
+    swap(peers.shadow(), remote_leader, tag, _RANK_BYTES, _RANK_BYTES, call)
+    groups: list[Members] = [meeting.brought[0], meeting.brought[1]]
+    sizes = [_RANK_BYTES * len(group) for group in groups]
+    swap(peers.shadow(), remote_leader, tag, sizes[side], sizes[1 - side], call)
+    if meeting.made is None:
+        if not set(groups[0]).isdisjoint(groups[1]):
+            fail("ERR_COMM", f"{call}: the two groups have ranks in common")
+        meeting.made = world().new_intercommunicator(*groups)
+    made: Communicator = meeting.made[side]
+    return made
+
+
+def _tell_side(local: Communicator, rank: int, leader: int, told: dict[str, Communicator]) -> Communicator:
+    """The leader broadcasts to its group how many the others are, and then who."""
+    call = "Create_intercomm"
+    announce(local, rank, leader, _RANK_BYTES, call)
+    new = told["joined"]
+    announce(local, rank, leader, _RANK_BYTES * new.remote.size, call)
+    return new
+
+
+def _check_leader(leader: int, n_ranks: int, name: str) -> None:
+    if not 0 <= leader < n_ranks:
+        fail("ERR_RANK", f"Create_intercomm({name}={leader}): there are ranks 0 to {n_ranks - 1}")

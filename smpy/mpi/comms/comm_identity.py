@@ -1,0 +1,208 @@
+"""What a communicator is: its groups, its name, and what its ranks have attached to it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final, Self
+
+from smpy.engine.running import current
+from smpy.mpi import constants
+from smpy.mpi.attributes import Attributed, Attributes
+from smpy.mpi.comms.comm_core import CommCore, member_of, number_of
+from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.members import Members
+from smpy.mpi.comms.world import Communicator, Own, world
+from smpy.mpi.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
+from smpy.mpi.error_codes import last_used_code
+from smpy.mpi.error_handlers import ErrorHandling
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handles import NOWHERE
+from smpy.mpi.info import Info, pairs_of
+
+__all__ = ["Identity"]
+
+_FIRST_NUMBER: Final = 2
+"""The number that a program sees of COMM_WORLD; before it are COMM_SELF and COMM_NULL."""
+
+
+class Identity(CommCore, Attributed, ErrorHandling):
+    """What a communicator is."""
+
+    __slots__ = ()
+    _predefined_keyvals: ClassVar = frozenset(
+        {
+            *(constants.TAG_UB, constants.IO, constants.WTIME_IS_GLOBAL),
+            *(constants.UNIVERSE_SIZE, constants.APPNUM, constants.LASTUSEDCODE),
+        }
+    )
+
+    # ---- as a handle ----
+
+    def _number(self) -> int:
+        return self.comm + _FIRST_NUMBER
+
+    def _become_null(self) -> None:
+        self.comm = NOWHERE
+
+    @classmethod
+    def fromhandle(cls, handle: int) -> Self:
+        """The communicator with a number that `handle` gave; its class is that of what the number stands for."""
+        for known in cls._named.values():
+            if known._number() == handle:
+                return known if isinstance(known, cls) else cls(known)
+        found: Any = cls._handle_on(world().communicator(handle - _FIRST_NUMBER))
+        return found if isinstance(found, cls) else cls(found)
+
+    @classmethod
+    def _handle_on(cls, communicator: Communicator) -> Any:
+        """A handle of the class that fits."""
+        raise NotImplementedError
+
+    def _own(self, call: str, *, to_change: bool = False) -> Own:
+        communicator, rank = member_of(self, call)
+        return communicator.own_of(rank, to_change=to_change)
+
+    # ---- its ranks ----
+
+    def _Get_size(self) -> int:
+        return current().comm_size(number_of(self, "Get_size"))
+
+    def _Get_rank(self) -> int:
+        return current().comm_rank(number_of(self, "Get_rank"))
+
+    def Get_group(self) -> Group:
+        """The group of its ranks; of an intercommunicator, those on the running rank's side."""
+        return Group.of(member_of(self, "Get_group")[0].world_ranks())
+
+    def Is_inter(self) -> bool:
+        """Whether it joins two groups."""
+        return world().communicator(number_of(self, "Is_inter")).is_inter
+
+    def Is_intra(self) -> bool:
+        """Whether it has one group."""
+        return not world().communicator(number_of(self, "Is_intra")).is_inter
+
+    def Get_topology(self) -> int:
+        """Which virtual topology it has, ``UNDEFINED`` for none."""
+        topology = world().communicator(number_of(self, "Get_topology")).topology
+        return UNDEFINED if topology is None else int(topology.kind)
+
+    def Compare(self, comm: Identity) -> int:
+        """``IDENT``, ``CONGRUENT`` (same ranks in the same order), ``SIMILAR`` (other order) or ``UNEQUAL``.
+
+        Parameters
+        ----------
+        comm : Comm
+            The other communicator.
+        """
+        numbers = number_of(self, "Compare"), number_of(comm, "Compare")
+        if numbers[0] == numbers[1]:
+            return IDENT
+        mine, its = (world().communicator(number) for number in numbers)
+        if mine.is_inter != its.is_inter:
+            return UNEQUAL
+        pairs = (mine.world_ranks(), its.world_ranks()), (mine.remote.world_ranks(), its.remote.world_ranks())
+        if all(here == there for here, there in pairs):
+            return CONGRUENT
+        return SIMILAR if all(_are_similar(here, there) for here, there in pairs) else UNEQUAL
+
+    # ---- what is attached to it ----
+
+    def Get_name(self) -> str:
+        """What it is called."""
+        if self.comm == NOWHERE:
+            return "MPI_COMM_NULL"
+        name = self._own("Get_name").name
+        return world().communicator(number_of(self, "Get_name")).name if name is None else name
+
+    def Set_name(self, name: str) -> None:
+        """Call it something, on this rank.
+
+        Parameters
+        ----------
+        name : str
+            At most ``MAX_OBJECT_NAME - 1`` characters are kept.
+        """
+        self._own("Set_name", to_change=True).name = name[: constants.MAX_OBJECT_NAME - 1]
+
+    def Get_info(self) -> Info:
+        """Its hints, on this rank, in a new object."""
+        return Info.Create(self._own("Get_info").info)
+
+    def Set_info(self, info: Info) -> None:
+        """Give it hints, on this rank; they change nothing.
+
+        Parameters
+        ----------
+        info : Info
+            Added to those it has.
+        """
+        number_of(self, "Set_info")
+        if not info:
+            fail("ERR_INFO", "Set_info: the info object is null")
+        self._own("Set_info", to_change=True).info.update(pairs_of(info))
+
+    def _attributes(self, call: str) -> Attributes:
+        return self._own(call).attributes
+
+    def _attributes_to_change(self, call: str) -> Attributes:
+        return self._own(call, to_change=True).attributes
+
+    def _predefined_attribute(self, keyval: int) -> int:
+        if keyval == constants.LASTUSEDCODE:
+            return last_used_code()
+        return {
+            constants.TAG_UB: constants.LARGEST_TAG,
+            constants.WTIME_IS_GLOBAL: 1,
+            constants.UNIVERSE_SIZE: current().n_ranks,
+            constants.IO: constants.ANY_SOURCE,
+            constants.APPNUM: 0,
+        }[keyval]
+
+    # ---- the same, as attributes of Python's ----
+
+    @property
+    def group(self) -> Group:
+        """The group of its ranks."""
+        return self.Get_group()
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.Get_name()
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.Set_name(value)
+
+    @property
+    def info(self) -> Info:
+        """Its hints."""
+        return self.Get_info()
+
+    @info.setter
+    def info(self, value: Info) -> None:
+        self.Set_info(value)
+
+    @property
+    def is_inter(self) -> bool:
+        """Whether it joins two groups."""
+        return self.Is_inter()
+
+    @property
+    def is_intra(self) -> bool:
+        """Whether it has one group."""
+        return self.Is_intra()
+
+    @property
+    def topology(self) -> int:
+        """Which virtual topology it has."""
+        return self.Get_topology()
+
+    @property
+    def is_topo(self) -> bool:
+        """Whether it has a virtual topology."""
+        return self.comm != NOWHERE and self.Get_topology() != UNDEFINED
+
+
+def _are_similar(mine: Members, its: Members) -> bool:
+    return len(mine) == len(its) and set(mine) == set(its)

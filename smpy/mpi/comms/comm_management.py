@@ -1,0 +1,260 @@
+"""Making communicators of one, and ending them; what that costs is in `creating`."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from smpy.engine.running import current, mpi_call
+from smpy.mpi.attributes import copy_attributes, delete_attributes
+from smpy.mpi.comms.comm_core import handle_on, member_of, start
+from smpy.mpi.comms.comm_identity import Identity
+from smpy.mpi.comms.creating import exchange, pay_for_new, split, split_both
+from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.members import Members, place_of
+from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.constants import UNDEFINED
+from smpy.mpi.environment import abort
+from smpy.mpi.exceptions import Exception as MpiException
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handles import MYSELF, NOWHERE
+from smpy.mpi.info import Info, pairs_of
+from smpy.mpi.meetings.gathering import Signature, enter
+from smpy.mpi.pending.requests import Request
+
+__all__ = ["Management", "inherit", "pay_for_new"]
+
+_FLAG_BYTES: Final = 4
+"""What a rank tells of itself when intercommunicators are made."""
+
+
+class Management(Identity):
+    """How a communicator becomes another."""
+
+    __slots__ = ()
+
+    # ---- the same ranks ----
+
+    @mpi_call
+    def Dup(self, info: Info | None = None) -> Any:
+        """A communicator of the same ranks, with messages of its own.
+
+        Parameters
+        ----------
+        info : Info, optional
+            Its hints; those of this one without it.
+        """
+        return self._duplicated(info, "Dup")
+
+    @mpi_call
+    def Dup_with_info(self, info: Info) -> Any:
+        """A communicator of the same ranks, with messages and hints of its own.
+
+        Parameters
+        ----------
+        info : Info
+            Its hints.
+        """
+        return self._duplicated(info, "Dup_with_info")
+
+    @mpi_call
+    def Idup(self, info: Info | None = None) -> tuple[Any, Request]:
+        """Start to make a communicator of the same ranks, to be used when the request has completed.
+
+        It costs a non-blocking broadcast of 4 bytes; between groups, a non-blocking barrier.
+
+        Parameters
+        ----------
+        info : Info, optional
+            Its hints; those of this one without it.
+        """
+        return self._started_duplicate(info, "Idup")
+
+    @mpi_call
+    def Idup_with_info(self, info: Info) -> tuple[Any, Request]:
+        """Start to make a communicator of the same ranks, to be used when the request has completed.
+
+        Parameters
+        ----------
+        info : Info
+            Its hints.
+        """
+        return self._started_duplicate(info, "Idup_with_info")
+
+    def Clone(self) -> Any:
+        """A communicator of the same ranks, with messages of its own."""
+        return self.Dup()
+
+    def _duplicated(self, info: Info | None, call: str) -> Any:
+        communicator, rank = member_of(self, call)
+        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(meeting.payload, communicator)
+        pay_for_new(new, rank, call)
+        meeting.leave()
+        return self._as_duplicate(communicator, rank, new, info, call)
+
+    def _started_duplicate(self, info: Info | None, call: str) -> tuple[Any, Request]:
+        communicator, rank = member_of(self, call)
+        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(meeting.payload, communicator)
+        meeting.leave()
+        op, nbytes = ("barrier", 0) if new.is_inter else ("bcast", _FLAG_BYTES)
+        announcing = enter(new, rank, Signature(f"{call}'s broadcast", 0), object)
+        request = start(announcing, new, op, 0, nbytes, lambda _: announcing.leave())
+        return self._as_duplicate(communicator, rank, new, info, call), request
+
+    def _as_duplicate(
+        self, communicator: Communicator, rank: int, new: Communicator, info: Info | None, call: str
+    ) -> Any:
+        made = handle_on(type(self), new.number)
+        inherit(communicator, rank, new, rank)
+        own = communicator.own_of(rank, to_change=False)
+        hints = dict(own.info) if info is None else pairs_of(info)
+        if hints:
+            new.own_of(rank, to_change=True).info = hints
+        if own.attributes:
+            try:
+                new.own_of(rank, to_change=True).attributes = copy_attributes(self, own.attributes, call)
+            except MpiException:
+                made.Free()
+                raise
+        return made
+
+    # ---- other ranks ----
+
+    @mpi_call
+    def Create(self, group: Group) -> Any:
+        """A communicator of the ranks in a group; null for the others.
+
+        Between groups, each side names its own ranks; it is null for all when a side names nobody.
+
+        Parameters
+        ----------
+        group : Group
+            Ranks of this communicator, of the running rank's side.
+        """
+        communicator, rank = member_of(self, "Create")
+        _check_within(group.members, communicator, "Create")
+        make = _create_between if communicator.is_inter else _create_within
+        new = make(communicator, rank, group.members)
+        return self._of_rank(new, communicator, rank)
+
+    @mpi_call
+    def Split(self, color: int = 0, key: int = 0) -> Any:
+        """A communicator of the ranks with the same color, in order of key, then of rank.
+
+        Parameters
+        ----------
+        color : int
+            Not negative, or ``UNDEFINED`` for no communicator.
+        key : int
+            Order in the new communicator.
+        """
+        communicator, rank = member_of(self, "Split")
+        if color < 0 and color != UNDEFINED:
+            fail("ERR_ARG", f"Split(color={color}): a color is not negative, or UNDEFINED")
+        new = (split_both if communicator.is_inter else split)(communicator, rank, color, key)
+        if new is not None:
+            pay_for_new(new, current().comm_rank(new.number), "Split")
+        return self._of_rank(new, communicator, rank)
+
+    def _of_rank(self, new: Communicator | None, communicator: Communicator, rank: int) -> Any:
+        """The running rank's handle on a new communicator, null when it is not in it."""
+        if new is None:
+            return self._null_handle()
+        inherit(communicator, rank, new, current().comm_rank(new.number))
+        return self._handle_on(new)
+
+    # ---- its end ----
+
+    @mpi_call
+    def Free(self) -> None:
+        """Give the communicator back; the handle becomes null."""
+        self._end("Free")
+
+    @mpi_call
+    def Disconnect(self) -> None:
+        """Give the communicator back when its messages have arrived; the handle becomes null."""
+        self._end("Disconnect")
+
+    def _end(self, call: str) -> None:
+        communicator, rank = member_of(self, call)
+        if self.comm in (0, MYSELF):
+            fail("ERR_COMM", f"{call}: {communicator.name} is predefined")
+        delete_attributes(self, communicator.own_of(rank, to_change=False).attributes, call)
+        communicator.own.pop(rank, None)
+        self.comm = NOWHERE
+        joint = communicator.joint
+        joint.n_freed += 1
+        if joint.n_freed == joint.n_members:
+            world().forget(communicator)
+
+    @mpi_call
+    def Abort(self, errorcode: int = 0) -> NoReturn:
+        """End the run, at the simulated time of this call.
+
+        Parameters
+        ----------
+        errorcode : int
+            Exit code of the run.
+        """
+        abort(errorcode)
+
+    @classmethod
+    def _null_handle(cls) -> Any:
+        """A null handle of the class that the new communicators of this one have."""
+        raise NotImplementedError
+
+
+def inherit(old: Communicator, rank: int, new: Communicator, new_rank: int) -> None:
+    """A new communicator has the error handler of the one it was made of."""
+    handler = old.own_of(rank, to_change=False).error_handler
+    if handler is not None:
+        new.own_of(new_rank, to_change=True).error_handler = handler
+
+
+def _duplicate_of(communicator: Communicator) -> Communicator:
+    new = world().new_like(communicator)
+    new.topology = communicator.topology
+    return new
+
+
+def _this_side(made: Communicator, communicator: Communicator) -> Communicator:
+    return made if made.side == communicator.side else made.remote
+
+
+def _check_within(members: Members, communicator: Communicator, call: str) -> None:
+    known = communicator.world_ranks()
+    if members == known:
+        return
+    strangers = set(members).difference(known)
+    if strangers:
+        fail("ERR_GROUP", f"{call}: world rank {min(strangers)} of the group is not in the communicator")
+
+
+def _create_within(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
+    meeting = enter(communicator, rank, Signature("Create"), dict)
+    new: Communicator | None = None
+    place = place_of(members, current().rank)
+    if place >= 0:
+        new = meeting.payload.get(members)
+        if new is None:
+            new = meeting.payload[members] = world().new_communicator(members)
+        pay_for_new(new, place, "Create")
+    meeting.leave()
+    return new
+
+
+def _create_between(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
+    meeting = enter(communicator, rank, Signature("Create"), dict)
+    groups: dict[int, Members] = meeting.payload
+    groups[communicator.side] = members
+    exchange(communicator, rank, _FLAG_BYTES * communicator.size, _FLAG_BYTES * communicator.remote.size, "Create")
+    new: Communicator | None = None
+    if groups[0] and groups[1] and place_of(members, current().rank) >= 0:
+        made = meeting.payload.get("made")
+        if made is None:
+            made = meeting.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
+        new = made[communicator.side]
+        pay_for_new(new, current().comm_rank(new.number), "Create")
+    meeting.leave()
+    return new

@@ -1,0 +1,35 @@
+"""Matched probes: a message that has been found can be received by the finder only."""
+
+from __future__ import annotations
+
+from smpy.engine.running import mpi_call
+from smpy.mpi.comms.comm_core import CommCore
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
+from smpy.mpi.pending.matched import Message, probe_matched
+from smpy.mpi.pending.status import Status
+
+__all__ = ["MatchedProbes"]
+
+
+class MatchedProbes(CommCore):
+    """Find messages and take them out of matching."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+        """Wait for a message and take it."""
+        return Message.Probe(self, source, tag, status)
+
+    @mpi_call
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message | None:
+        """Take a message if there is one."""
+        return probe_matched(self, source, tag, status, "Improbe", is_waiting=False)
+
+    def mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+        """Wait for a message and take it."""
+        return self.Mprobe(source, tag, status)
+
+    def improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message | None:
+        """Take a message if there is one."""
+        return self.Improbe(source, tag, status)

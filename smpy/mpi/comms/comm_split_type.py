@@ -1,0 +1,129 @@
+"""Splitting by what ranks share: on a simulated machine, a host.
+
+As in SMPI, this takes no time: a rank knows who is on its host. It waits for the others on its host alone, which may
+choose to stay outside. Between groups it is a `Split` by hosts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.engine.running import current, mpi_call
+from smpy.mpi.comms.comm_core import member_of
+from smpy.mpi.comms.comm_management import Management
+from smpy.mpi.comms.creating import pay_for_new, split_both
+from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.constants import (
+    COMM_TYPE_HW_GUIDED,
+    COMM_TYPE_HW_UNGUIDED,
+    COMM_TYPE_RESOURCE_GUIDED,
+    COMM_TYPE_SHARED,
+    UNDEFINED,
+)
+from smpy.mpi.exceptions import fail
+from smpy.mpi.info import INFO_NULL, Info
+from smpy.mpi.meetings.gathering import Signature, enter
+
+__all__ = ["TypeSplitting"]
+
+_RESOURCE: Final = "mpi_hw_resource_type"
+_SHARED_MEMORY: Final = "mpi_shared_memory"
+_TYPES: Final = (
+    UNDEFINED,
+    COMM_TYPE_SHARED,
+    COMM_TYPE_HW_GUIDED,
+    COMM_TYPE_HW_UNGUIDED,
+    COMM_TYPE_RESOURCE_GUIDED,
+)
+
+
+class TypeSplitting(Management):
+    """Communicators of those who share something."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
+        """A communicator of the ranks that share a host with the running rank.
+
+        Parameters
+        ----------
+        split_type : int
+            ``COMM_TYPE_SHARED``; ``COMM_TYPE_HW_GUIDED`` or ``COMM_TYPE_RESOURCE_GUIDED`` with the hint
+            ``mpi_hw_resource_type`` set to ``mpi_shared_memory``, which is the same (null for any other resource);
+            ``COMM_TYPE_HW_UNGUIDED``: null unless there are several hosts; ``UNDEFINED``: null.
+        key : int
+            Order in the new communicator.
+        info : Info
+            What to split by; an unguided split says there what it has split by.
+        """
+        communicator, rank = member_of(self, "Split_type")
+        if split_type not in _TYPES:
+            fail("ERR_ARG", f"Split_type({split_type}): use one of the COMM_TYPE_ constants, or UNDEFINED")
+        is_in = _splits_by_host(split_type, info)
+        if communicator.is_inter:
+            color = _host_of(communicator, rank) if is_in else UNDEFINED
+            new = split_both(communicator, rank, color, key)
+            if new is not None:
+                pay_for_new(new, current().comm_rank(new.number), "Split_type")
+            return self._of_rank(new, communicator, rank)
+        meeting = enter(communicator, rank, Signature("Split_type"), _Hosts, communicator)
+        hosts: _Hosts = meeting.payload
+        if split_type == COMM_TYPE_HW_UNGUIDED:
+            is_in = len(hosts.ranks) > 1
+        new = hosts.split(rank, key if is_in else None)
+        meeting.leave()
+        if new is not None and split_type == COMM_TYPE_HW_UNGUIDED and info:
+            info.Set(_RESOURCE, _SHARED_MEMORY)
+        return self._of_rank(new, communicator, rank)
+
+
+def _splits_by_host(split_type: int, info: Info) -> bool:
+    if split_type in (COMM_TYPE_HW_GUIDED, COMM_TYPE_RESOURCE_GUIDED):
+        return bool(info) and info.Get(_RESOURCE) == _SHARED_MEMORY
+    return split_type == COMM_TYPE_SHARED
+
+
+def _host_of(communicator: Communicator, rank: int) -> str:
+    return current().host_name(communicator.world_ranks()[rank])
+
+
+class _Hosts:
+    """Who is on which host, who wants to be together, and their communicators."""
+
+    __slots__ = ("_gates", "_host_of", "_keys", "_new", "_number", "_world_ranks", "ranks")
+
+    def __init__(self, communicator: Communicator) -> None:
+        engine = current()
+        self._number = communicator.number
+        self._world_ranks = communicator.world_ranks()
+        self._host_of = [engine.host_name(world_rank) for world_rank in self._world_ranks]
+        self.ranks: dict[str, list[int]] = {}
+        for rank, host in enumerate(self._host_of):
+            self.ranks.setdefault(host, []).append(rank)
+        self._keys: dict[int, int] = {}
+        self._gates: dict[str, int] = {}
+        self._new: dict[str, Communicator] = {}
+
+    def split(self, rank: int, key: int | None) -> Communicator | None:
+        """The communicator of those on the rank's host that have a key; None when it has none."""
+        host = self._host_of[rank]
+        if key is not None:
+            self._keys[rank] = key
+        self._wait(host)
+        if key is None:
+            return None
+        if host not in self._new:
+            together = sorted((self._keys[mate], mate) for mate in self.ranks[host] if mate in self._keys)
+            self._new[host] = world().new_communicator([self._world_ranks[mate] for _, mate in together])
+        return self._new[host]
+
+    def _wait(self, host: str) -> None:
+        """Wait, for no time of one's own, until all on the host have chosen."""
+        engine, n_there = current(), len(self.ranks[host])
+        if n_there == 1:
+            return
+        if host not in self._gates:
+            self._gates[host] = engine.new_gate(n_there)
+        coming = engine.start_collective(self._number, world().no_steps(), 0, 0, (), self._gates[host])
+        engine.wait(coming, "Split_type")

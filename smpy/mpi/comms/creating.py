@@ -1,0 +1,145 @@
+"""What it takes to make a communicator: who is in it, and the messages by which the ranks agree.
+
+A communicator costs what SMPI's does: its rank 0 broadcasts 4 bytes. A split first gathers 8 bytes at rank 0, which
+sends each member 8 bytes, group by group. SMPI has no intercommunicators: these follow MPICH's pattern, in which rank
+0 of each side swap what the sides have to tell each other and then broadcast it on their side.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from smpy.engine.messages import Load
+from smpy.engine.running import current
+from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.constants import UNDEFINED
+from smpy.mpi.meetings.gathering import OpenCollective, Signature, enter
+
+__all__ = ["announce", "exchange", "pay_for_new", "split", "split_both", "swap"]
+
+_ANNOUNCED_BYTES: Final = 4
+_SPLIT_BYTES: Final = 8
+
+Color: TypeAlias = int | str
+
+
+def pay_for_new(new: Communicator, rank: int, call: str) -> None:
+    """Take the time that it takes to make a communicator, as its rank `rank`."""
+    if new.is_inter:
+        exchange(new, rank, _ANNOUNCED_BYTES, _ANNOUNCED_BYTES, call)
+    else:
+        announce(new, rank, 0, _ANNOUNCED_BYTES, call)
+
+
+def announce(communicator: Communicator, rank: int, root: int, nbytes: int, call: str) -> None:
+    """One rank tells the others what they need for a new communicator."""
+    meeting = enter(communicator, rank, Signature(f"{call}'s broadcast", root), object)
+    perform(meeting, communicator, "bcast", root, nbytes, call)
+    meeting.leave()
+
+
+def swap(number: int, peer: int, tag: int, sent: int, received: int, call: str) -> None:
+    """Send a rank of a communicator so many bytes, and receive what it sends."""
+    engine = current()
+    requests = engine.isend(number, peer, tag, Load(sent)), engine.irecv(number, peer, tag, Load(received))
+    engine.wait_all(requests, call)
+
+
+def exchange(communicator: Communicator, rank: int, sent: int, received: int, call: str) -> None:
+    """Each side of an intercommunicator learns what the other has to tell."""
+    if rank == 0:
+        swap(communicator.shadow(), 0, 0, sent, received, call)
+    announce(communicator.local(), rank, 0, received, call)
+
+
+class _Choices:
+    """Colors and keys of one side's ranks."""
+
+    __slots__ = ("colors", "keys")
+
+    def __init__(self, n: int) -> None:
+        self.colors: list[Color] = [UNDEFINED] * n
+        self.keys = [0] * n
+
+    def groups(self) -> dict[Color, list[int]]:
+        """Ranks of each color by key, then rank; colors in the order of their first rank."""
+        members: dict[Color, list[int]] = {}
+        for rank, color in enumerate(self.colors):
+            if color != UNDEFINED:
+                members.setdefault(color, []).append(rank)
+        return {color: sorted(ranks, key=self.keys.__getitem__) for color, ranks in members.items()}
+
+
+class _Splitting:
+    """Choices of all ranks of each side, and then the new communicator of each rank."""
+
+    __slots__ = ("is_paired", "new", "sides")
+
+    def __init__(self, communicator: Communicator) -> None:
+        sizes = [len(group) for group in communicator.groups()] if communicator.is_inter else [communicator.size]
+        self.sides = [_Choices(size) for size in sizes]
+        self.new: list[dict[int, Communicator]] = [{} for _ in sizes]
+        self.is_paired = False
+
+    def choose(self, side: int, rank: int, color: Color, key: int) -> None:
+        self.sides[side].colors[rank], self.sides[side].keys[rank] = color, key
+
+
+def split(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
+    """The communicator of those who have chosen the same color; None for no color."""
+    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
+    splitting: _Splitting = meeting.payload
+    splitting.choose(0, rank, color, key)
+    perform(meeting, communicator, "gather", 0, _SPLIT_BYTES, "Split")
+    if rank == 0:
+        _tell_groups(communicator, splitting, meeting)
+    elif color != UNDEFINED:
+        current().recv(communicator.shadow(), 0, _tag(meeting), Load(_SPLIT_BYTES), "Split")
+    new = splitting.new[0].get(rank)
+    meeting.leave()
+    return new
+
+
+def _tell_groups(communicator: Communicator, splitting: _Splitting, meeting: OpenCollective) -> None:
+    """What rank 0 does: make the communicators and tell their members, one group after the other."""
+    engine, world_ranks = current(), communicator.world_ranks()
+    for ranks in splitting.sides[0].groups().values():
+        new = world().new_communicator([world_ranks[r] for r in ranks])
+        splitting.new[0].update(dict.fromkeys(ranks, new))
+        sent = [engine.isend(communicator.shadow(), r, _tag(meeting), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
+        engine.wait_all(sent, "Split")
+
+
+def split_both(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
+    """The intercommunicator of those on both sides who have chosen the same color; None when one side has nobody."""
+    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
+    splitting: _Splitting = meeting.payload
+    splitting.choose(communicator.side, rank, color, key)
+    local = communicator.local()
+    gathering = enter(local, rank, Signature("Split's gathering"), object)
+    perform(gathering, local, "gather", 0, _SPLIT_BYTES, "Split")
+    gathering.leave()
+    exchange(communicator, rank, _SPLIT_BYTES * local.size, _SPLIT_BYTES * communicator.remote.size, "Split")
+    if not splitting.is_paired:
+        _pair_groups(communicator, splitting)
+    new = splitting.new[communicator.side].get(rank)
+    meeting.leave()
+    return new
+
+
+def _pair_groups(communicator: Communicator, splitting: _Splitting) -> None:
+    splitting.is_paired = True
+    world_ranks = communicator.groups()
+    first, second = (side.groups() for side in splitting.sides)
+    for color in [color for color in first if color in second]:
+        chosen = first[color], second[color]
+        pair = world().new_intercommunicator(
+            *([ranks_of_side[rank] for rank in ranks] for ranks_of_side, ranks in zip(world_ranks, chosen, strict=True))
+        )
+        for new, of_side, ranks in zip(pair, splitting.new, chosen, strict=True):
+            of_side.update(dict.fromkeys(ranks, new))
+
+
+def _tag(meeting: OpenCollective) -> int:
+    return meeting.place % (1 << 30)

@@ -1,0 +1,67 @@
+"""What the packages of mpi4py ask for beside the standard: locks of a communicator, and a private duplicate of it.
+
+A lock is a rank's own: it keeps apart the threads of one rank.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from smpy.engine.running import mpi_call
+from smpy.mpi.comms.comm import Comm, Intercomm, Intracomm
+from smpy.mpi.comms.comm_core import handle_on, member_of
+from smpy.mpi.comms.creating import pay_for_new
+from smpy.mpi.comms.locks import locks_of
+
+if TYPE_CHECKING:
+    from smpy.mpi.comms.world import Communicator
+
+__all__ = ["_comm_lock", "_comm_lock_table", "_commctx_inter", "_commctx_intra"]
+
+_n_uses: Final[WeakKeyDictionary[Communicator, Counter[int]]] = WeakKeyDictionary()
+
+
+def _comm_lock(comm: Comm, key: Hashable | None = None) -> Lock:
+    """A lock of the running rank and a communicator; the same for the same key."""
+    return _comm_lock_table(comm).setdefault(key, Lock())
+
+
+def _comm_lock_table(comm: Comm) -> dict[Hashable, Lock]:
+    """The locks of the running rank and a communicator, by their key."""
+    return locks_of(*member_of(comm, "_comm_lock_table"))
+
+
+@mpi_call
+def _commctx_intra(comm: Intracomm) -> tuple[Intracomm, int]:
+    """A duplicate of a communicator, made with the first use, and a tag for the next use."""
+    communicator, rank = member_of(comm, "_commctx_intra")
+    return handle_on(Intracomm, _private(communicator, rank).number), _next_tag(communicator, rank)
+
+
+@mpi_call
+def _commctx_inter(comm: Intercomm) -> tuple[Intercomm, int, Intracomm, bool]:
+    """A duplicate, a tag for the next use, a communicator of this side, and whether this side comes first."""
+    communicator, rank = member_of(comm, "_commctx_inter")
+    private, tag = _private(communicator, rank), _next_tag(communicator, rank)
+    own_side = handle_on(Intracomm, communicator.local().number)
+    return handle_on(Intercomm, private.number), tag, own_side, communicator.side == 0
+
+
+def _private(communicator: Communicator, rank: int) -> Communicator:
+    private = communicator.duplicate()
+    if communicator.is_first_use(rank):
+        pay_for_new(private, rank, "Dup")
+        if communicator.is_inter:
+            pay_for_new(communicator.local(), rank, "Dup")
+    return private
+
+
+def _next_tag(communicator: Communicator, rank: int) -> int:
+    """Positive: reductions of objects use 0."""
+    uses = _n_uses.setdefault(communicator, Counter())
+    uses[rank] += 1
+    return uses[rank] % (1 << 30) or 1

@@ -1,0 +1,294 @@
+"""What the surface knows of one run: its communicators, shared by all their ranks, and which ranks have finalized.
+
+Handles hold a number; what the number stands for is here, once, whoever asks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, ref
+
+from smpy.collectives.schedule import RANK, Schedule
+from smpy.engine.running import current
+from smpy.mpi.comms.members import Members, in_order
+from smpy.mpi.exceptions import fail
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.mpi.attributes import Attributes, Kind
+    from smpy.mpi.error_handlers import ErrorHandler
+    from smpy.mpi.meetings.gathering import OpenCollective
+    from smpy.mpi.meetings.rendezvous import Rendezvous
+
+__all__ = ["Communicator", "Joint", "Own", "World", "world"]
+
+
+class Own:
+    """What one rank has made of a communicator, a window or a session for itself.
+
+    Attributes
+    ----------
+    name : str or None
+        What it calls it, if something else than the others.
+    attributes : dict
+        What it has cached there.
+    error_handler : ErrorHandler or None
+        Who is told of its errors; None: they are raised.
+    info : dict of str to str
+        Its hints.
+    """
+
+    __slots__ = ("attributes", "error_handler", "info", "name")
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.attributes: Attributes = {}
+        self.error_handler: ErrorHandler | None = None
+        self.info: dict[str, str] = {}
+
+
+_NOTHING = Own()
+
+
+class Joint:
+    """What both sides of a communicator share: the order of its collectives, and how many have freed it.
+
+    Parameters
+    ----------
+    sizes : int
+        Number of ranks of the one group, or of side 0 and of side 1.
+
+    Attributes
+    ----------
+    entered : array of int
+        How many collectives each member has entered; made with the first one.
+    open : dict of int to OpenCollective
+        Collectives that some members have entered and not all have left, by their place in the order of collectives.
+    n_members : int
+        Number of ranks of all sides.
+    n_freed : int
+        How many members have freed the communicator.
+    """
+
+    __slots__ = ("_n_first", "entered", "n_freed", "n_members", "open")
+
+    def __init__(self, *sizes: int) -> None:
+        self.entered: array[int] | None = None
+        self.open: dict[int, OpenCollective] = {}
+        self.n_members = sum(sizes)
+        self.n_freed = 0
+        self._n_first = sizes[0]
+
+    def index(self, side: int, rank: int) -> int:
+        """Place of a rank of a side among all members: side 0, then side 1."""
+        return rank + self._n_first if side else rank
+
+
+class Communicator:
+    """A communicator as all ranks of one side share it; an intracommunicator has one side.
+
+    Parameters
+    ----------
+    number : int
+        The kernel's number; each side of an intercommunicator has its own.
+    name : str
+        What it is called until a rank calls it something else.
+
+    Attributes
+    ----------
+    size : int
+        Number of ranks of this side.
+    side : int
+        0 or 1; 0 for an intracommunicator.
+    remote : Communicator
+        The side that messages go to and come from; itself for an intracommunicator.
+    joint : Joint
+        What both sides share.
+    topology : object
+        Its virtual topology, or None.
+    own : dict of int to Own
+        What ranks have made of it for themselves; those who have not are not in it.
+    """
+
+    __slots__ = (
+        *("_duplicate", "_local", "_shadow", "_users", "_world_ranks"),
+        *("__weakref__", "joint", "name", "number", "own", "remote", "side", "size", "topology"),
+    )
+
+    def __init__(self, number: int, name: str = "") -> None:
+        self.number = number
+        self.size = current().comm_size(number)
+        self.side = 0
+        self.remote = self
+        self.joint = Joint(self.size)
+        self.topology: Any = None
+        self.name = name
+        self.own: dict[int, Own] = {}
+        self._shadow = -1
+        self._duplicate: Communicator | None = None
+        self._local: Communicator | None = None
+        self._users: bytearray | None = None
+        self._world_ranks: Members | None = None
+
+    @property
+    def is_inter(self) -> bool:
+        """Whether it joins two groups."""
+        return self.remote is not self
+
+    def own_of(self, rank: int, *, to_change: bool) -> Own:
+        """What a rank has made of it for itself; unless `to_change`, those who have made nothing of it share that."""
+        own = self.own.get(rank)
+        if own is None:
+            own = _NOTHING
+            if to_change:
+                own = self.own[rank] = Own()
+        return own
+
+    def world_ranks(self) -> Members:
+        """World rank of each rank of this side; the same object for all who ask."""
+        if self._world_ranks is None:
+            self._world_ranks = in_order(current().world_ranks(self.number))
+        return self._world_ranks
+
+    def groups(self) -> tuple[Members, Members]:
+        """World ranks of side 0 and of side 1."""
+        mine, its = self.world_ranks(), self.remote.world_ranks()
+        return (its, mine) if self.side else (mine, its)
+
+    def shadow(self) -> int:
+        """A second number with the same ranks, for messages that no receive of the program may catch."""
+        if self._shadow < 0:
+            if self.is_inter:
+                pair = current().comm_new_inter(*self.groups())
+                self._shadow, self.remote._shadow = pair[self.side], pair[1 - self.side]
+            else:
+                self._shadow = current().comm_new(self.world_ranks())
+        return self._shadow
+
+    def duplicate(self) -> Communicator:
+        """The communicator that reductions of objects use, as mpi4py keeps one; the same for all ranks."""
+        if self._duplicate is None:
+            self._duplicate = world().new_like(self)
+            self.remote._duplicate = self._duplicate.remote
+        return self._duplicate
+
+    def local(self) -> Communicator:
+        """The ranks of this side alone; itself for an intracommunicator."""
+        if not self.is_inter:
+            return self
+        if self._local is None:
+            self._local = world().new_communicator(self.world_ranks())
+        return self._local
+
+    def numbers(self) -> list[int]:
+        """All the kernel's numbers that this side has come to need."""
+        numbers = [self.number] if self._shadow < 0 else [self.number, self._shadow]
+        for helper in (self._duplicate, self._local):
+            numbers += helper.numbers() if helper is not None else []
+        return numbers
+
+    def is_first_use(self, rank: int) -> bool:
+        """Whether `rank` asks for the first time: then it still has to pay for the duplicate."""
+        if self._users is None:
+            self._users = bytearray(self.size)
+        is_first = not self._users[rank]
+        self._users[rank] = 1
+        return is_first
+
+
+class World:
+    """What the surface keeps for one engine.
+
+    Attributes
+    ----------
+    initialized, finalized : set of int
+        World ranks that have called Init, or Finalize.
+    attributes : dict
+        What a world rank has cached on an object of a family, other than a communicator.
+    keyvals : dict of int to Kind
+        Keys of attributes that have not been freed; no two ranks have the same.
+    n_keyvals : int
+        How many have been made.
+    added_errors : dict of int to object
+        Error classes, codes and strings that a world rank has added.
+    rendezvous : dict of object to list of Rendezvous
+        Where ranks meet that have no communicator of their own.
+    n_error_handlers : Counter
+        How many error handlers a world rank has for objects of a family.
+    """
+
+    def __init__(self) -> None:
+        self.initialized: set[int] = set()
+        self.finalized: set[int] = set()
+        self.attributes: dict[tuple[int, str, int], Attributes] = {}
+        self.keyvals: dict[int, Kind] = {}
+        self.n_keyvals = 0
+        self.added_errors: dict[int, Any] = {}
+        self.rendezvous: dict[Hashable, list[Rendezvous]] = {}
+        self.n_error_handlers: Counter[tuple[int, str]] = Counter()
+        self._no_steps = -1
+        self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}
+
+    def no_steps(self) -> int:
+        """The kernel's number of a schedule without steps, for ranks that only meet at a gate."""
+        if self._no_steps < 0:
+            self._no_steps = current().new_schedule(Schedule(RANK).words())
+        return self._no_steps
+
+    def communicator(self, number: int) -> Communicator:
+        """What a kernel number stands for."""
+        known = self._communicators.get(number)
+        if known is None:
+            if not 0 <= number <= current().n_ranks:
+                fail("ERR_COMM", "all ranks have freed the communicator")
+            known = self._communicators[number] = Communicator(number, "MPI_COMM_SELF")
+        return known
+
+    def new_communicator(self, world_ranks: Sequence[int]) -> Communicator:
+        """A new communicator of these world ranks."""
+        new = Communicator(current().comm_new(world_ranks))
+        new._world_ranks = in_order(world_ranks)
+        self._communicators[new.number] = new
+        return new
+
+    def new_intercommunicator(
+        self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]
+    ) -> tuple[Communicator, Communicator]:
+        """A new intercommunicator of two disjoint groups of world ranks: what each side sees."""
+        numbers = current().comm_new_inter(side0_world_ranks, side1_world_ranks)
+        first, second = (Communicator(number) for number in numbers)
+        first.remote, second.remote, second.side = second, first, 1
+        first.joint = second.joint = Joint(first.size, second.size)
+        self._communicators.update({first.number: first, second.number: second})
+        return first, second
+
+    def new_like(self, communicator: Communicator) -> Communicator:
+        """A new communicator of the same ranks, as this side sees it; its `remote` is what the other side sees."""
+        if communicator.is_inter:
+            return self.new_intercommunicator(*communicator.groups())[communicator.side]
+        return self.new_communicator(communicator.world_ranks())
+
+    def forget(self, communicator: Communicator) -> None:
+        """All its ranks have freed it."""
+        for side in (communicator, communicator.remote) if communicator.is_inter else (communicator,):
+            for number in side.numbers():
+                self._communicators.pop(number, None)
+                current().comm_free(number)
+
+
+_worlds: WeakKeyDictionary[Engine, World] = WeakKeyDictionary()
+_last: tuple[ref[Engine], World] | None = None
+
+
+def world() -> World:
+    """What the surface keeps for the world that runs."""
+    global _last
+    engine = current()
+    if _last is None or _last[0]() is not engine:
+        if engine not in _worlds:
+            _worlds[engine] = World()
+        _last = ref(engine), _worlds[engine]
+    return _last[1]

@@ -1,0 +1,215 @@
+"""The memory behind what a program passes as a buffer: where it is, how long, of what format.
+
+Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or Fortran order, memory that DLPack or the
+CUDA array interface describe, and folded arrays (`smpy.compute.folded`), which have a length and no bytes. numpy is not
+imported here: its arrays export buffers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi
+from smpy.mpi.data.exporter import Exporter
+from smpy.mpi.data.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
+from smpy.mpi.exceptions import fail
+
+__all__ = [
+    "BOTTOM",
+    "EVERYWHERE",
+    "IN_PLACE",
+    "NOTHING",
+    "Memory",
+    "is_bottom",
+    "is_in_place",
+    "memory_of",
+]
+
+_FIRST_PAGE: Final = 4096
+"""Nothing lies below this address."""
+
+
+def is_bottom(what: object) -> bool:
+    """Whether a message's buffer is the start of the address range."""
+    return what is None or what is BOTTOM
+
+
+def is_in_place(what: object) -> bool:
+    """Whether a collective's buffer is the other one."""
+    return what is None or what is IN_PLACE
+
+
+class Memory:
+    """Contiguous memory that a program lent, or the length of folded memory.
+
+    Parameters
+    ----------
+    exporter : buffer-like
+        What the program passed.
+    view : memoryview
+        Of it, in C order.
+    item_format : str
+        Of its elements, as the buffer protocol says it.
+    is_folded : bool
+        Whether there are no bytes behind it.
+    owner : object
+        What else has to stay alive as long as the memory is used.
+    is_host : bool
+        Whether it is the processor's own, not an accelerator's.
+
+    Attributes
+    ----------
+    nbytes : int
+        Length.
+    is_bounded : bool
+        Whether entries must lie within the length.
+    """
+
+    __slots__ = ("_exporter", "_lent", "_owner", "format", "is_folded", "is_host", "nbytes", "view")
+    is_bounded = True
+
+    def __init__(
+        self,
+        exporter: Any,
+        view: memoryview,
+        item_format: str,
+        *,
+        is_folded: bool = False,
+        owner: object = None,
+        is_host: bool = True,
+    ) -> None:
+        self._exporter = exporter
+        self._owner = owner
+        self._lent: Any = None
+        self.view = view
+        self.format = item_format
+        self.is_host = is_host
+        self.is_folded = is_folded
+        self.nbytes = view.nbytes
+
+    @property
+    def address(self) -> int:
+        """Where the bytes are."""
+        return int(ffi.cast("uintptr_t", self._pointer()))
+
+    @property
+    def keep(self) -> Any:
+        """What keeps the memory where it is."""
+        return self._pointer() if self._owner is None else (self._pointer(), self._owner)
+
+    def _pointer(self) -> Any:
+        if self._lent is None:
+            self._lent = ffi.from_buffer("char[]", self._exporter)
+        return self._lent
+
+    def window(self, first: int, last: int) -> memoryview:
+        """The bytes from `first` to `last`."""
+        return self.data()[first:last]
+
+    def data(self) -> memoryview:
+        """The bytes themselves."""
+        try:
+            return self.view.cast("B")
+        except TypeError:  # a format that memoryview does not know, or no bytes at all
+            return memoryview(ffi.buffer(self._pointer()))
+
+
+class Everywhere(Memory):
+    """The whole address range, from ``BOTTOM`` on: displacements are addresses."""
+
+    __slots__ = ()
+    is_bounded = False
+
+    def __init__(self) -> None:
+        super().__init__(b"", memoryview(b""), "B")
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return 0
+
+    def window(self, first: int, last: int) -> memoryview:
+        """The bytes between two addresses."""
+        if first < _FIRST_PAGE:
+            fail(
+                "ERR_BUFFER", f"{last - first} bytes at address {first} below BOTTOM: displacements are addresses there"
+            )
+        return memoryview(ffi.buffer(ffi.cast("char *", first), last - first))
+
+
+NOTHING: Final = Memory(b"", memoryview(b""), "B")
+"""Memory of zero bytes."""
+EVERYWHERE: Final = Everywhere()
+
+
+def memory_of(exporter: Any, is_written: bool) -> Memory:
+    """The memory that `exporter` exports.
+
+    Parameters
+    ----------
+    exporter : buffer-like
+        What the program passed.
+    is_written : bool
+        Whether a message will be put there.
+
+    Raises
+    ------
+    TypeError
+        If it exports no buffer.
+    BufferError
+        If the memory is not contiguous.
+    ValueError, BufferError
+        If it would be written and is read-only; which of them is the exporter's choice.
+    """
+    try:
+        view = memoryview(exporter)
+    except TypeError:
+        return _described(exporter, is_written)
+    if not view.nbytes and isinstance(exporter, SpecialBuffer):
+        raise TypeError(f"message: {exporter!r} is no buffer here")
+    if is_written and view.readonly:
+        ffi.from_buffer(exporter, require_writable=True)  # the exporter raises
+    if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
+        return Memory(exporter, view, view.format)
+    if getattr(exporter, "__smpy_folded__", False):
+        return Memory(exporter, view, view.format, is_folded=True)
+    if not view.contiguous:
+        raise BufferError(
+            f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
+        )
+    turned = exporter.T  # Fortran order: the transposed array is the same memory in C order
+    return Memory(turned, memoryview(turned), view.format)
+
+
+def _described(exporter: Any, is_written: bool) -> Memory:
+    """The memory that an object describes which exports none."""
+    if isinstance(exporter, Exporter) and hasattr(exporter, "view"):
+        return memory_of(exporter.view, is_written)  # without the compiled surface, before Python 3.12
+    if hasattr(exporter, "__dlpack__"):
+        from smpy.mpi.data.dlpack import described_by_dlpack as described_by
+    elif hasattr(exporter, "__cuda_array_interface__"):
+        from smpy.mpi.data.cuda_arrays import described_by_cuda as described_by
+    else:
+        raise TypeError(f"message: expecting buffer or list/tuple, not {type(exporter).__name__}")
+    described = described_by(exporter)
+    if is_written and described.is_readonly:
+        raise BufferError(f"message: the memory of a {type(exporter).__name__} is read-only, and would be written")
+    lent = ffi.buffer(ffi.cast("char *", described.address), described.nbytes)
+    view = memoryview(lent).toreadonly() if described.is_readonly else memoryview(lent)
+    return Memory(lent, view, described.format, owner=described.owner, is_host=described.is_host)
+
+
+def address_of(location: Any) -> int:
+    """`Get_address`: where a buffer begins.
+
+    Raises
+    ------
+    Exception
+        Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
+    """
+    if location is None or isinstance(location, SpecialBuffer):
+        return 0 if location is None else int(location)
+    memory = memory_of(location, is_written=False)
+    if memory.is_folded:
+        fail("ERR_BUFFER", "Get_address: a folded array has no memory of its own")
+    return memory.address

@@ -1,0 +1,114 @@
+"""Handles on datatypes: what each family of their methods starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from smpy.mpi.data.layout import Layout, Origin
+from smpy.mpi.data.typemaps import Typemap
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handle import Handle
+
+__all__ = ["DatatypeCore"]
+
+
+class DatatypeCore(Handle):
+    """A handle on a layout, or null."""
+
+    __slots__ = ("_layout", "_size")
+    _family: ClassVar = "Datatype"
+
+    _layout: Layout | None
+    _size: int
+
+    @classmethod
+    def of(cls, layout: Layout | None) -> Self:
+        """A handle on a layout."""
+        self = super().__new__(cls)
+        self._refer_to(layout)
+        return self
+
+    @classmethod
+    def made(cls, typemap: Typemap, **named: Any) -> Self:
+        """A handle on a new layout; `named`: its other fields."""
+        return cls.of(Layout(typemap, **named))
+
+    @classmethod
+    def _derived(cls, typemap: Typemap, combiner: str, olds: Iterable[Layout], **arguments: int | list[int]) -> Self:
+        """A handle on what a constructor makes of other datatypes."""
+        return cls.made(typemap, origin=Origin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
+
+    def _refer_to(self, layout: Layout | None) -> None:
+        self._layout = layout
+        # the compiled surface sends whole buffers of entries of this size, without looking at the layout
+        self._size = layout.size if layout is not None and layout.is_committed and layout.is_contiguous else 0
+
+    def _identity(self) -> int:
+        return 0 if self._layout is None else self._layout.number
+
+    def _become_null(self) -> None:
+        self._refer_to(None)
+
+    @property
+    def layout(self) -> Layout:
+        """What the handle refers to; raises ``ERR_TYPE`` when it is null."""
+        if self._layout is None:
+            fail("ERR_TYPE", "the datatype is null")
+        return self._layout
+
+    def Get_size(self) -> int:
+        """Bytes that one entry carries."""
+        return self.layout.size
+
+    def Get_extent(self) -> tuple[int, int]:
+        """Lower bound of an entry and bytes from one to the next."""
+        typemap = self.layout.typemap
+        return typemap.lb, typemap.extent
+
+    def Get_true_extent(self) -> tuple[int, int]:
+        """Offset of the first byte an entry carries, and bytes from there to behind the last."""
+        typemap = self.layout.typemap
+        return typemap.true_lb, typemap.true_ub - typemap.true_lb
+
+    def Commit(self) -> Self:
+        """Make the datatype fit for communication; predefined ones are."""
+        layout = self.layout
+        layout.is_committed = True
+        self._refer_to(layout)
+        return self
+
+    @property
+    def size(self) -> int:
+        """Bytes that one entry carries."""
+        return self.Get_size()
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one entry to the next."""
+        return self.Get_extent()[1]
+
+    @property
+    def lb(self) -> int:
+        """Lower bound."""
+        return self.Get_extent()[0]
+
+    @property
+    def ub(self) -> int:
+        """Upper bound."""
+        return sum(self.Get_extent())
+
+    @property
+    def true_extent(self) -> int:
+        """Bytes from the first byte carried to behind the last."""
+        return self.Get_true_extent()[1]
+
+    @property
+    def true_lb(self) -> int:
+        """Offset of the first byte carried."""
+        return self.Get_true_extent()[0]
+
+    @property
+    def true_ub(self) -> int:
+        """Offset behind the last byte carried."""
+        return sum(self.Get_true_extent())

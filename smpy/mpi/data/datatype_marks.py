@@ -1,0 +1,73 @@
+"""What a rank has written on a datatype: a name and attributes, until it frees it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+from weakref import WeakKeyDictionary
+
+from smpy.engine.running import current, is_running, mpi_call
+from smpy.mpi.attributes import Attributed, Attributes, attributes_of, copy_attributes, delete_attributes
+from smpy.mpi.comms.world import World, world
+from smpy.mpi.constants import MAX_OBJECT_NAME
+from smpy.mpi.data.datatype_core import DatatypeCore
+from smpy.mpi.exceptions import fail
+
+__all__ = ["Marks"]
+
+_names: Final[WeakKeyDictionary[World, dict[tuple[int, int], str]]] = WeakKeyDictionary()
+"""What ranks call predefined datatypes, by rank and number."""
+
+
+class Marks(DatatypeCore, Attributed):
+    """A datatype that can be written on."""
+
+    __slots__ = ()
+    _family: ClassVar = "Datatype"
+
+    def _attributes(self, call: str) -> Attributes:
+        self.layout.has_attributes = True
+        return attributes_of(self._family, self.layout.number)
+
+    def _inherit(self, old: Marks) -> None:
+        """Begin with what `old` hands on to a duplicate."""
+        if old.layout.has_attributes and is_running():
+            self._attributes("Dup").update(copy_attributes(old, old._attributes("Dup"), "Dup"))
+
+    def _is_predefined(self) -> bool:
+        return self._layout is None or self._layout.is_basic
+
+    def Get_name(self) -> str:
+        """Name in the standard, or what the rank has set."""
+        layout = self._layout
+        if layout is None:
+            return "MPI_DATATYPE_NULL"
+        own = _names.get(world(), {}) if layout.is_basic and is_running() else {}
+        return own.get((current().rank, layout.number), layout.name) if own else layout.name
+
+    def Set_name(self, name: str) -> None:
+        """Call it something, on this rank."""
+        layout, name = self.layout, name[: MAX_OBJECT_NAME - 1]
+        if layout.is_basic:  # all ranks share it
+            _names.setdefault(world(), {})[current().rank, layout.number] = name
+        else:
+            layout.name = name
+
+    @mpi_call
+    def Free(self) -> None:
+        """Give the datatype back; messages under way keep what they need of it. Predefined ones cannot be."""
+        layout = self.layout
+        if layout.is_basic:
+            fail("ERR_TYPE", f"{self.Get_name() or 'the datatype'} is predefined and cannot be freed")
+        if layout.has_attributes and is_running():
+            attributes = world().attributes.pop((current().rank, self._family, layout.number), {})
+            delete_attributes(self, attributes, "Type_free")
+        self._become_null()
+
+    @property
+    def name(self) -> str:
+        """Name in the standard, or what the rank has set."""
+        return self.Get_name()
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.Set_name(value)

@@ -1,0 +1,182 @@
+"""Packing by the program: Pack and Unpack, as they are or in the external representation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smpy.engine.running import mpi_call
+from smpy.mpi.data.buffers import Memory, memory_of
+from smpy.mpi.data.datatype_core import DatatypeCore
+from smpy.mpi.data.external32 import external_size, from_external, to_external
+from smpy.mpi.data.packing import pack, unpack
+from smpy.mpi.exceptions import fail
+
+if TYPE_CHECKING:
+    from smpy.mpi.comms.comm_core import CommCore
+
+__all__ = ["Packing"]
+
+
+class Packing(DatatypeCore):
+    """Entries packed into a buffer, one call after another, and taken out again."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: CommCore) -> int:
+        """Put the bytes of entries into a buffer, without gaps.
+
+        Parameters
+        ----------
+        inbuf : buffer-like
+            The entries; as many as it has room for.
+        outbuf : buffer-like
+            Where their bytes go.
+        position : int
+            At which byte.
+        comm : Comm
+            Where they will be sent.
+
+        Returns
+        -------
+        int
+            Where the next ones go.
+        """
+        _check_comm(comm, "Pack")
+        entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
+        typemap = self.layout.typemap
+        packed = pack(typemap, entries, 0, self._entries_in(entries, "Pack"))
+        return _put(packed, into, position, "Pack")
+
+    @mpi_call
+    def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: CommCore) -> int:
+        """Take entries out of a buffer that `Pack` has filled.
+
+        Parameters
+        ----------
+        inbuf : buffer-like
+            Their bytes.
+        position : int
+            At which byte they begin.
+        outbuf : buffer-like
+            Where the entries go; as many as it has room for.
+        comm : Comm
+            Where they came from.
+
+        Returns
+        -------
+        int
+            Where the next ones begin.
+        """
+        _check_comm(comm, "Unpack")
+        packed, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
+        nbytes = self._entries_in(into, "Unpack") * self.layout.size
+        unpack(self.layout.typemap, _taken(packed, position, nbytes, "Unpack"), into, 0)
+        return position + nbytes
+
+    @mpi_call
+    def Pack_size(self, count: int, comm: CommCore) -> int:
+        """Room that `Pack` needs for a number of entries, in bytes."""
+        _check_comm(comm, "Pack_size")
+        return _not_negative(count, "Pack_size") * self.layout.size
+
+    @mpi_call
+    def Pack_external(self, datarep: str, inbuf: Any, outbuf: Any, position: int) -> int:
+        """Put entries into a buffer in the representation that all machines agree on.
+
+        Parameters
+        ----------
+        datarep : str
+            ``"external32"``
+        inbuf : buffer-like
+            The entries; as many as it has room for.
+        outbuf : buffer-like
+            Where they go.
+        position : int
+            At which byte.
+
+        Returns
+        -------
+        int
+            Where the next ones go.
+        """
+        import numpy as np
+
+        _check_representation(datarep, "Pack_external")
+        entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
+        typemap, count = self.layout.typemap, self._entries_in(entries, "Pack_external")
+        rows = np.frombuffer(pack(typemap, entries, 0, count), np.uint8).reshape(count, typemap.size)
+        return _put(to_external(typemap, rows).ravel().data, into, position, "Pack_external")
+
+    @mpi_call
+    def Unpack_external(self, datarep: str, inbuf: Any, position: int, outbuf: Any) -> int:
+        """Take entries out of a buffer that `Pack_external` has filled, here or elsewhere.
+
+        Parameters
+        ----------
+        datarep : str
+            ``"external32"``
+        inbuf : buffer-like
+            Their bytes.
+        position : int
+            At which byte they begin.
+        outbuf : buffer-like
+            Where the entries go; as many as it has room for.
+
+        Returns
+        -------
+        int
+            Where the next ones begin.
+        """
+        import numpy as np
+
+        _check_representation(datarep, "Unpack_external")
+        external, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
+        typemap, count = self.layout.typemap, self._entries_in(into, "Unpack_external")
+        width = external_size(typemap)
+        taken = _taken(external, position, count * width, "Unpack_external")
+        rows = np.frombuffer(taken, np.uint8).reshape(count, width)
+        unpack(typemap, from_external(typemap, rows).ravel().data, into, 0)
+        return position + count * width
+
+    @mpi_call
+    def Pack_external_size(self, datarep: str, count: int) -> int:
+        """Room that `Pack_external` needs for a number of entries, in bytes."""
+        _check_representation(datarep, "Pack_external_size")
+        return _not_negative(count, "Pack_external_size") * external_size(self.layout.typemap)
+
+    def _entries_in(self, memory: Memory, call: str) -> int:
+        layout = self.layout
+        if layout.extent <= 0:
+            fail("ERR_TYPE", f"{call}: entries of extent {layout.extent} cannot be counted by a buffer's length")
+        return memory.nbytes // layout.extent
+
+
+def _check_comm(comm: CommCore, call: str) -> None:
+    if not comm:
+        fail("ERR_COMM", f"{call}: the communicator is null")
+
+
+def _check_representation(datarep: str, call: str) -> None:
+    if datarep != "external32":
+        fail("ERR_ARG", f"{call}: there is no data representation {datarep!r}, only 'external32'")
+
+
+def _not_negative(count: int, call: str) -> int:
+    if count < 0:
+        fail("ERR_COUNT", f"{call}: a count is not negative, {count} is")
+    return count
+
+
+def _put(packed: memoryview, into: Memory, position: int, call: str) -> int:
+    end = position + len(packed)
+    if not 0 <= position <= end <= into.nbytes:
+        fail("ERR_TRUNCATE", f"{call}: {len(packed)} bytes from byte {position} on in a buffer of {into.nbytes}")
+    into.window(position, end)[:] = packed
+    return end
+
+
+def _taken(packed: Memory, position: int, nbytes: int, call: str) -> memoryview:
+    if not 0 <= position <= position + nbytes <= packed.nbytes:
+        fail("ERR_TRUNCATE", f"{call}: {nbytes} bytes from byte {position} on of a buffer of {packed.nbytes}")
+    return packed.window(position, position + nbytes)

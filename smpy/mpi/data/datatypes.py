@@ -1,0 +1,197 @@
+"""`Datatype`, the predefined ones, and how a type string finds its datatype."""
+
+from __future__ import annotations
+
+from sys import byteorder
+from typing import Any, Final, Self
+
+from smpy.mpi.data.basic_types import C_CODES, CODES, FORTRAN_CODES
+from smpy.mpi.data.datatype_constructors import Constructors
+from smpy.mpi.data.datatype_contents import Contents
+from smpy.mpi.data.datatype_core import DatatypeCore
+from smpy.mpi.data.datatype_packing import Packing
+from smpy.mpi.data.predefined_types import LAYOUTS, f90_complex, f90_integer, f90_real, pair_of, sized
+from smpy.mpi.handle import of_family
+
+__all__ = ["BYTE", "DATATYPE_NULL", "PREDEFINED", "Datatype", "_typecode", "as_datatype", "of_format"]
+
+
+class Datatype(Constructors, Contents, Packing):
+    """What a buffer's entries are.
+
+    Parameters
+    ----------
+    datatype : Datatype, optional
+        One to make another handle of; null without it.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __new__(cls, datatype: Datatype | None = None) -> Self:
+        return cls.of(None if datatype is None else of_family(datatype, DatatypeCore)._layout)
+
+    @classmethod
+    def Get_value_index(cls, value: Datatype, index: Datatype) -> Self:
+        """The pair of a value and a location, for ``MINLOC`` and ``MAXLOC``; null when there is none.
+
+        Parameters
+        ----------
+        value, index : Datatype
+            What the value and the location are.
+        """
+        pair = pair_of(value.layout, index.layout)
+        return cls.of(pair)
+
+    @classmethod
+    def Create_f90_integer(cls, r: int) -> Self:
+        """Fortran's integer of a number of decimal digits; it is predefined.
+
+        Parameters
+        ----------
+        r : int
+            Digits.
+        """
+        return cls.of(f90_integer(r))
+
+    @classmethod
+    def Create_f90_real(cls, p: int, r: int) -> Self:
+        """Fortran's real number of a precision and a range; it is predefined.
+
+        Parameters
+        ----------
+        p : int
+            Decimal digits, or ``UNDEFINED``.
+        r : int
+            Exponents of ten, or ``UNDEFINED``.
+        """
+        return cls.of(f90_real(p, r))
+
+    @classmethod
+    def Create_f90_complex(cls, p: int, r: int) -> Self:
+        """Fortran's complex number of a precision and a range; it is predefined.
+
+        Parameters
+        ----------
+        p : int
+            Decimal digits, or ``UNDEFINED``.
+        r : int
+            Exponents of ten, or ``UNDEFINED``.
+        """
+        return cls.of(f90_complex(p, r))
+
+    @classmethod
+    def Match_size(cls, typeclass: int, size: int) -> Self:
+        """Fortran's datatype of a class and a size.
+
+        Parameters
+        ----------
+        typeclass : int
+            ``TYPECLASS_LOGICAL``, ``TYPECLASS_INTEGER``, ``TYPECLASS_REAL`` or ``TYPECLASS_COMPLEX``.
+        size : int
+            In bytes.
+        """
+        return cls.of(sized(typeclass, size))
+
+    def tocode(self) -> str:
+        """Character or type string that names the datatype in a message.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        code = _typecode(self)
+        if code is None:
+            raise ValueError("cannot map to character code or type string")
+        return code
+
+    @classmethod
+    def fromcode(cls, code: str) -> Datatype:
+        """The predefined datatype with a character code or type string.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        try:
+            return of_format(code)
+        except KeyError:
+            raise ValueError(f"cannot map {code!r} to MPI datatype") from None
+
+    @property
+    def typestr(self) -> str:
+        """Numpy's type string of an entry."""
+        layout = self.layout
+        return layout.typestr if layout.kind != "pair" else f"V{layout.extent}"
+
+    @property
+    def typechar(self) -> str:
+        """Character code of an entry."""
+        layout = self.layout
+        return _CHARACTER_OF.get(layout.typestr, layout.code) if len(layout.code) > 1 else layout.code or "V"
+
+
+_CHARACTER_OF: Final = {
+    **dict(zip(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), "bhilBHIL", strict=True)),
+    **dict(zip(("f2", "f4", "f8", "f16", "c8", "c16", "c32"), "efdgFDG", strict=True)),
+}
+
+PREDEFINED: Final[dict[str, Datatype]] = {name: Datatype.of(layout) for name, layout in LAYOUTS.items()}
+"""Every predefined datatype by its name in `mpi4py.MPI`."""
+Datatype.know(PREDEFINED)
+
+DATATYPE_NULL: Final = PREDEFINED["DATATYPE_NULL"]
+BYTE: Final = PREDEFINED["BYTE"]
+
+_typedict: Final[dict[str, Datatype]] = {code: PREDEFINED[name] for code, name in CODES.items()}
+_typedict_c: Final[dict[str, Datatype]] = {code: PREDEFINED[name] for code, name in C_CODES.items()}
+_typedict_f: Final[dict[str, Datatype]] = {code: PREDEFINED[name] for code, name in FORTRAN_CODES.items()}
+
+
+def of_format(code: str) -> Datatype:
+    """The datatype with a code, or of a buffer with that format.
+
+    Raises
+    ------
+    KeyError
+        If no predefined datatype has it.
+    BufferError
+        If its byte order is not the machine's.
+    """
+    found = _typedict.get(code)
+    if found is None:
+        found = _typedict.get(_without_byte_order(code))
+    if found is None:
+        raise KeyError(f"cannot map {code!r} to MPI datatype")
+    return found
+
+
+def _without_byte_order(code: str) -> str:
+    if code[:1] == "@" or code[:1] == ("<" if byteorder == "little" else ">"):
+        return code[1:]
+    if code[:1] in {"<", ">", "!"}:
+        raise BufferError(f"message: format {code!r} is not in this machine's byte order: convert it first")
+    return code
+
+
+def as_datatype(datatype: Datatype | str) -> Datatype:
+    """The datatype that a message names, itself or by its code."""
+    return datatype if isinstance(datatype, Datatype) else of_format(datatype)
+
+
+def _typecode(datatype: Datatype) -> str | None:
+    """Map a datatype to its character code or type string, or None when it has none."""
+    return datatype.layout.code or None if datatype else None
+
+
+def _typealign(datatype: Datatype) -> int | None:
+    """Alignment of a predefined datatype in bytes; None of any other."""
+    return datatype.layout.alignment if datatype and datatype.layout.is_basic else None
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return PREDEFINED[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

@@ -1,0 +1,123 @@
+"""Tensors that lend their memory by DLPack, versions 0 and 1 [1]_.
+
+The capsule is looked into and given back as it was: its producer goes on owning the memory.
+
+References
+----------
+.. [1] https://dmlc.github.io/dlpack/latest/c_api.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+from math import prod
+from operator import index
+from typing import Any, Final
+
+from smpy.mpi.data.described_memory import DescribedMemory, format_of, is_gapless
+
+__all__ = ["described_by_dlpack"]
+
+_CPU: Final = 1
+_READ_ONLY: Final = 1
+_FLOAT: Final = 2
+_KINDS: Final = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+
+
+class _VersionedManaged(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+
+
+def described_by_dlpack(exporter: Any) -> DescribedMemory:
+    """The memory that a tensor lends.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the tensor does not say on which device it is.
+    BufferError
+        If messages cannot be made of what it lends.
+    """
+    device_type, device_id = exporter.__dlpack_device__()
+    is_host = index(device_type) == _CPU
+    index(device_id)
+    stream = {} if is_host else {"stream": -1}
+    is_readonly = False
+    try:
+        capsule = exporter.__dlpack__(**stream, max_version=(1, 0), copy=False)
+    except TypeError:  # before version 1
+        capsule = exporter.__dlpack__(**stream)
+        tensor = _Managed.from_address(_opened(capsule, b"dltensor")).tensor
+    else:
+        managed = _VersionedManaged.from_address(_opened(capsule, b"dltensor_versioned"))
+        if managed.major < 1:
+            raise BufferError(f"dlpack: version {managed.major} in a capsule of version 1 or later")
+        tensor, is_readonly = managed.tensor, bool(managed.flags & _READ_ONLY)
+    n_items = prod(_checked_shape(tensor))
+    return DescribedMemory(
+        address=(tensor.data or 0) + tensor.byte_offset,
+        nbytes=n_items * ((tensor.bits * tensor.lanes + 7) // 8),
+        format=_format(tensor),
+        is_readonly=is_readonly,
+        is_host=is_host,
+        owner=capsule,
+    )
+
+
+def _opened(capsule: Any, name: bytes) -> int:
+    if not _is_valid(capsule, name):
+        raise BufferError(f"dlpack: not a capsule named {name.decode()!r}, or one that was used already")
+    address: int = _pointer_of(capsule, name)
+    return address
+
+
+def _checked_shape(tensor: _Tensor) -> list[int]:
+    n = tensor.ndim
+    if n < 0 or (n and not tensor.shape):
+        raise BufferError(f"dlpack: {n} dimensions without a shape")
+    shape = tensor.shape[:n] if n else []
+    strides = tensor.strides[:n] if n and tensor.strides else None
+    if min(shape, default=0) < 0 or min(strides or [0]) < 0:
+        raise BufferError(f"dlpack: shape {shape} or strides {strides} are negative")
+    if strides is not None and not is_gapless(shape, strides, 1):
+        raise BufferError(f"dlpack: memory of shape {shape} and strides {strides} is not contiguous")
+    return shape
+
+
+def _format(tensor: _Tensor) -> str:
+    if tensor.lanes == 1:
+        return format_of(_KINDS.get(tensor.code, ""), tensor.bits // 8)
+    is_complex = tensor.code == _FLOAT and tensor.lanes == 2
+    return format_of("c", tensor.bits // 4) if is_complex else "B"

@@ -1,0 +1,86 @@
+"""What the handles on one datatype share: its bytes, its names, and how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, NamedTuple
+
+from smpy.mpi.data.typemaps import Typemap
+
+__all__ = ["Layout", "Origin"]
+
+_numbers: Final = count(1)
+
+
+class Origin(NamedTuple):
+    """The call that made a datatype.
+
+    Parameters
+    ----------
+    combiner : str
+        Its name in the standard, without the prefix.
+    arguments : dict of str to int or list of int
+        As `Datatype.Create_...` takes them, without the datatypes.
+    datatypes : tuple of Layout
+        What it was made of.
+    """
+
+    combiner: str
+    arguments: dict[str, int | list[int]]
+    datatypes: tuple[Layout, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Layout:
+    """A datatype as all handles on it share it.
+
+    Parameters
+    ----------
+    typemap : Typemap
+        The bytes of an entry.
+    name : str
+        Name in the standard, or what the program has set.
+    kind : str
+        integer, floating, logical, complex, byte, character or pair, of a predefined one: which reductions are allowed.
+    typestr : str
+        numpy's type string of an entry; of a pair, those of value and location, joined by a comma.
+    code : str
+        Character or type string that names it in a message; empty when there is none.
+    origin : Origin
+        How it was made; None when the standard names it.
+    is_committed : bool
+        Whether it may be used in communication.
+    """
+
+    typemap: Typemap
+    name: str = ""
+    kind: str = "derived"
+    typestr: str = ""
+    code: str = ""
+    origin: Origin | None = None
+    is_committed: bool = False
+
+    number: int = field(init=False, default_factory=lambda: next(_numbers))
+    """Its handle."""
+    size: int = field(init=False)
+    """Bytes that an entry carries."""
+    extent: int = field(init=False)
+    """Bytes from one entry to the next."""
+    is_contiguous: bool = field(init=False)
+    """Whether the bytes of entries that follow one another do so too, from the first entry's address on."""
+    has_attributes: bool = field(init=False, default=False)
+    """Whether a rank has cached anything on it, as far as that is known without asking."""
+    is_basic: bool = field(init=False)
+    """Whether it exists without being made, and cannot be freed."""
+
+    def __post_init__(self) -> None:
+        typemap = self.typemap
+        self.size, self.extent = typemap.size, typemap.extent
+        self.is_contiguous = typemap.is_tiling and typemap.true_lb == 0
+        self.is_basic = self.origin is None or self.origin.combiner.startswith("F90")
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of an entry in bytes."""
+        return self.typemap.alignment

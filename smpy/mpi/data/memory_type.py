@@ -1,0 +1,212 @@
+"""`buffer`: memory as a program holds it, its own or another object's; and MPI's own allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from smpy.engine.kernel import ffi
+from smpy.mpi.data.buffers import memory_of
+from smpy.mpi.data.exporter import Exporter
+from smpy.mpi.exceptions import fail
+
+if TYPE_CHECKING:
+    from smpy.mpi.info import Info
+
+__all__ = ["Alloc_mem", "Free_mem", "buffer"]
+
+
+_NONE: Final = memoryview(bytearray())
+
+
+class buffer(Exporter):  # mpi4py's name for it
+    """Bytes in memory.
+
+    Parameters
+    ----------
+    buf : buffer-like, optional
+        Whose memory it is; none without it.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_is_host", "_obj")
+
+    format = "B"
+    itemsize = 1
+
+    _obj: Any
+    _address: int
+    _is_host: bool
+
+    def __new__(cls, buf: Any = _NONE, /) -> Self:
+        if buf is _NONE:
+            return cls._on(None, _NONE, 0)
+        try:
+            return cls._lent(buf, is_readonly=False)
+        except (BufferError, ValueError):
+            return cls._lent(buf, is_readonly=True)
+
+    @classmethod
+    def _on(cls, obj: Any, view: memoryview, address: int, *, is_host: bool = True) -> Self:
+        self = super().__new__(cls)
+        self._obj = obj
+        self.view = view
+        self._address = address
+        self._is_host = is_host
+        return self
+
+    @classmethod
+    def _lent(cls, obj: Any, *, is_readonly: bool) -> Self:
+        memory = memory_of(obj, is_written=not is_readonly)
+        view = memory.data().toreadonly() if is_readonly else memory.data()
+        return cls._on(obj, view, memory.address, is_host=memory.is_host)
+
+    @staticmethod
+    def allocate(nbytes: int, clear: bool = False) -> buffer:
+        """Memory of its own.
+
+        Parameters
+        ----------
+        nbytes : int
+            Length.
+        clear : bool
+            Whether it must be zero; here it always is.
+        """
+        length = index(nbytes)
+        if length < 0:
+            raise ValueError(f"expecting non-negative buffer length, not {length}")
+        return buffer._lent(bytearray(length), is_readonly=False)
+
+    @staticmethod
+    def frombuffer(obj: Any, readonly: bool = False) -> buffer:
+        """The memory of another object.
+
+        Parameters
+        ----------
+        obj : buffer-like
+            Whose memory it is.
+        readonly : bool
+            Whether it must not be written through the buffer.
+        """
+        return buffer._lent(obj, is_readonly=readonly)
+
+    @staticmethod
+    def fromaddress(address: int, nbytes: int, readonly: bool = False) -> buffer:
+        """Memory at an address, which must stay there as long as it is used.
+
+        Parameters
+        ----------
+        address : int
+            Where it begins.
+        nbytes : int
+            Length.
+        readonly : bool
+            Whether it must not be written through the buffer.
+        """
+        if nbytes < 0:
+            raise ValueError(f"expecting non-negative buffer length, not {nbytes}")
+        if nbytes and not address:
+            raise ValueError(f"expecting an address of {nbytes} bytes, not the null pointer")
+        view = memoryview(ffi.buffer(ffi.cast("char *", address), nbytes))
+        return buffer._on(None, view.toreadonly() if readonly else view, address)
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return self._address
+
+    @property
+    def obj(self) -> Any:
+        """Whose memory it is; None when it is nobody's."""
+        return self._obj
+
+    @property
+    def nbytes(self) -> int:
+        """Length."""
+        return self.view.nbytes
+
+    @property
+    def readonly(self) -> bool:
+        """Whether it must not be written."""
+        return self.view.readonly
+
+    def __len__(self) -> int:
+        return self.view.nbytes
+
+    def __getitem__(self, item: int | slice, /) -> Any:
+        if isinstance(item, slice):
+            first, last = self._range(item)
+            return buffer._on(self._obj, self.view[first:last], self._address + first, is_host=self._is_host)
+        return self._on_host()[index(item)]
+
+    def __setitem__(self, item: int | slice, value: Any, /) -> None:
+        view = self._on_host()
+        if self.readonly:
+            raise TypeError("memory buffer is read-only")
+        if not isinstance(item, slice):
+            view[index(item)] = value
+            return
+        first, last = self._range(item)
+        if isinstance(value, int):
+            view[first:last] = bytes([value]) * (last - first)
+        else:
+            view[first:last] = memory_of(value, is_written=False).data()
+
+    def __delitem__(self, item: int | slice, /) -> None:
+        raise NotImplementedError("memory cannot be deleted in part")
+
+    def _range(self, item: slice) -> tuple[int, int]:
+        first, last, step = item.indices(len(self))
+        if step != 1:
+            raise IndexError(f"slice with step {step}: only whole stretches of memory can be taken")
+        return first, max(first, last)
+
+    def _on_host(self) -> memoryview:
+        if not self._is_host:
+            raise BufferError("the memory is an accelerator's: copy it to the host first")
+        return self.view
+
+    def cast(self, format: str, shape: Sequence[int] | None = None) -> memoryview:
+        """The bytes as items.
+
+        Parameters
+        ----------
+        format : str
+            Of an item, as in `memoryview.cast`.
+        shape : sequence of int, optional
+            Of the array of items.
+        """
+        view = self._on_host()
+        return view.cast(format) if shape is None else view.cast(format, list(shape))  # type: ignore[call-overload, no-any-return]
+
+    def tobytes(self, order: str | None = None) -> bytes:
+        """A copy of the bytes; `order` makes no difference to them."""
+        return self._on_host().tobytes()
+
+    def toreadonly(self) -> buffer:
+        """The same memory, not to be written."""
+        return buffer._on(self._obj, self.view.toreadonly(), self._address, is_host=self._is_host)
+
+    def release(self) -> None:
+        """Let go of the memory: what is left has no bytes."""
+        self._obj, self.view, self._address = None, _NONE, 0
+
+
+def Alloc_mem(size: int, info: Info | None = None) -> buffer:
+    """Memory of MPI's.
+
+    Parameters
+    ----------
+    size : int
+        Length in bytes.
+    info : Info
+        Hints, of which none is known.
+    """
+    if size < 0:
+        fail("ERR_ARG", f"Alloc_mem({size}): a size is not negative")
+    return buffer.allocate(size)
+
+
+def Free_mem(mem: buffer) -> None:
+    """Give back memory of `Alloc_mem`; what is left has no bytes."""
+    mem.release()

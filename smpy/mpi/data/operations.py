@@ -1,0 +1,161 @@
+"""`Op`: handles on reduction operations, the built-in ones and those that programs make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Self
+from weakref import WeakKeyDictionary
+
+from smpy.engine.running import current, is_running, mpi_call
+from smpy.mpi.comms.world import World, world
+from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
+from smpy.mpi.data.folds import Fold, check_defined
+from smpy.mpi.data.messages import message_of
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handle import Handle, of_family
+
+__all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
+
+_LARGEST_NUMBER: Final = 32
+"""So many operations of its own a rank may have at a time, as under mpi4py."""
+_n_made: Final[WeakKeyDictionary[World, Counter[int]]] = WeakKeyDictionary()
+"""How many operations each rank has."""
+
+
+class Op(Handle):
+    """A reduction operation.
+
+    Parameters
+    ----------
+    op : Op, optional
+        One to make another handle of; null without it.
+    """
+
+    __slots__ = ("__weakref__", "_is_by_number", "_operation")
+    _family: ClassVar = "Op"
+
+    _operation: Operation | None
+    _is_by_number: bool
+    """Whether the program came back with a number alone."""
+
+    def __new__(cls, op: Op | None = None) -> Self:
+        return cls.of(None if op is None else of_family(op, Op)._operation)
+
+    @classmethod
+    def of(cls, operation: Operation | None) -> Self:
+        """A handle on an operation."""
+        self = super().__new__(cls)
+        self._operation = operation
+        self._is_by_number = False
+        return self
+
+    @classmethod
+    def fromhandle(cls, handle: int) -> Self:
+        """The operation with a number that `handle` gave; one that a program made cannot be pickled from there."""
+        found = super().fromhandle(handle)
+        if found.is_predefined:
+            return found
+        other = cls.of(found._operation)
+        other._is_by_number = True
+        return other
+
+    def _become_null(self) -> None:
+        self._operation = None
+
+    def _identity(self) -> int:
+        return 0 if self._operation is None else self._operation.number
+
+    def __call__(self, x: Any, y: Any, /) -> Any:
+        if not self:
+            raise ValueError("cannot call the null operation")
+        return self.operation.on_objects(x, y)
+
+    @property
+    def operation(self) -> Operation:
+        """What the handle refers to; raises ``ERR_OP`` when it is null."""
+        if self._operation is None:
+            fail("ERR_OP", "the operation is null")
+        return self._operation
+
+    @classmethod
+    def Create(cls, function: Callable[[Any, Any, Any], object], commute: bool = False) -> Op:
+        """Make an operation of a function.
+
+        Parameters
+        ----------
+        function : callable
+            Called with two buffers and the datatype of their entries; it leaves the reduction of both in the second.
+        commute : bool
+            Whether operands may change places.
+        """
+        if not callable(function):
+            raise TypeError(f"{function!r} is not callable")
+        if is_running():
+            n_made = _n_made.setdefault(world(), Counter())
+            if n_made[current().rank] >= _LARGEST_NUMBER:
+                raise RuntimeError(f"a rank can have {_LARGEST_NUMBER} operations of its own at a time: Free one")
+            n_made[current().rank] += 1
+        operation = Operation(
+            name=getattr(function, "__name__", "function"),
+            on_objects=lambda x, y: function(x, y, None),
+            is_commutative=bool(commute),
+            function=function,
+        )
+        return cls.of(operation)
+
+    def Free(self) -> None:
+        """Give the operation back; predefined ones cannot be."""
+        if self.operation.function is None:
+            fail("ERR_OP", f"{self.operation.name} is predefined and cannot be freed")
+        if is_running():
+            _n_made.get(world(), Counter())[current().rank] -= 1
+        self._become_null()
+
+    @mpi_call
+    def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
+        """Reduce the entries of two buffers into the second one; those of the first are the left operands.
+
+        Parameters
+        ----------
+        inbuf, inoutbuf : buffer-like or sequence
+            Message specifications of the same number of entries of one datatype.
+        """
+        left, right = message_of(inbuf, is_written=False), message_of(inoutbuf, is_written=True)
+        if left.datatype != right.datatype:
+            raise ValueError("mismatch in inbuf and inoutbuf MPI datatypes")
+        if left.count != right.count:
+            raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
+        operation = self.operation
+        check_defined(operation, right.layout)
+        fold = Fold(operation, right.layout, 2)
+        fold.put(0, left.carried())
+        fold.put(1, right.carried())
+        right.put(fold.result(operation))
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        operation = self._operation
+        if operation is None or operation.function is None or self._is_by_number:
+            return super().__reduce__()
+        return type(self).Create, (operation.function, operation.is_commutative)
+
+    def Is_commutative(self) -> bool:
+        """Whether operands may change places."""
+        return self.operation.is_commutative
+
+    @property
+    def is_commutative(self) -> bool:
+        """Whether operands may change places."""
+        return self.Is_commutative()
+
+    @property
+    def is_predefined(self) -> bool:
+        """Whether it exists without being made."""
+        return self._operation is None or self._operation.function is None
+
+
+PREDEFINED: Final[dict[str, Op]] = {name: Op.of(operation) for name, operation in BUILT_IN.items()}
+"""Every predefined operation by its name in `mpi4py.MPI`."""
+Op.know(PREDEFINED)
+
+OP_NULL, SUM, MAX, MIN = (PREDEFINED[name] for name in ("OP_NULL", "SUM", "MAX", "MIN"))

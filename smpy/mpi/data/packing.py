@@ -1,0 +1,151 @@
+"""Packing: the bytes of entries moved out of a program's memory, and into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from smpy.mpi.data.buffers import Memory
+from smpy.mpi.data.typemaps import Loop, Places, Run, Typemap, looped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["gathered", "pack", "spread", "unpack"]
+
+_BATCH = 1 << 16
+"""Stretches without a rule are moved so many at a time: what is needed besides the bytes stays small."""
+
+
+def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview:
+    """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
+    import numpy as np
+
+    packed = np.empty(count * typemap.size, np.uint8)
+    if packed.size:
+        _move(typemap, memory, start, count, packed, is_packing=True)
+    return packed.data
+
+
+def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> None:
+    """Put packed bytes where the entries from byte `start` of `memory` keep them; what lies in the gaps stays.
+
+    The last entry may be incomplete.
+    """
+    import numpy as np
+
+    if not len(packed):
+        return
+    count, rest = divmod(len(packed), typemap.size)
+    whole = np.frombuffer(packed, np.uint8)
+    if count:
+        _move(typemap, memory, start, count, whole[: count * typemap.size], is_packing=False)
+    if rest:
+        last = start + count * typemap.extent
+        entry = np.array(pack(typemap, memory, last, 1))
+        entry[:rest] = whole[-rest:]
+        _move(typemap, memory, last, 1, entry, is_packing=False)
+
+
+def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
+    """Packed entries as a program has them in memory, with zeros in the gaps; the memory of `gathered`."""
+    if typemap.is_tiling or not typemap.size:
+        return bytearray(packed)
+    first, last = _span(typemap, memoryview(packed).nbytes // typemap.size)
+    room = bytearray(last - first)
+    unpack(typemap, memoryview(packed), Memory(room, memoryview(room), "B"), -first)
+    return room
+
+
+def gathered(typemap: Typemap, room: bytearray, count: int) -> memoryview:
+    """The packed bytes of entries that `spread` has laid out."""
+    if typemap.is_tiling or not typemap.size:
+        return memoryview(room)
+    first, _ = _span(typemap, count)
+    return pack(typemap, Memory(room, memoryview(room), "B"), -first, count)
+
+
+def _span(typemap: Typemap, count: int) -> tuple[int, int]:
+    """Where the memory of entries begins and ends, the first one's address being 0."""
+    back, ahead = sorted((0, (count - 1) * typemap.extent))
+    return min(0, back + typemap.true_lb), max(count * typemap.extent, ahead + typemap.true_ub)
+
+
+def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDArray[Any], *, is_packing: bool) -> None:
+    """Between `packed` and the `count` entries from byte `start` of `memory`."""
+    back, ahead = sorted((0, (count - 1) * typemap.extent))
+    first, last = typemap.true_lb + back, typemap.true_ub + ahead
+    window = memory.window(start + first, start + last)
+    for run in looped(typemap.runs, count, typemap.extent, typemap.size):
+        for there, here, chosen, number in _stretches(run.moved(-first, 0), window, packed):
+            if is_packing:
+                here[number] = there[chosen]
+            else:
+                there[chosen] = here[number]
+
+
+def _stretches(run: Run, window: Any, packed: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Arrays of a run's stretches, in memory and packed, and which of their items they are."""
+    if all(isinstance(loop, Loop) for loop in run.loops):
+        yield _array(run, window, 0), _array(run, packed, 1), ..., ...
+        return
+    there, here = _everywhere(run.length, window), _everywhere(run.length, packed)
+    for batch in _batches(run):
+        yield there, here, *_places(batch)
+
+
+def _array(run: Run, buffer: Any, side: int) -> NDArray[Any]:
+    """The stretches of a run with regular loops; `side`: 0 in memory, 1 packed."""
+    import numpy as np
+
+    offset = (run.offset, run.packed)[side]
+    loops = [(loop.times, loop[1 + side]) for loop in run.loops if isinstance(loop, Loop)]
+    shape, strides = zip(*loops, strict=True) if loops else ((), ())
+    return np.ndarray(shape, f"V{run.length}", buffer, offset, strides)
+
+
+def _everywhere(length: int, buffer: Any) -> NDArray[Any]:
+    """The stretches of a length that begin at each byte."""
+    import numpy as np
+
+    return np.ndarray((len(buffer) - length + 1,), f"V{length}", buffer, 0, (1,))
+
+
+def _batches(run: Run) -> Iterator[Run]:
+    """The same stretches in runs that have few of them."""
+    if prod(loop.times for loop in run.loops) <= _BATCH:
+        yield run
+        return
+    outer, *inner = run.loops
+    n_inner = prod(loop.times for loop in inner)
+    step = max(1, _BATCH // n_inner)
+    for first in range(0, outer.times, step):
+        count = min(step, outer.times - first)
+        if isinstance(outer, Loop):
+            part = run.moved(first * outer.stride, first * outer.packed_stride)
+            loop: Loop | Places = outer._replace(times=count)
+        else:
+            part = run
+            loop = Places(outer.offsets[first : first + count], outer.packed[first : first + count])
+        if count > 1 or not inner:
+            yield part._replace(loops=(loop, *inner))
+        else:
+            at, before = _places(Run(0, 0, 0, (loop,)))
+            yield from _batches(part._replace(loops=tuple(inner)).moved(int(at[0]), int(before[0])))
+
+
+def _places(run: Run) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Offset of each stretch, in memory and packed."""
+    import numpy as np
+
+    at, before = np.array([run.offset]), np.array([run.packed])
+    for loop in run.loops:
+        if isinstance(loop, Loop):
+            steps = np.arange(loop.times)
+            offsets, packed = steps * loop.stride, steps * loop.packed_stride
+        else:
+            offsets, packed = (np.frombuffer(numbers, np.int64) for numbers in loop)
+        at = (at[:, None] + offsets).ravel()
+        before = (before[:, None] + packed).ravel()
+    return at, before

@@ -1,0 +1,174 @@
+"""Entries in a program's memory: what a message carries or where one goes, and blocks of them for several ranks."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
+from typing import overload
+
+from smpy.engine.kernel import ffi
+from smpy.engine.messages import Load
+from smpy.engine.running import current
+from smpy.mpi.data.buffers import Memory
+from smpy.mpi.data.datatypes import Datatype
+from smpy.mpi.data.layout import Layout
+from smpy.mpi.data.packing import pack, unpack
+
+__all__ = ["Part", "Parts"]
+
+
+class Part:
+    """Entries of one datatype in a program's memory: what a message carries, or blocks for several messages.
+
+    Parameters
+    ----------
+    memory : Memory
+        Where they are.
+    start : int
+        Offset of the first, in bytes.
+    count : int
+        Entries a message, or a block, has.
+    datatype : Datatype
+        What an entry is.
+    """
+
+    __slots__ = ("count", "datatype", "layout", "memory", "nbytes", "start")
+
+    def __init__(self, memory: Memory, start: int, count: int, datatype: Datatype) -> None:
+        self.memory = memory
+        self.start = start
+        self.count = count
+        self.datatype = datatype
+        self.layout: Layout = datatype.layout
+        self.nbytes = count * self.layout.size
+        """Bytes that one message, or one block, carries."""
+
+    def outgoing(self) -> Load:
+        """The payload end of a send."""
+        lent = self._lent()
+        if lent is not None:
+            return lent
+        packed = ffi.from_buffer(pack(self.layout.typemap, self.memory, self.start, self.count))
+        return Load(self.nbytes, int(ffi.cast("uintptr_t", packed)), packed)
+
+    def incoming(self) -> Load:
+        """The payload end of a receive."""
+        lent = self._lent()
+        if lent is not None:
+            return lent
+        typemap = self.layout.typemap
+        return Load(self.nbytes, take=lambda packed: unpack(typemap, packed, self.memory, self.start))
+
+    def _lent(self) -> Load | None:
+        """The memory itself, when the message is one stretch of it or there is nothing to copy."""
+        memory = self.memory
+        if memory.is_folded:
+            return Load(self.nbytes, keep=memory)
+        at = self._stretch(0, self.count) if self.nbytes else self.start
+        return None if at is None else Load(self.nbytes, memory.address + at, memory.keep)
+
+    def _stretch(self, first: int, count: int) -> int | None:
+        """Where `count` entries from the `first` on begin, when they are one stretch of bytes."""
+        layout = self.layout
+        at = self.start + first * layout.extent
+        if layout.is_contiguous:
+            return at
+        typemap = layout.typemap
+        return at + typemap.true_lb if typemap.is_tiling or (typemap.is_dense and count == 1) else None
+
+    def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
+        """The bytes of some blocks, without gaps, or None when they are folded; the view's format may be any."""
+        memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
+        if memory.is_folded:
+            current().has_folded = True
+            return None
+        if nbytes == memory.nbytes and self.layout.is_contiguous:
+            return memory.view
+        if not nbytes:
+            return memoryview(b"")
+        at = self._stretch(block * self.count, count)
+        if at is not None:
+            return memory.window(at, at + nbytes)
+        return pack(self.layout.typemap, memory, self.start + block * self.count * self.layout.extent, count)
+
+    def put(self, carried: bytes | memoryview | None, block: int = 0) -> None:
+        """Write bytes without gaps into the entries from `block` on; folded memory and folded bytes go nowhere."""
+        if self.memory.is_folded:
+            current().has_folded = True
+        elif carried:
+            layout = self.layout
+            at = self._stretch(block * self.count, -(-len(carried) // layout.size))
+            if at is not None:
+                self.memory.window(at, at + len(carried))[:] = carried
+            else:
+                start = self.start + block * self.count * layout.extent
+                unpack(layout.typemap, memoryview(carried), self.memory, start)
+
+    def check(self, n_blocks: int = 1) -> None:
+        """Raise unless the entries of `n_blocks` blocks lie within the memory."""
+        memory, layout, count = self.memory, self.layout, n_blocks * self.count
+        if layout.is_contiguous and 0 <= self.start <= self.start + count * layout.size <= memory.nbytes:
+            return
+        if not count or not layout.size or not memory.is_bounded:
+            return
+        back, ahead = sorted((self.start, self.start + (count - 1) * layout.extent))
+        first, last = back + layout.typemap.true_lb, ahead + layout.typemap.true_ub
+        entries = f"message: {count} entries of {layout.name or 'a derived datatype'}"
+        if first < 0:
+            raise ValueError(f"{entries} begin {-first} bytes before the buffer")
+        if last > memory.nbytes:
+            raise ValueError(f"{entries} need {last} bytes, the buffer has {memory.nbytes}")
+
+
+class Parts(Sequence[Part]):
+    """Blocks of a program's memory, one for each rank that a call has to do with.
+
+    Parameters
+    ----------
+    memory : Memory
+        Where they are.
+    counts : list of int
+        Entries that each block has.
+    starts : list of int
+        Offset of the first entry of each block, in bytes.
+    datatypes : list of Datatype
+        Of the entries: one for all blocks, or one for each.
+    """
+
+    __slots__ = ("_datatypes", "_memory", "_starts", "counts")
+
+    def __init__(self, memory: Memory, counts: list[int], starts: list[int], datatypes: list[Datatype]) -> None:
+        self._memory = memory
+        self.counts = counts
+        self._starts = starts
+        self._datatypes = [Datatype.of(datatype.layout) for datatype in datatypes]  # the program may free its own
+
+    @property
+    def datatype(self) -> Datatype:
+        """What an entry is; that of the first block when each has its own."""
+        return self._datatypes[0]
+
+    def datatype_of(self, block: int) -> Datatype:
+        """What an entry of a block is."""
+        return self._datatypes[block if len(self._datatypes) > 1 else 0]
+
+    def offsets(self) -> array[int]:
+        """Where each block begins when they are packed one behind the other, in bytes; the last entry is their end."""
+        sizes = [datatype.layout.size for datatype in self._datatypes]
+        if len(sizes) == 1:
+            sizes *= len(self.counts)
+        return array("q", accumulate(map(mul, self.counts, sizes), initial=0))
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @overload
+    def __getitem__(self, block: int) -> Part: ...
+    @overload
+    def __getitem__(self, block: slice) -> list[Part]: ...
+    def __getitem__(self, block: int | slice) -> Part | list[Part]:
+        if isinstance(block, slice):
+            return [self[i] for i in range(*block.indices(len(self)))]
+        return Part(self._memory, self._starts[block], self.counts[block], self.datatype_of(block))

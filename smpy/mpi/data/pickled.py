@@ -1,0 +1,46 @@
+"""Objects as the bytes that collectives move: pickled before, unpickled after."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from smpy.engine.running import current
+from smpy.mpi.data.pickling import pickle
+
+__all__ = ["SIZE_BYTES", "offsets_of", "pickled_each", "unpickled", "unpickled_all"]
+
+SIZE_BYTES: Final = 8
+"""What mpi4py sends to announce a size: one MPI_COUNT."""
+
+
+def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
+    """The objects, each pickled; None stands for `n` times None."""
+    items = [None] * n if objects is None else list(objects)
+    if len(items) != n:
+        raise ValueError(f"expecting {n} items, got {len(items)}")
+    return [pickle.dumps(item) for item in items]
+
+
+def unpickled(block: bytes, source: int, call: str) -> Any:
+    """The object that came from a rank; what its class raises is told whose it was."""
+    return unpickled_all([block], call, first_source=source)[0]
+
+
+def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> list[Any]:
+    """The objects that came from ranks in a row; what their classes raise is told whose it was."""
+    objects: list[Any] = []
+    try:
+        objects.extend(map(pickle.loads, blocks))
+    except Exception as error:
+        source = first_source + len(objects)
+        error.add_note(f"while rank {current().rank} unpickled what rank {source} sent it in {call}")
+        raise
+    return objects
+
+
+def offsets_of(blocks: Sequence[bytes]) -> array[int]:
+    """Where blocks begin when they are packed one behind the other, and where the last one ends; empty without any."""
+    return array("q", accumulate(map(len, blocks), initial=0) if blocks else ())

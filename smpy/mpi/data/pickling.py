@@ -1,0 +1,163 @@
+"""`Pickle`: how objects become messages, and `pickle`, the one in use, which each rank may set for itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pickle import HIGHEST_PROTOCOL, PickleBuffer, dumps, loads
+from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakKeyDictionary
+
+from smpy.engine.kernel import surface
+from smpy.engine.running import current, is_running
+from smpy.mpi.data.memory_type import buffer
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+__all__ = ["Pickle", "pickle"]
+
+_PROTOCOL = int(os.environ.get("MPI4PY_PICKLE_PROTOCOL", str(HIGHEST_PROTOCOL)))
+_THRESHOLD = int(os.environ.get("MPI4PY_PICKLE_THRESHOLD", str(1 << 18)))
+
+
+class Pickle:
+    """Turns objects into bytes and back.
+
+    Parameters
+    ----------
+    dumps, loads : callable, optional
+        The functions that do it; those of the standard library's `pickle` without them.
+    protocol : int, optional
+        Passed to `dumps`; the highest there is by default.
+    threshold : int, optional
+        Buffers of at least that many bytes are kept out of band by `dumps_oob`.
+    """
+
+    def __init__(
+        self,
+        dumps: Callable[..., bytes] | None = None,
+        loads: Callable[..., Any] | None = None,
+        protocol: int | None = None,
+        threshold: int | None = None,
+    ) -> None:
+        self._dumps = _dumps if dumps is None else dumps
+        self._loads = _loads if loads is None else loads
+        self.PROTOCOL = protocol
+        self.THRESHOLD = threshold
+
+    def dumps(self, obj: Any) -> bytes:
+        """The object as bytes."""
+        return self._dumps(obj) if self._protocol is None else self._dumps(obj, self._protocol)
+
+    def loads(self, data: Any) -> Any:
+        """The object that bytes stand for."""
+        return self._loads(data)
+
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
+        """The object as bytes, and the large buffers inside it apart."""
+        buffers: list[Any] = []
+
+        def stays_inside(lent: PickleBuffer) -> bool:
+            raw = lent.raw()
+            if raw.nbytes < self._threshold:
+                return True
+            buffers.append(buffer(raw) if surface is not None else raw)
+            return False
+
+        protocol = max(5, HIGHEST_PROTOCOL if self._protocol is None else self._protocol)
+        return self._dumps(obj, protocol, buffer_callback=stays_inside), buffers
+
+    def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
+        """The object that bytes and buffers apart stand for."""
+        return self._loads(data, buffers=buffers)
+
+    @property
+    def PROTOCOL(self) -> int | None:
+        """Protocol version; None leaves it to `dumps`."""
+        return self._protocol
+
+    @PROTOCOL.setter
+    def PROTOCOL(self, protocol: int | None) -> None:
+        self._protocol = _PROTOCOL if protocol is None and self._dumps is _dumps else protocol
+
+    @property
+    def THRESHOLD(self) -> int:
+        """Bytes from which a buffer is kept out of band."""
+        return self._threshold
+
+    @THRESHOLD.setter
+    def THRESHOLD(self, threshold: int | None) -> None:
+        self._threshold = _THRESHOLD if threshold is None else threshold
+
+
+_dumps, _loads = dumps, loads
+
+
+class _OfEachRank(Pickle):
+    """A `Pickle` that is another one for each rank that has set it; the others share one."""
+
+    _of_all: Pickle
+    _own: WeakKeyDictionary[Engine, dict[int, Pickle]]
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        self = super().__new__(cls)
+        self._of_all, self._own = Pickle(), WeakKeyDictionary()
+        return self
+
+    def __init__(
+        self,
+        dumps: Callable[..., bytes] | None = None,
+        loads: Callable[..., Any] | None = None,
+        protocol: int | None = None,
+        threshold: int | None = None,
+    ) -> None:
+        self._set(Pickle(dumps, loads, protocol, threshold))
+
+    def _set(self, own: Pickle) -> None:
+        if is_running():
+            self._own.setdefault(current(), {})[current().rank] = own
+        else:
+            self._of_all = own
+
+    def _of_rank(self) -> Pickle:
+        return self._own.get(current(), {}).get(current().rank, self._of_all) if self._own else self._of_all
+
+    def _to_change(self) -> Pickle:
+        own = self._of_rank()
+        if own is self._of_all and is_running():
+            own = Pickle()
+            self._set(own)
+        return own
+
+    def dumps(self, obj: Any) -> bytes:
+        return self._of_rank().dumps(obj)
+
+    def loads(self, data: Any) -> Any:
+        return self._of_rank().loads(data)
+
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
+        return self._of_rank().dumps_oob(obj)
+
+    def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
+        return self._of_rank().loads_oob(data, buffers)
+
+    @property
+    def PROTOCOL(self) -> int | None:
+        return self._of_rank().PROTOCOL
+
+    @PROTOCOL.setter
+    def PROTOCOL(self, protocol: int | None) -> None:
+        self._to_change().PROTOCOL = protocol
+
+    @property
+    def THRESHOLD(self) -> int:
+        return self._of_rank().THRESHOLD
+
+    @THRESHOLD.setter
+    def THRESHOLD(self, threshold: int | None) -> None:
+        self._to_change().THRESHOLD = threshold
+
+
+pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # as it is for all: whoever imports this may be a rank
+"""What the lower-case calls use."""

@@ -1,0 +1,293 @@
+"""Typemaps: which bytes of memory an entry of a datatype has, in the order in which they travel (MPI 4.1, 5.1).
+
+An entry is a few runs. A run is a stretch of bytes, repeated by loops: at a fixed distance, or at places of their own
+when there is no rule. So the description of an entry is as small as the calls that made it, however many bytes it has,
+and moving its bytes is one strided copy a run (`smpy.mpi.data.packing`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+__all__ = ["EMPTY", "Loop", "Places", "Run", "Typemap", "basic", "joined", "looped", "placed", "repeated", "resized"]
+
+_FEW = 16
+"""So many blocks are runs of their own; more of them share one, with a list of places."""
+
+
+class Loop(NamedTuple):
+    """A number of equal steps: in memory, and among the packed bytes."""
+
+    times: int
+    stride: int
+    packed_stride: int
+
+
+class Places(NamedTuple):
+    """Steps without a rule: offsets in memory, and among the packed bytes."""
+
+    offsets: array[int]
+    packed: array[int]
+
+    @property
+    def times(self) -> int:
+        """Number of steps."""
+        return len(self.offsets)
+
+
+class Run(NamedTuple):
+    """A stretch of bytes, at `offset` of the entry and `packed` of its packed bytes, and what repeats it.
+
+    The loops are nested, the outermost first.
+    """
+
+    offset: int
+    packed: int
+    length: int
+    loops: tuple[Loop | Places, ...] = ()
+
+    def moved(self, offset: int, packed: int) -> Run:
+        """The same run elsewhere."""
+        return self._replace(offset=self.offset + offset, packed=self.packed + packed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Typemap:
+    """The bytes of an entry.
+
+    Parameters
+    ----------
+    size : int
+        Bytes that an entry carries.
+    lb, ub : int
+        Lower and upper bound: the next entry is `ub` - `lb` bytes farther on.
+    true_lb, true_ub : int
+        Offset of the first byte carried, and offset behind the last.
+    alignment : int
+        Of the most demanding element, in bytes.
+    n_elements : int
+        Number of basic elements.
+    elements : tuple of (int, Typemap)
+        What it was made of, in order, and how often; empty for a basic element.
+    runs : tuple of Run
+        The bytes.
+    is_resized : bool
+        Whether the bounds were set, rather than following from the elements.
+    code : str
+        Type string of a basic element.
+    """
+
+    size: int
+    lb: int
+    ub: int
+    true_lb: int
+    true_ub: int
+    alignment: int
+    n_elements: int
+    elements: tuple[tuple[int, Typemap], ...]
+    runs: tuple[Run, ...]
+    is_resized: bool = False
+    code: str = ""
+
+    @property
+    def extent(self) -> int:
+        """Bytes from one entry to the next."""
+        return self.ub - self.lb
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the bytes of an entry are one stretch."""
+        return len(self.runs) == 1 and not self.runs[0].loops
+
+    @property
+    def is_tiling(self) -> bool:
+        """Whether entries that follow one another are one stretch."""
+        return self.is_dense and self.size == self.extent
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there is anything that bounds can follow from."""
+        return self.is_resized or self.n_elements > 0
+
+
+EMPTY = Typemap(0, 0, 0, 0, 0, 1, 0, (), ())
+
+
+def basic(code: str, size: int, alignment: int) -> Typemap:
+    """One basic element."""
+    return Typemap(size, 0, size, 0, size, alignment, 1, (), (Run(0, 0, size),), code=code)
+
+
+def repeated(old: Typemap, count: int, stride: int) -> Typemap:
+    """`count` entries, `stride` bytes apart."""
+    if count == 0 or not old.has_bounds:
+        return EMPTY
+    back, ahead = sorted((0, (count - 1) * stride))
+    return Typemap(
+        size=count * old.size,
+        lb=old.lb + back,
+        ub=old.ub + ahead,
+        true_lb=old.true_lb + back,
+        true_ub=old.true_ub + ahead,
+        alignment=old.alignment,
+        n_elements=count * old.n_elements,
+        elements=((count, old),),
+        runs=looped(old.runs, count, stride, old.size),
+        is_resized=old.is_resized,
+    )
+
+
+def placed(old: Typemap, lengths: Sequence[int], displacements: Sequence[int]) -> Typemap:
+    """Blocks of entries, each at its own displacement in bytes."""
+    blocks = [(count, at) for count, at in zip(lengths, displacements, strict=True) if count]
+    if not blocks or not old.has_bounds:
+        return EMPTY
+    ends = [(at, at + (count - 1) * old.extent) for count, at in blocks]
+    first, last = min(map(min, ends)), max(map(max, ends))
+    n_entries = sum(count for count, _ in blocks)
+    return Typemap(
+        size=n_entries * old.size,
+        lb=old.lb + first,
+        ub=old.ub + last,
+        true_lb=old.true_lb + first,
+        true_ub=old.true_ub + last,
+        alignment=old.alignment,
+        n_elements=n_entries * old.n_elements,
+        elements=((n_entries, old),),
+        runs=tuple(_runs_of_blocks(old, blocks)),
+        is_resized=old.is_resized,
+    )
+
+
+def joined(members: Iterable[tuple[int, int, Typemap]]) -> Typemap:
+    """Blocks of entries of different kinds, given as count, displacement in bytes, and kind.
+
+    Bounds that were set hold for the whole (MPI 4.1, 5.1.6); otherwise the upper one leaves room for the next entry's
+    alignment, as a C compiler does.
+    """
+    blocks = [(at, repeated(old, count, old.extent)) for count, at, old in members]
+    blocks = [(at, block) for at, block in blocks if block.has_bounds]
+    if not blocks:
+        return EMPTY
+    is_resized = any(block.is_resized for _, block in blocks)
+    bounding = [(at, block) for at, block in blocks if block.is_resized == is_resized]
+    carrying = [(at, block) for at, block in blocks if block.size] or blocks
+    lb, ub = min(at + block.lb for at, block in bounding), max(at + block.ub for at, block in bounding)
+    alignment = max(block.alignment for _, block in blocks)
+    return Typemap(
+        size=sum(block.size for _, block in blocks),
+        lb=lb,
+        ub=ub if is_resized else ub + (lb - ub) % alignment,
+        true_lb=min(at + block.true_lb for at, block in carrying),
+        true_ub=max(at + block.true_ub for at, block in carrying),
+        alignment=alignment,
+        n_elements=sum(block.n_elements for _, block in blocks),
+        elements=tuple((1, block) for _, block in blocks),
+        runs=tuple(_runs_of_members(blocks)),
+        is_resized=is_resized,
+    )
+
+
+def resized(old: Typemap, lb: int, extent: int) -> Typemap:
+    """The same bytes, between other bounds."""
+    return Typemap(
+        size=old.size,
+        lb=lb,
+        ub=lb + extent,
+        true_lb=old.true_lb,
+        true_ub=old.true_ub,
+        alignment=old.alignment,
+        n_elements=old.n_elements,
+        elements=((1, old),),
+        runs=old.runs,
+        is_resized=True,
+    )
+
+
+def looped(runs: tuple[Run, ...], count: int, stride: int, packed_stride: int) -> tuple[Run, ...]:
+    """The runs of `count` entries."""
+    if count == 1:
+        return runs
+    return tuple(_in_loop(run, Loop(count, stride, packed_stride)) for run in runs)
+
+
+def _in_loop(run: Run, loop: Loop) -> Run:
+    if not run.loops and loop.stride == loop.packed_stride == run.length:
+        return run._replace(length=loop.times * run.length)
+    inner = run.loops[0] if run.loops else None
+    if isinstance(inner, Loop) and loop[1:] == (inner.times * inner.stride, inner.times * inner.packed_stride):
+        return run._replace(loops=(inner._replace(times=loop.times * inner.times), *run.loops[1:]))
+    return run._replace(loops=(loop, *run.loops))
+
+
+def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[Run]:
+    """Of blocks given as count of entries and displacement in bytes: blocks of a length share their description."""
+    if old.is_tiling:
+        yield from _of_stretches((at + old.true_lb, count * old.size) for count, at in blocks)
+        return
+    packed = accumulate((count * old.size for count, _ in blocks), initial=0)
+    of_count: dict[int, Places] = {}
+    for (count, at), before in zip(blocks, packed, strict=False):
+        places = of_count.setdefault(count, Places(array("q"), array("q")))
+        places.offsets.append(at)
+        places.packed.append(before)
+    for count, places in of_count.items():
+        yield from _at_places(looped(old.runs, count, old.extent, old.size), places)
+
+
+def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[Run]:
+    """Of entries of different kinds, given with their displacements."""
+    if all(block.is_dense or not block.size for _, block in blocks):
+        yield from _of_stretches((at + block.true_lb, block.size) for at, block in blocks if block.size)
+        return
+    packed = accumulate((block.size for _, block in blocks), initial=0)
+    for (at, block), before in zip(blocks, packed, strict=False):
+        yield from (run.moved(at, before) for run in block.runs)
+
+
+def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[Run]:
+    """Of stretches given as offset and length, in the order in which they are packed; those that touch are made one."""
+    offsets, lengths, end = array("q"), array("q"), None
+    for offset, length in stretches:
+        if offset == end:
+            lengths[-1] += length
+        else:
+            offsets.append(offset)
+            lengths.append(length)
+        end = offset + length
+    if len(offsets) == 1:
+        yield Run(offsets[0], 0, lengths[0])
+        return
+    of_length: dict[int, Places] = {}
+    for offset, before, length in zip(offsets, accumulate(lengths, initial=0), lengths, strict=False):
+        places = of_length.get(length)
+        if places is None:
+            places = of_length[length] = Places(array("q"), array("q"))
+        places.offsets.append(offset)
+        places.packed.append(before)
+    for length, places in of_length.items():
+        yield from _at_places((Run(0, 0, length),), places)
+
+
+def _at_places(runs: tuple[Run, ...], places: Places) -> Iterator[Run]:
+    """Copies of `runs` at places: by a loop when they follow a rule, one by one when they are few."""
+    (offsets, packed), count = places, places.times
+    if count > 1:
+        stride, packed_stride = offsets[1] - offsets[0], packed[1] - packed[0]
+        if _is_regular(offsets, stride) and _is_regular(packed, packed_stride):
+            for run in looped(runs, count, stride, packed_stride):
+                yield run.moved(offsets[0], packed[0])
+            return
+    if count <= _FEW:
+        for offset, before in zip(offsets, packed, strict=True):
+            yield from (run.moved(offset, before) for run in runs)
+        return
+    yield from (run._replace(loops=(places, *run.loops)) for run in runs)
+
+
+def _is_regular(numbers: array[int], step: int) -> bool:
+    return all(after - before == step for before, after in pairwise(numbers))

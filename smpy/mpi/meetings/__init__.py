@@ -1,0 +1,1 @@
+"""Where the ranks of a collective meet, and what each call leaves and takes there."""

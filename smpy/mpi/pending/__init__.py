@@ -1,0 +1,1 @@
+"""Operations under way: requests, how they complete, and the messages they are about."""

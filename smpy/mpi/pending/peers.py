@@ -1,0 +1,71 @@
+"""The other end of a message, and what a program passes as one: errors name the call."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from smpy.mpi.comms.world import world
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
+from smpy.mpi.data.messages import Part, message_of
+from smpy.mpi.exceptions import fail
+
+__all__ = ["blame", "check_dest", "check_source", "to_fill", "to_send"]
+
+
+def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`dest` and `tag` as integers; raises unless a message can be sent there."""
+    dest, tag = _integer(call, "dest", dest), _integer(call, "tag", tag)
+    if not 0 <= dest < world().communicator(number).remote.size:
+        _fail_rank(number, "dest", dest, tag, call)
+    if not 0 <= tag <= LARGEST_TAG:
+        _fail_tag("dest", dest, tag, call)
+    return dest, tag
+
+
+def check_source(number: int, source: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`source` and `tag` as integers; raises unless a message can come from there."""
+    source, tag = _integer(call, "source", source), _integer(call, "tag", tag)
+    if not 0 <= source < world().communicator(number).remote.size and source not in (ANY_SOURCE, PROC_NULL):
+        _fail_rank(number, "source", source, tag, call)
+    if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
+        _fail_tag("source", source, tag, call)
+    return source, tag
+
+
+def to_send(spec: Any, call: str) -> Part:
+    """The entries that a message specification names, to be sent."""
+    try:
+        return message_of(spec, is_written=False)
+    except (TypeError, ValueError, LookupError, BufferError) as error:
+        blame(error, call, "the message to send")
+
+
+def to_fill(spec: Any, call: str) -> Part:
+    """The entries that a message specification names, to be overwritten."""
+    try:
+        return message_of(spec, is_written=True)
+    except (TypeError, ValueError, LookupError, BufferError) as error:
+        blame(error, call, "the buffer to receive into")
+
+
+def blame(error: Exception, call: str, what: str) -> NoReturn:
+    """Raise an error again that says which argument of which call it is about."""
+    error.add_note(f"in {call}: {what}")
+    raise error
+
+
+def _integer(call: str, name: str, value: Any) -> int:
+    """What C would make of it: programs divide ranks by two and pass what comes out."""
+    if isinstance(value, float) or hasattr(value, "__index__"):
+        return int(value)
+    raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
+
+
+def _fail_rank(number: int, end: str, rank: int, tag: int, call: str) -> NoReturn:
+    communicator = world().communicator(number)
+    whose = "the other group" if communicator.is_inter else "the communicator"
+    fail("ERR_RANK", f"{call}({end}={rank}, tag={tag}): {whose} has ranks 0 to {communicator.remote.size - 1}")
+
+
+def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
+    fail("ERR_TAG", f"{call}({end}={rank}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")

@@ -1,0 +1,1 @@
+"""Virtual topologies, and collectives among neighbours."""

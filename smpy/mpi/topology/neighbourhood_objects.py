@@ -1,0 +1,51 @@
+"""Collectives on objects among the neighbours in a topology, timed as mpi4py performs them: sizes, then bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from smpy.engine.running import mpi_call
+from smpy.mpi.comms.comm_core import CommCore, perform
+from smpy.mpi.data.pickled import SIZE_BYTES, pickled_each, unpickled
+from smpy.mpi.data.pickling import pickle
+from smpy.mpi.meetings.gathering import OpenCollective, enter
+from smpy.mpi.topology.neighbourhoods import Neighbourhood
+
+__all__ = ["NeighbourhoodObjects"]
+
+
+class NeighbourhoodObjects(CommCore):
+    """Collective calls on objects, among neighbours."""
+
+    __slots__ = ()
+
+    @mpi_call
+    def neighbor_allgather(self, sendobj: Any) -> list[Any]:
+        """Send all neighbours an object: a list of theirs, None where there is nobody."""
+        mine = Neighbourhood(self, "neighbor_allgather")
+        return _exchanged(mine, [pickle.dumps(sendobj)] * len(mine.outgoing))
+
+    @mpi_call
+    def neighbor_alltoall(self, sendobj: Sequence[Any] | None) -> list[Any]:
+        """Send each neighbour its object: a list of theirs, None where there is nobody."""
+        mine = Neighbourhood(self, "neighbor_alltoall")
+        return _exchanged(mine, pickled_each(sendobj, len(mine.outgoing)))
+
+
+def _exchanged(mine: Neighbourhood, pickled: Sequence[bytes]) -> list[Any]:
+    meeting = enter(mine.communicator, mine.rank, mine.signature, mine.new_payload)
+    meeting.payload.leave(mine.rank, mine.outgoing, pickled)
+    _perform(mine, meeting, [SIZE_BYTES] * len(mine.outgoing), [SIZE_BYTES] * len(mine.incoming))
+    arriving = [meeting.payload.take(mine.rank, edge) or b"" for edge in mine.incoming]
+    _perform(mine, meeting, list(map(len, pickled)), list(map(len, arriving)))
+    meeting.leave()
+    return [
+        None if edge.peer < 0 else unpickled(block, edge.peer, mine.signature.call)
+        for edge, block in zip(mine.incoming, arriving, strict=True)
+    ]
+
+
+def _perform(mine: Neighbourhood, meeting: OpenCollective, out_bytes: list[int], in_bytes: list[int]) -> None:
+    tables = mine.tables_for(out_bytes, in_bytes)
+    perform(meeting, mine.communicator, mine.op, 0, 0, mine.signature.call, tables=tables)

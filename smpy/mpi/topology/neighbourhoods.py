@@ -1,0 +1,141 @@
+"""What neighbourhood collectives have in common: blocks that travel along the edges of a topology.
+
+A rank leaves a copy of each of its blocks when it enters, under the edge that the block takes, and takes those of its
+incoming edges when the messages on them have arrived. So it depends on its neighbours alone, and a block is kept no
+longer than it is on its way. All receives and sends of a rank are started at once.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+from smpy.mpi.comms.comm_core import CommCore
+from smpy.mpi.comms.comm_topology import topology_of
+from smpy.mpi.data.messages import Part
+from smpy.mpi.exceptions import fail
+from smpy.mpi.meetings.gathering import OpenCollective, Signature
+from smpy.mpi.meetings.participation import Participation
+from smpy.mpi.topology.virtual_topologies import Edge, Topology
+
+__all__ = ["Crossing", "Exchange", "Neighbourhood"]
+
+Tables: TypeAlias = "tuple[array[int], array[int], array[int], array[int]]"
+
+
+class Crossing:
+    """Blocks on their way, by sender, receiver and label of the edge; None for folded memory."""
+
+    __slots__ = ("_blocks",)
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[int, int, int], bytes | None] = {}
+
+    def leave(self, rank: int, outgoing: Sequence[Edge], blocks: Iterable[bytes | None]) -> None:
+        """Send the blocks of a rank on their way; those to nobody are lost."""
+        for edge, block in zip(outgoing, blocks, strict=True):
+            if edge.peer >= 0:
+                self._blocks[rank, edge.peer, edge.label] = block
+
+    def take(self, rank: int, edge: Edge) -> bytes | None:
+        """The block that has come to a rank along an incoming edge, which nobody else wants; None from nobody."""
+        return None if edge.peer < 0 else self._blocks.pop((edge.peer, rank, edge.label))
+
+
+class Neighbourhood(Participation):
+    """One rank's part in a neighbourhood collective.
+
+    Parameters
+    ----------
+    comm : CommCore
+        The program's handle, on a communicator with a topology.
+    call : str
+        What the program called.
+
+    Attributes
+    ----------
+    incoming, outgoing : sequence of Edge
+        The rank's edges.
+    """
+
+    __slots__ = ("incoming", "outgoing")
+    op = "neighbour"
+
+    def __init__(self, comm: CommCore, call: str) -> None:
+        super().__init__(comm, call)
+        topology = topology_of(self.communicator, Topology, call)
+        self.signature = Signature(call)
+        self.incoming = topology.incoming(self.rank)
+        self.outgoing = topology.outgoing(self.rank)
+
+    def new_payload(self) -> Crossing:
+        """Where blocks are on their way."""
+        return Crossing()
+
+    def tables_for(self, out_bytes: Iterable[int], in_bytes: Iterable[int]) -> Tables:
+        """What the schedule reads: offsets of the blocks, and the ranks at the other ends.
+
+        Messages between two ranks do not overtake. They leave in the order of the outgoing edges, which is that of
+        their labels, and are received in that order.
+        """
+        arrivals = sorted(zip(self.incoming, in_bytes, strict=True), key=lambda arrival: arrival[0].label)
+        return (
+            array("q", accumulate(out_bytes, initial=0)),
+            array("q", accumulate((nbytes for _, nbytes in arrivals), initial=0)),
+            array("q", [len(self.outgoing), *(edge.peer for edge in self.outgoing)]),
+            array("q", [len(arrivals), *(edge.peer for edge, _ in arrivals)]),
+        )
+
+
+class Exchange(Neighbourhood):
+    """One rank's part in a neighbourhood collective on buffers.
+
+    Parameters
+    ----------
+    comm, call
+        As for `Neighbourhood`.
+    """
+
+    __slots__ = ("_into", "_out", "tables")
+
+    _into: Sequence[Part]
+    _out: Sequence[Part]
+    tables: Tables
+
+    def between(self, out: Sequence[Part], into: Sequence[Part]) -> Exchange:
+        """The same, now that it is known which blocks leave and where those that come belong."""
+        self._out, self._into = out, into
+        self.tables = self.tables_for((part.nbytes for part in out), (part.nbytes for part in into))
+        return self
+
+    def give(self, meeting: OpenCollective, *, is_blocking: bool) -> None:
+        """Send copies of the blocks on their way."""
+        meeting.payload.leave(self.rank, self.outgoing, _copies(self._out))
+
+    def take(self, meeting: OpenCollective) -> None:
+        """Put the blocks that have come where they belong."""
+        for edge, part in zip(self.incoming, self._into, strict=True):
+            if edge.peer < 0:
+                continue
+            block = meeting.payload.take(self.rank, edge)
+            if block is not None and len(block) > part.nbytes:
+                fail(
+                    "ERR_TRUNCATE",
+                    f"{self.signature.call}: rank {edge.peer} sends rank {self.rank} a block of {len(block)} bytes, "
+                    f"the buffer has room for {part.nbytes}",
+                )
+            part.put(block)
+
+
+def _copies(parts: Sequence[Part]) -> list[bytes | None]:
+    """What the parts hold now; one copy for the same part many times."""
+    copies: list[bytes | None] = []
+    for place, part in enumerate(parts):
+        if place and part is parts[place - 1]:
+            copies.append(copies[-1])
+        else:
+            carried = part.carried()
+            copies.append(None if carried is None else bytes(carried))
+    return copies
