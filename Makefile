@@ -65,7 +65,7 @@ build/c/event/%.o: kernels/event/%.c $(KERNEL_H)
 	@echo compiling $<
 	@$(CC) $(SANITIZE) -c $< -o $@
 
-build/c/%: tests/c/%.c $(C_OBJECTS)
+build/c/%: tests/c/%.c $(wildcard tests/c/*.h) $(C_OBJECTS)
 	@echo compiling $<
 	@$(CC) $(SANITIZE) $< $(C_OBJECTS) -lm -o $@
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform
 from smpy.mpi.comms.world import Communicator
-from smpy.mpi.data.datatypes import Datatype, of_format
+from smpy.mpi.data.built_in_operations import Operation
+from smpy.mpi.data.datatypes import of_format
 from smpy.mpi.data.folds import Fold, check_defined
+from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.messages import message_of
 from smpy.mpi.data.operations import SUM, Op
 from smpy.mpi.meetings import movements, reductions, varying_movements
@@ -104,7 +107,7 @@ class Collectives(CommCore):
             communicator, rank = member_of(self, "Allreduce")
             plain = surface.contents(sendbuf, recvbuf)
             if plain is not None and not communicator.is_inter:
-                _allreduce_plain(communicator, rank, plain[1], of_format(plain[0]), recvbuf, op)
+                _allreduce_plain(communicator, rank, plain[1], plain[0], recvbuf, op)
                 return
         reductions.Allreduce(self, sendbuf, recvbuf, op, "Allreduce").perform()
 
@@ -132,21 +135,35 @@ def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) 
     meeting.leave()
 
 
-def _allreduce_plain(
-    communicator: Communicator, rank: int, content: bytes, datatype: Datatype, recvbuf: Any, op: Op
-) -> None:
-    """`Allreduce` of plain buffers, which the compiled surface has seen to be alike."""
-    operation, layout, nbytes = op.operation, datatype.layout, len(content)
+class _PlainReduction(NamedTuple):
+    """What all ranks of an `Allreduce` of plain buffers say alike."""
+
+    operation: Operation
+    layout: Layout
+    signature: Signature
+
+
+@lru_cache(maxsize=64)
+def _plain_reduction(operation: Operation, buffer_format: str, nbytes: int) -> _PlainReduction:
+    layout = of_format(buffer_format).layout
     check_defined(operation, layout)
     signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
+    return _PlainReduction(operation, layout, signature)
+
+
+def _allreduce_plain(
+    communicator: Communicator, rank: int, content: bytes, buffer_format: str, recvbuf: Any, op: Op
+) -> None:
+    """`Allreduce` of plain buffers, which the compiled surface has seen to be alike."""
+    nbytes = len(content)
+    operation, layout, signature = _plain_reduction(op.operation, buffer_format, nbytes)
     meeting = enter(communicator, rank, signature, list)
     payload = meeting.payload
     if not payload:
         payload.append(Fold(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
-    is_commutative = operation.is_commutative
-    perform(meeting, communicator, "allreduce", 0, nbytes, "Allreduce", is_commutative, (), layout.size)
+    perform(meeting, communicator, "allreduce", 0, nbytes, "Allreduce", operation.is_commutative, (), layout.size)
     try:
         result = fold.result(operation) if nbytes else None
     finally:
