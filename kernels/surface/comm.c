@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "call.h"
+#include "meeting.h"
 #include "request.h"
 
 typedef struct {
@@ -245,6 +246,21 @@ static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n
     return call_perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
 }
 
+static PyObject *perform_allreduce(PyObject *self, const arguments *given)
+{
+    PyObject *const parameter[] = {surface.name.sendbuf, surface.name.recvbuf, surface.name.op};
+    PyObject *argument[3];
+    if (!arguments_sort(given, parameter, 3, 2, argument)) return NULL;
+    const int comm = number_of(self);
+    return comm < 0 ? NULL : meeting_join(comm, argument[0], argument[1], argument[2]);
+}
+
+static PyObject *Comm_Allreduce(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Allreduce, surface.name._Allreduce, perform_allreduce);
+}
+
 /* Asking who one is costs no simulated time, and is no reason to read a clock. */
 static PyObject *Comm_Get_rank(PyObject *self, PyObject *unused)
 {
@@ -294,6 +310,9 @@ static PyMethodDef methods[] = {
     {"Sendrecv", (PyCFunction)(void (*)(void))Comm_Sendrecv, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Sendrecv($self, sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1, status=None)\n--\n\n"
                "Send a message and receive one.")},
+    {"Allreduce", (PyCFunction)(void (*)(void))Comm_Allreduce, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Allreduce($self, sendbuf, recvbuf, op=SUM)\n--\n\n"
+               "Reduce the ranks' buffers, entry by entry and from left to right, into every rank's.")},
     {"Get_rank", Comm_Get_rank, METH_NOARGS, PyDoc_STR("Get_rank($self)\n--\n\nRank of the caller in the communicator.")},
     {"Get_size", Comm_Get_size, METH_NOARGS, PyDoc_STR("Get_size($self)\n--\n\nNumber of ranks of the communicator.")},
     {0},
@@ -311,7 +330,7 @@ static PyGetSetDef computed[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)PyDoc_STR("The point-to-point calls of a communicator.")},
+    {Py_tp_doc, (void *)PyDoc_STR("The hot calls of a communicator.")},
     {Py_tp_new, (void *)Comm_new},
     {Py_tp_methods, methods},
     {Py_tp_members, members},

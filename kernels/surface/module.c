@@ -17,6 +17,7 @@
 #include "comm.h"
 #include "contents.h"
 #include "exporter.h"
+#include "meeting.h"
 #include "request.h"
 
 surface_state surface = {.rank = -1};
@@ -55,6 +56,8 @@ static int intern_names(void)
         {&surface.name.Wait, "Wait"},
         {&surface.name.Waitall, "Waitall"},
         {&surface.name.Test, "Test"},
+        {&surface.name.Allreduce, "Allreduce"},
+        {&surface.name.op, "op"},
         {&surface.name._Send, "_Send"},
         {&surface.name._Recv, "_Recv"},
         {&surface.name._Isend, "_Isend"},
@@ -63,6 +66,7 @@ static int intern_names(void)
         {&surface.name._Wait, "_Wait"},
         {&surface.name._Waitall, "_Waitall"},
         {&surface.name._Test, "_Test"},
+        {&surface.name._Allreduce, "_Allreduce"},
         {&surface.name._Get_rank, "_Get_rank"},
         {&surface.name._Get_size, "_Get_size"},
         {&surface.name._hub, "_hub"},
@@ -71,6 +75,12 @@ static int intern_names(void)
         {&surface.name._collective, "_collective"},
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
+        {&surface.name.plain, "plain"},
+        {&surface.name.schedule, "schedule"},
+        {&surface.name.put, "put"},
+        {&surface.name.result, "result"},
+        {&surface.name.leave, "leave"},
+        {&surface.name._operation, "_operation"},
         {&surface.name._size, "_size"},
         {&surface.name._source, "_source"},
         {&surface.name._tag, "_tag"},
@@ -93,6 +103,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.rank = -1;
     surface.clock.is_running = 0;
     surface.epoch++;
+    Py_CLEAR(surface.books);
     Py_CLEAR(surface.failure.type);
     Py_CLEAR(surface.failure.value);
     Py_CLEAR(surface.failure.trace);
@@ -211,6 +222,10 @@ static PyMethodDef functions[] = {
      PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
     {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
+    {"know_books", (PyCFunction)(void (*)(void))meeting_know_books, METH_FASTCALL,
+     PyDoc_STR("know_books(comm, entered, open)\n--\n\nWhere the collectives of a communicator are counted, and which are open.")},
+    {"use_sum", meeting_use_sum, METH_O,
+     PyDoc_STR("use_sum(operation, /)\n--\n\nThe operation of an Allreduce that names none.")},
     {"use_request_class", surface_use_request_class, METH_O,
      PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase. "
                "Returned is what they made before.")},

@@ -44,15 +44,19 @@ typedef struct {
     } failure;                      /* of an errand or a note, until the hub raises it */
     compute_clock clock;
 
+    PyObject *books;                /* comm -> (entered, open): see meeting.h */
+
+    PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */
     PyTypeObject *request_base;
 
     struct {                        /* interned: parameters, calls, what calls are handed over to, attributes */
         PyObject *buf, *dest, *source, *tag, *status, *statuses, *requests;
         PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;
-        PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test;
-        PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Get_rank, *_Get_size;
+        PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Allreduce, *op;
+        PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Allreduce, *_Get_rank, *_Get_size;
         PyObject *_hub, *_run_errands, *_run_notes, *_collective, *_truncated, *__smpy_folded__;
+        PyObject *plain, *schedule, *put, *result, *leave, *_operation;
         PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

@@ -17,6 +17,8 @@ CommBase
     exports contiguous memory, writable for receives, of one native basic format (`Datatype.fromcode` knows it), and
     is not folded (`smpy.compute.folded`; such an array is not contiguous, save one of a single element, which may be
     sent as it is).
+    ``Allreduce`` falls back to ``self._Allreduce(sendbuf, recvbuf, op=SUM)``, which enters the collective when this
+    rank is the first; the fast path joins one that is open, when the call is the same.
 
 RequestBase
     ``number`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1:

@@ -74,6 +74,10 @@ class CommBase:
         """Send one buffer and receive into another at the same time."""
         self._Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
 
+    def Allreduce(self, *args: Any, **named: Any) -> None:
+        """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
+        self._Allreduce(*args, **named)
+
     def _Get_size(self) -> int:
         raise NotImplementedError
 
@@ -102,6 +106,9 @@ class CommBase:
         recvtag: int = -1,
         status: Status | None = None,
     ) -> None:
+        raise NotImplementedError
+
+    def _Allreduce(self, *args: Any, **named: Any) -> None:
         raise NotImplementedError
 
     def _truncated(self, call: str, message: Message) -> NoReturn:

@@ -101,8 +101,7 @@ class Collectives(CommCore):
         reductions.Reduce(self, sendbuf, recvbuf, op, root, "Reduce").perform()
 
     @mpi_call
-    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
-        """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
+    def _Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
         if surface is not None:
             communicator, rank = member_of(self, "Allreduce")
             plain = surface.contents(sendbuf, recvbuf)
@@ -135,6 +134,10 @@ def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) 
     meeting.leave()
 
 
+if surface is not None:
+    surface.use_sum(SUM.operation)
+
+
 class _PlainReduction(NamedTuple):
     """What all ranks of an `Allreduce` of plain buffers say alike."""
 
@@ -163,6 +166,9 @@ def _allreduce_plain(
         payload.append(Fold(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
+    if meeting.plain is None and nbytes:
+        meeting.plain = buffer_format, nbytes, operation, fold
+        surface.know_books(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(meeting, communicator, "allreduce", 0, nbytes, "Allreduce", operation.is_commutative, (), layout.size)
     try:
         result = fold.result(operation) if nbytes else None

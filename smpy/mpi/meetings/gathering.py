@@ -10,10 +10,14 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.exceptions import fail
+
+if TYPE_CHECKING:
+    from smpy.mpi.data.built_in_operations import Operation
+    from smpy.mpi.data.folds import Fold
 
 __all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "enter"]
 
@@ -77,14 +81,17 @@ class OpenCollective:
     ----------
     schedule : int
         The kernel's number of what the ranks do, set by the first of them; -1 before.
+    plain : tuple
+        Of an `Allreduce` of plain buffers: format, bytes, operation and fold, for the compiled surface; else None.
     """
 
-    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "schedule")
+    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "plain", "schedule")
 
     def __init__(self, communicator: Communicator, place: int, payload: Any) -> None:
         self.place = place
         self.payload = payload
         self.schedule = -1
+        self.plain: tuple[str, int, Operation, Fold] | None = None
         self._communicator = communicator
         self._callers: list[_Caller] = []
         self._n_left = 0
