@@ -27,6 +27,7 @@ def result_of(request: pytest.FixtureRequest, mpi4py_source: Path) -> Iterator[R
     """How a module went on a number of ranks; those of all selected tests are started when the first is asked."""
     asked = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     wanted = [(params["module"], params["n_ranks"]) for params in asked if {"module", "n_ranks"} <= set(params)]
+    wanted.sort(key=lambda case: (not case[0].startswith("test_util"), -case[1]))  # the longest first
     with ThreadPoolExecutor(max_workers=2) as workers:
         runs: dict[tuple[str, int], Future[ModuleRun]] = {
             (module, n_ranks): workers.submit(run_module, mpi4py_source, module, n_ranks)
