@@ -88,5 +88,5 @@ ALL: Final = (
     _demo("compute-pi", "compute-pi/cpi-cco.py", stdin="100\n2000\n0\n"),
     _demo("mpi-ref-v1", "mpi-ref-v1/ex-*.py", ranks=(2, 3)),
     _demo("sequential", "sequential/test_seq.py"),
-    Job("demo osu", "demo_osu.py", args=(DEMOS,)),
+    Job("demo osu", "demo_osu.py", args=(DEMOS,), ranks=(2, 4)),  # pairs of ranks
 )
