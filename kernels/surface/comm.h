@@ -1,4 +1,4 @@
-/* comm.h -- CommBase: the point-to-point calls of a communicator, as long as they are plain.
+/* comm.h -- CommBase: the hot calls of a communicator, as long as they are plain.
  *
  * Plain is: this thread runs a rank; plain ints in range; a buffer payload.h takes.
  * A rank's own place in a communicator is asked of the kernel each time: a handle is shared by all ranks and knows none. */

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform
 from smpy.mpi.comms.world import Communicator
-from smpy.mpi.data.built_in_operations import Operation
 from smpy.mpi.data.datatypes import of_format
 from smpy.mpi.data.folds import Fold, check_defined
-from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.messages import message_of
 from smpy.mpi.data.operations import SUM, Op
 from smpy.mpi.meetings import movements, reductions, varying_movements
@@ -138,28 +135,13 @@ if surface is not None:
     surface.use_sum(SUM.operation)
 
 
-class _PlainReduction(NamedTuple):
-    """What all ranks of an `Allreduce` of plain buffers say alike."""
-
-    operation: Operation
-    layout: Layout
-    signature: Signature
-
-
-@lru_cache(maxsize=64)
-def _plain_reduction(operation: Operation, buffer_format: str, nbytes: int) -> _PlainReduction:
-    layout = of_format(buffer_format).layout
-    check_defined(operation, layout)
-    signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
-    return _PlainReduction(operation, layout, signature)
-
-
 def _allreduce_plain(
     communicator: Communicator, rank: int, content: bytes, buffer_format: str, recvbuf: Any, op: Op
 ) -> None:
-    """`Allreduce` of plain buffers, which the compiled surface has seen to be alike."""
-    nbytes = len(content)
-    operation, layout, signature = _plain_reduction(op.operation, buffer_format, nbytes)
+    """`Allreduce` of plain buffers, which the compiled surface has seen to be alike; other ranks join there."""
+    operation, layout, nbytes = op.operation, of_format(buffer_format).layout, len(content)
+    check_defined(operation, layout)
+    signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
     meeting = enter(communicator, rank, signature, list)
     payload = meeting.payload
     if not payload:

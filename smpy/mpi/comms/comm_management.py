@@ -21,7 +21,7 @@ from smpy.mpi.info import Info, pairs_of
 from smpy.mpi.meetings.gathering import Signature, enter
 from smpy.mpi.pending.requests import Request
 
-__all__ = ["Management", "inherit", "pay_for_new"]
+__all__ = ["Management", "inherit"]
 
 _FLAG_BYTES: Final = 4
 """What a rank tells of itself when intercommunicators are made."""

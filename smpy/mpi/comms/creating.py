@@ -16,7 +16,7 @@ from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.meetings.gathering import OpenCollective, Signature, enter
 
-__all__ = ["announce", "exchange", "pay_for_new", "split", "split_both", "swap"]
+__all__ = ["announce", "exchange", "pay_for_new", "private_duplicate", "split", "split_both", "swap"]
 
 _ANNOUNCED_BYTES: Final = 4
 _SPLIT_BYTES: Final = 8
@@ -30,6 +30,16 @@ def pay_for_new(new: Communicator, rank: int, call: str) -> None:
         exchange(new, rank, _ANNOUNCED_BYTES, _ANNOUNCED_BYTES, call)
     else:
         announce(new, rank, 0, _ANNOUNCED_BYTES, call)
+
+
+def private_duplicate(communicator: Communicator, rank: int, call: str) -> Communicator:
+    """The duplicate that mpi4py keeps of a communicator; a rank that asks first takes the time of making it."""
+    private = communicator.duplicate()
+    if communicator.is_first_use(rank):
+        pay_for_new(private, rank, call)
+        if communicator.is_inter:
+            pay_for_new(communicator.local(), rank, call)
+    return private
 
 
 def announce(communicator: Communicator, rank: int, root: int, nbytes: int, call: str) -> None:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm import Comm, Intercomm, Intracomm
 from smpy.mpi.comms.comm_core import handle_on, member_of
-from smpy.mpi.comms.creating import pay_for_new
+from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.locks import locks_of
 
 if TYPE_CHECKING:
@@ -39,25 +39,16 @@ def _comm_lock_table(comm: Comm) -> dict[Hashable, Lock]:
 def _commctx_intra(comm: Intracomm) -> tuple[Intracomm, int]:
     """A duplicate of a communicator, made with the first use, and a tag for the next use."""
     communicator, rank = member_of(comm, "_commctx_intra")
-    return handle_on(Intracomm, _private(communicator, rank).number), _next_tag(communicator, rank)
+    return handle_on(Intracomm, private_duplicate(communicator, rank, "Dup").number), _next_tag(communicator, rank)
 
 
 @mpi_call
 def _commctx_inter(comm: Intercomm) -> tuple[Intercomm, int, Intracomm, bool]:
     """A duplicate, a tag for the next use, a communicator of this side, and whether this side comes first."""
     communicator, rank = member_of(comm, "_commctx_inter")
-    private, tag = _private(communicator, rank), _next_tag(communicator, rank)
+    private, tag = private_duplicate(communicator, rank, "Dup"), _next_tag(communicator, rank)
     own_side = handle_on(Intracomm, communicator.local().number)
     return handle_on(Intercomm, private.number), tag, own_side, communicator.side == 0
-
-
-def _private(communicator: Communicator, rank: int) -> Communicator:
-    private = communicator.duplicate()
-    if communicator.is_first_use(rank):
-        pay_for_new(private, rank, "Dup")
-        if communicator.is_inter:
-            pay_for_new(communicator.local(), rank, "Dup")
-    return private
 
 
 def _next_tag(communicator: Communicator, rank: int) -> int:

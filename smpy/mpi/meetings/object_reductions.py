@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.comms.comm_objects import ANY_SIZE, Inbox, load_of
-from smpy.mpi.comms.creating import pay_for_new
+from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickled import SIZE_BYTES
@@ -45,15 +45,11 @@ class PrivateReduction:
 
     def __init__(self, communicator: Communicator, rank: int, op: Operation, call: str) -> None:
         self._communicator = communicator
-        self._private = communicator.duplicate()
+        self._private = private_duplicate(communicator, rank, call)
         self._local = communicator.local() if communicator.is_inter else self._private
         self._rank = rank
         self._op = op
         self._call = call
-        if communicator.is_first_use(rank):
-            pay_for_new(self._private, rank, call)
-            if communicator.is_inter:
-                pay_for_new(self._local, rank, call)
 
     def reduce(self, obj: Any, root: int) -> Any | None:
         """The reduction of all objects, or of those of the other group, at the root; None at the others."""
