@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -92,3 +93,24 @@ def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., E
         return Emulated(outcome, out.getvalue(), err.getvalue())
 
     return here
+
+
+@pytest.fixture(scope="session")
+def mpiexec() -> Callable[..., str]:
+    """Runs a program under a real MPI and returns what it prints: `mpiexec(4, "program.py", "--its", "arguments")`."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    path = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if path is None:
+        pytest.skip("there is no mpiexec: pip install '.[mpi]' brings one")
+
+    def printed(n_ranks: int, *program: str) -> str:
+        line = [path, "-n", str(n_ranks), sys.executable, *program]
+        real = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=240, check=False)
+        assert real.returncode == 0, real.stdout + real.stderr
+        return real.stdout
+
+    try:
+        printed(1, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()")
+    except AssertionError:
+        pytest.skip("mpi4py is not installed, or it does not work with the library of mpiexec")
+    return printed
