@@ -190,6 +190,7 @@ typedef struct {
     int (*append_wait)(sim *, int, int);
     int (*append_wait_all)(sim *, int, int, const int *);
     int (*append_test)(sim *, int, int);
+    int (*append_iprobe)(sim *, int, int, int, int);
     int (*append_compute)(sim *, int, double);
     int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);
@@ -199,6 +200,7 @@ typedef struct {
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);
     const request *(*request_of)(const sim *, int);
+    const request *(*probed)(const sim *, int);
     parcel *(*parcel_of)(sim *, int);
     void (*release)(sim *, int);
     char *(*copy)(sim *, const char *, int64_t);

@@ -214,6 +214,23 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
     Py_RETURN_NONE;
 }
 
+static PyObject *perform_iprobe(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.source, surface.name.tag, surface.name.status};
+    PyObject *in[3];
+    envelope from;
+    if (!arguments_sort(given, parameters, 3, 0, in) || !takes_source(self, in[0], in[1], &from)) return NULL;
+    if (!request_can_report(in[2])) return NULL;
+    const int code = surface.calls->append_iprobe(surface.sim, surface.rank, from.comm, from.peer, from.tag);
+    if (code < 0) return surface_kernel_error(code), NULL;
+    if (block_on(surface.name.Iprobe) < 0) return NULL;
+    if (!surface.calls->answer(surface.sim, surface.rank)) Py_RETURN_FALSE;
+    const request *found = surface.calls->probed(surface.sim, surface.rank);
+    const message m = {.is_recv = 1, .source = found->peer, .tag = found->tag, .bytes = found->bytes, .capacity = found->bytes};
+    if (request_report(self, surface.name.Iprobe, &m, in[2]) < 0) return NULL;
+    Py_RETURN_TRUE;
+}
+
 /* ---- the Python type ---- */
 
 static PyObject *Comm_Send(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
@@ -244,6 +261,12 @@ static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n
 {
     const arguments given = {at, n, keywords};
     return call_perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
+}
+
+static PyObject *Comm_Iprobe(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe);
 }
 
 static PyObject *perform_allreduce(PyObject *self, const arguments *given)
@@ -310,6 +333,9 @@ static PyMethodDef methods[] = {
     {"Sendrecv", (PyCFunction)(void (*)(void))Comm_Sendrecv, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Sendrecv($self, sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1, status=None)\n--\n\n"
                "Send a message and receive one.")},
+    {"Iprobe", (PyCFunction)(void (*)(void))Comm_Iprobe, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Iprobe($self, source=-1, tag=-1, status=None)\n--\n\n"
+               "Whether there is a message to receive; looking takes simulated time.")},
     {"Allreduce", (PyCFunction)(void (*)(void))Comm_Allreduce, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Allreduce($self, sendbuf, recvbuf, op=SUM)\n--\n\n"
                "Reduce the ranks' buffers, entry by entry and from left to right, into every rank's.")},

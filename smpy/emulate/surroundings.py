@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.environment import install_environment
+from smpy.emulate.generated import install_generated
 from smpy.emulate.imports import Importer
 from smpy.emulate.lifetime import Lifetime, install_exits, set_abort_status
 from smpy.emulate.patches import Patches
@@ -56,6 +57,7 @@ def install_surroundings(
     install_environment(patches, engine)
     Settings(patches, importer.is_for_all)
     install_time(patches)
+    install_generated(patches)
     install_random(patches)
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))

@@ -9,14 +9,14 @@ CommBase
     Slot ``comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2)
     for COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``.
     ``Get_rank, Get_size, rank, size`` fall back to ``self._Get_rank()`` and ``self._Get_size()`` for a null handle.
-    ``Send, Recv, Isend, Irecv, Sendrecv`` fall back to ``self._Send, ...``, which have the same signatures:
+    ``Send, Recv, Isend, Irecv, Sendrecv, Iprobe`` fall back to ``self._Send, ...``, which have the same signatures:
     ``_Send(buf, dest, tag=0)``, ``_Recv(buf, source=-1, tag=-1, status=None)``, ``_Isend(buf, dest, tag=0)``,
     ``_Irecv(buf, source=-1, tag=-1)``, ``_Sendrecv(sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1,
-    status=None)``. The fast path is for: 0 <= dest, source < size of the communicator (or source -1), 0 <= tag (or
-    tag -1 of a receive); a buffer, or a list or tuple of a buffer and a `Datatype` (or its type string); the buffer
-    exports contiguous memory, writable for receives, of one native basic format (`Datatype.fromcode` knows it), and
-    is not folded (`smpy.compute.folded`; such an array is not contiguous, save one of a single element, which may be
-    sent as it is).
+    status=None)``, ``_Iprobe(source=-1, tag=-1, status=None)``. The fast path is for: 0 <= dest, source < size of the
+    communicator (or source -1), 0 <= tag (or tag -1 of a receive); a buffer, or a list or tuple of a buffer and a
+    `Datatype` (or its type string); the buffer exports contiguous memory, writable for receives, of one native basic
+    format (`Datatype.fromcode` knows it), and is not folded (`smpy.compute.folded`; such an array is not contiguous,
+    save one of a single element, which may be sent as it is).
     ``Allreduce`` falls back to ``self._Allreduce(sendbuf, recvbuf, op=SUM)``, which enters the collective when this
     rank is the first; the fast path joins one that is open, when the call is the same.
 

@@ -74,6 +74,10 @@ class CommBase:
         """Send one buffer and receive into another at the same time."""
         self._Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
 
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Whether there is a message to receive; looking takes simulated time."""
+        return self._Iprobe(source, tag, status)
+
     def Allreduce(self, *args: Any, **named: Any) -> None:
         """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
         self._Allreduce(*args, **named)
@@ -106,6 +110,9 @@ class CommBase:
         recvtag: int = -1,
         status: Status | None = None,
     ) -> None:
+        raise NotImplementedError
+
+    def _Iprobe(self, source: int = -1, tag: int = -1, status: Status | None = None) -> bool:
         raise NotImplementedError
 
     def _Allreduce(self, *args: Any, **named: Any) -> None:

@@ -350,3 +350,26 @@ def test_a_launchers_variables_tell_a_rank_who_it_is_before_it_imports_mpi(emula
     )
     assert sorted(ran.out.splitlines()) == ["0 3 0 3", "1 3 1 3", "2 3 2 3"]
     assert "PMI_RANK" not in os.environ
+
+
+def test_the_text_that_makes_a_dataclass_is_compiled_once_for_all_ranks(emulated: Callable):
+    ran = emulated(
+        """
+        import collections, dataclasses
+        from mpi4py import MPI
+
+        @dataclasses.dataclass(frozen=True, order=True)
+        class Point:
+            x: int
+            y: "list[int]" = dataclasses.field(default_factory=lambda: [rank])
+
+        rank = MPI.COMM_WORLD.rank
+        Pair = collections.namedtuple("Pair", "left right", defaults=[rank])
+        assert Point(1).y == [rank] and Point(1) == Point(1, [rank]) and Point(1) < Point(2)
+        assert Pair(3) == (3, rank)
+        print([id(made.__code__) for made in (Point.__init__, Point.__eq__, Pair.__new__)])
+        """,
+        3,
+    )
+    assert ran.code == 0, ran.err
+    assert len(set(lines(ran))) == 1

@@ -64,6 +64,9 @@ class Comm(_surface.CommBase, Recorder):
     def _Sendrecv(self, *args: Any, **named: Any) -> str:
         return self.note("Sendrecv", args, named)
 
+    def _Iprobe(self, *args: Any, **named: Any) -> str:
+        return self.note("Iprobe", args, named)
+
     def _Get_rank(self) -> str:
         return self.note("Get_rank")
 

@@ -97,6 +97,16 @@ def test_the_unusual_is_not_received_here(call: str, what: str) -> None:
     assert Recorder.handed_over == [(call, given, {})]
 
 
+@pytest.mark.parametrize("given", [(-2,), (2,), (0, -2), (True,), (0, 0, []), (0, 0, None, 0)])
+def test_an_unusual_look_for_a_message_is_handed_over(given: tuple[Any, ...]) -> None:
+    def body() -> None:
+        assert WORLD.Iprobe(*given) == GENERAL
+        assert NOWHERE.Iprobe() == GENERAL
+
+    run(body, nothing)
+    assert Recorder.handed_over == [("Iprobe", given, {}), ("Iprobe", (), {})]
+
+
 @pytest.mark.parametrize(
     "given",
     [(b"", 0, 0, bytearray(), 0), (b"", 0, 0, bytearray(), -1), (b"", 1), (b"", 1, 0, b"", 1),

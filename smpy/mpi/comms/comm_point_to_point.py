@@ -155,7 +155,7 @@ class PointToPoint(CommCore):
         return True
 
     @mpi_call
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+    def _Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether there is a message to receive."""
         number = number_of(self, "Iprobe")
         source, tag = check_source(number, source, tag, "Iprobe")

@@ -1,0 +1,184 @@
+"""Conjugate gradients on a sparse matrix, distributed by blocks of rows.
+
+    mpiexec -n 4 python apps/conjugate_gradient.py
+    smpy run -np 64 apps/conjugate_gradient.py
+
+The matrix is that of n x n points on a grid, each tied to its four neighbours and, by a few long links, to points far
+away: link k ties i to (c_k - i) mod n^2, where the c_k are random. It has 4 + links on its diagonal and -1 for
+each tie, so it is symmetric and positive definite. The right side is made from a solution that is known.
+
+A rank that multiplies its rows by a vector needs some entries that others hold. It finds out once which they are and
+tells their owners (the inspector); then each product exchanges just those. Any number of ranks will do. Sums are
+reduced in an order that depends on it, so only those digits are printed that do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Options(NamedTuple):
+    """The problem: points a side, long links a point, where they come from, and when to stop."""
+
+    n: int
+    links: int
+    seed: int
+    tolerance: float
+    iterations: int
+
+
+class Rows(NamedTuple):
+    """A block of rows in CSR: the entries of row i are those from starts[i] up to the next row's start."""
+
+    starts: Indices
+    columns: Indices
+    values: Vector
+
+
+def block(n: int, n_blocks: int, index: int) -> range:
+    """The rows of one of `n_blocks` blocks of `n` rows, sizes differing by one at most."""
+    return range(index * n // n_blocks, (index + 1) * n // n_blocks)
+
+
+def make_rows(mine: range, options: Options) -> Rows:
+    """These rows of the matrix. Every row has as many entries: a tie that does not exist is a zero on the diagonal."""
+    n, rows = options.n, np.array(mine, dtype=np.int64)
+    y, x = np.divmod(rows, n)
+    ties = [(rows - n, y > 0), (rows - 1, x > 0), (rows + 1, x < n - 1), (rows + n, y < n - 1)]
+    for centre in np.random.default_rng(options.seed).integers(n * n, size=options.links):
+        ties.append(((centre - rows) % (n * n), np.full(len(rows), True)))
+    columns = np.stack([rows, *(np.where(exists, other, rows) for other, exists in ties)], axis=1)
+    values = np.stack([np.full(len(rows), 4.0 + options.links), *(-1.0 * exists for _, exists in ties)], axis=1)
+    return Rows(np.arange(len(rows)) * columns.shape[1], columns.ravel(), values.ravel())
+
+
+class Matrix:
+    """A square sparse matrix whose rows, and the entries of whose vectors, lie in blocks on the ranks.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        The ranks.
+    n_rows : int
+        Rows of the whole matrix.
+    rows : Rows
+        This rank's rows, none of them empty, with columns counted in the whole matrix.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, n_rows: int, rows: Rows) -> None:
+        self.comm = comm
+        self.starts, self.values = rows.starts, rows.values
+        mine = block(n_rows, comm.size, comm.rank)
+        self.n_own = len(mine)
+        is_own = (rows.columns >= mine.start) & (rows.columns < mine.stop)
+        wanted = np.unique(rows.columns[~is_own])
+        # A vector's own entries come first here, then those from elsewhere, in the order of `wanted`.
+        elsewhere = self.n_own + np.searchsorted(wanted, rows.columns)
+        self.columns = np.where(is_own, rows.columns - mine.start, elsewhere)
+        self.entries = np.zeros(self.n_own + len(wanted))
+        self.inspect(wanted, np.array([block(n_rows, comm.size, rank).start for rank in range(comm.size)]))
+        self.asked -= mine.start
+
+    def inspect(self, wanted: Indices, first_rows: Indices) -> None:
+        """Tell every owner which of its entries are wanted here, and learn which of ours are wanted elsewhere."""
+        owners = np.searchsorted(first_rows, wanted, side="right") - 1
+        n_wanted = np.bincount(owners, minlength=self.comm.size)
+        n_asked = np.zeros_like(n_wanted)
+        self.comm.Alltoall(n_wanted, n_asked)
+        self.asked = np.zeros(n_asked.sum(), dtype=np.int64)
+        self.comm.Alltoallv([wanted, n_wanted], [self.asked, n_asked])
+        self.sources = parts(n_wanted, self.n_own)
+        self.readers = parts(n_asked, 0)
+
+    def times(self, vector: Vector) -> Vector:
+        """This rank's part of the product with a vector, of which it is given its part."""
+        asked = vector[self.asked]
+        requests = [self.comm.Irecv(self.entries[part], source) for source, part in self.sources]
+        requests += [self.comm.Isend(asked[part], reader) for reader, part in self.readers]
+        self.entries[: self.n_own] = vector
+        MPI.Request.Waitall(requests)
+        return np.add.reduceat(self.values * self.entries[self.columns], self.starts)
+
+    def dot(self, a: Vector, b: Vector) -> float:
+        """The scalar product of two vectors."""
+        overall = np.zeros(1)
+        self.comm.Allreduce(np.array([a @ b]), overall, op=MPI.SUM)
+        return float(overall[0])
+
+
+def parts(counts: Indices, start: int) -> list[tuple[int, slice]]:
+    """The ranks whose count is not zero, and where their part lies in an array that has all parts in rank order."""
+    ends = start + np.cumsum(counts)
+    return [(int(rank), slice(ends[rank] - counts[rank], ends[rank])) for rank in np.flatnonzero(counts)]
+
+
+def solve(matrix: Matrix, right: Vector, options: Options) -> tuple[int, Vector]:
+    """Conjugate gradients from zero until the residual is small beside the right side: iterations and solution."""
+    x, residual, direction = np.zeros_like(right), right.copy(), right.copy()
+    square = matrix.dot(residual, residual)
+    goal = options.tolerance**2 * square
+    for iteration in range(options.iterations + 1):
+        if square <= goal or iteration == options.iterations:
+            break
+        product = matrix.times(direction)
+        step = square / matrix.dot(direction, product)
+        x += step * direction
+        residual -= step * product
+        square, previous = matrix.dot(residual, residual), square
+        direction = residual + square / previous * direction
+    return iteration, x
+
+
+def read_options() -> Options:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Conjugate gradients on a sparse matrix in blocks of rows.")
+    parser.add_argument("--n", type=int, default=128, help="points a side; the matrix has n^2 rows (default: %(default)s)")
+    parser.add_argument("--links", type=int, default=1, help="long links a point (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the links (default: %(default)s)")
+    parser.add_argument("--tolerance", type=float, default=1e-8, help="of the relative residual (default: %(default)s)")
+    parser.add_argument("--iterations", type=int, default=1000, help="at most so many (default: %(default)s)")
+    options = Options(**vars(parser.parse_args()))
+    if min(options.n, options.iterations) < 1:
+        parser.error("--n and --iterations are at least 1")
+    if min(options.links, options.seed) < 0:
+        parser.error("--links and --seed are not negative")
+    if not 1e-14 <= options.tolerance < 1.0:
+        parser.error("--tolerance lies between 1e-14, what double precision can reach, and 1")
+    return options
+
+
+def main() -> None:
+    """Make a system whose solution is known, solve it, and let rank 0 say how well."""
+    options = read_options()
+    comm = MPI.COMM_WORLD
+    n_rows = options.n**2
+    mine = block(n_rows, comm.size, comm.rank)
+    comm.Barrier()
+    began_s = MPI.Wtime()
+    matrix = Matrix(comm, n_rows, make_rows(mine, options))
+    ready_s = MPI.Wtime()
+    truth = np.cos(np.array(mine, dtype=np.float64))
+    right = matrix.times(truth)
+    iterations, x = solve(matrix, right, options)
+    elapsed_s = MPI.Wtime() - ready_s
+    rest, error = right - matrix.times(x), x - truth
+    residual = np.sqrt(matrix.dot(rest, rest) / matrix.dot(right, right))
+    error = np.sqrt(matrix.dot(error, error) / matrix.dot(truth, truth))
+    if comm.rank == 0:
+        print(
+            f"conjugate_gradient: {n_rows} rows, {options.links} long links, {iterations} iterations, "
+            f"relative residual {residual:.3e}, relative error {error:.3e}"
+        )
+        print(f"time: {ready_s - began_s:.6f} s to inspect, {elapsed_s:.6f} s to solve, on {comm.size} ranks")
+
+
+if __name__ == "__main__":
+    main()
