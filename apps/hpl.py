@@ -11,16 +11,14 @@ their modelled time and no numbers are computed.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
-from typing import Any
 
+from linpack.arguments import read
 from linpack.grid import Grid
 from linpack.kernels import Kernels, Numbers, Skeleton
 from linpack.panel import Matrix
 from linpack.problem import Residual, check, generate
-from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
+from linpack.settings import BadSettings, Settings
 from linpack.solve import Singular, solve
 from mpi4py import MPI
 
@@ -28,55 +26,22 @@ LINE = 80
 
 
 def main() -> int:
-    options = parse_arguments()
     world = MPI.COMM_WORLD
+    job = world.bcast(read(sys.argv[1:], world.size) if world.rank == 0 else None)
+    if isinstance(job, int):
+        return job
     try:
-        runs = settings_of(options)
-        check_fit(runs, world.size)
+        kernels = Numbers() if job.skeleton is None else Skeleton(*job.skeleton)
     except BadSettings as error:
         if world.rank == 0:
             print(f"hpl.py: {error}", file=sys.stderr)
         return 2
-    kernels = Skeleton(options.dgemm_s, options.dtrsm_s) if options.skeleton else Numbers()
     if world.rank == 0:
         print_heading()
-    results = [perform(world, settings, kernels) for settings in runs]
+    results = [perform(world, settings, kernels) for settings in job.runs]
     if world.rank == 0:
         print_footing(results)
     return 1 if False in results else 0
-
-
-def parse_arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="hpl.py", description="High-Performance Linpack.")
-    parser.add_argument("--dat", type=Path, help="file to read instead of HPL.dat")
-    for name in ("n", "nb", "p", "q", "nbmin", "ndiv", "depth", "swap-threshold"):
-        parser.add_argument(f"--{name}", type=int)
-    for name in ("pfact", "rfact"):
-        parser.add_argument(f"--{name}", choices=FACTORISATIONS)
-    parser.add_argument("--bcast", choices=BROADCASTS)
-    parser.add_argument("--swap", choices=SWAPS)
-    parser.add_argument("--pmap", choices=ORDERS)
-    parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
-    parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
-    parser.add_argument("--dgemm-s", type=float, default=1.083e-9, help="seconds per m n k on a host of 1 Gf")
-    parser.add_argument("--dtrsm-s", type=float, default=5.53e-10, help="seconds per m n n on a host of 1 Gf")
-    return parser.parse_args()
-
-
-def settings_of(options: argparse.Namespace) -> list[Settings]:
-    """The runs that the file asks for, with the flags in place."""
-    path = options.dat or Path("HPL.dat")
-    runs = from_file(path) if options.dat or path.exists() else [Settings()]
-    flags: dict[str, Any] = vars(options)
-    return list(dict.fromkeys(overridden(settings, flags) for settings in runs))
-
-
-def check_fit(runs: list[Settings], n_ranks: int) -> None:
-    """Raise unless there are ranks for every grid."""
-    for settings in runs:
-        if settings.p * settings.q > n_ranks:
-            raise BadSettings(f"a grid of {settings.p} x {settings.q} needs as many ranks, there are {n_ranks}")
 
 
 def perform(world: MPI.Intracomm, settings: Settings, kernels: Kernels) -> bool | None:

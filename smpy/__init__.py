@@ -1,27 +1,30 @@
 """Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
 
-What a program may import: `execute` (compute so many operations) and `folded` (an array without backing). Both also
-work under a real MPI, where the first does nothing.
+What a program may import: `execute` (compute so many operations), `folded` (an array without backing), `KernelModels`
+(BLAS kernels that take their time) and `is_simulated`. They also work under a real MPI, where none takes any time.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from smpy.compute.execute import execute
+    from smpy.compute.execute import execute, is_simulated
     from smpy.compute.folded import folded
+    from smpy.compute.kernel_models import KernelModels
 
-__all__ = ["execute", "folded"]
+__all__ = ["KernelModels", "execute", "folded", "is_simulated"]
+
+_HOMES: Final = {
+    "KernelModels": "smpy.compute.kernel_models",
+    "execute": "smpy.compute.execute",
+    "folded": "smpy.compute.folded",
+    "is_simulated": "smpy.compute.execute",
+}
 
 
 def __getattr__(name: str) -> Any:  # numpy is imported by the programs that fold, not by every run
-    if name == "execute":
-        from smpy.compute.execute import execute
-
-        return execute
-    if name == "folded":
-        from smpy.compute.folded import folded
-
-        return folded
-    raise AttributeError(f"module 'smpy' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'smpy' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

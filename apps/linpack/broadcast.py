@@ -32,37 +32,45 @@ class Broadcast:
     """
 
     def __init__(self, panel: Panel, kind: str) -> None:
-        self._panel, self._comm = panel, panel.grid.along_row
-        self._size = panel.grid.n_columns
-        self._place = (panel.grid.column - panel.column) % self._size
-        self.is_done = self._size == 1
+        self._panel, self._comm, self._tag = panel, panel.grid.along_row, panel.tag
+        size = panel.grid.n_columns
+        place = (panel.grid.column - panel.column) % size
+        self.is_done = size == 1
         self._whole = {"long": _long, "longM": _long_modified}.get(kind)
-        self._source, self._targets = (0, []) if self.is_done or self._whole else _route(kind, self._place, self._size)
+        self._source: int | None = None  # whom to look for a message from
+        self._targets: list[int] = []
+        if not self.is_done and self._whole is None:
+            source, targets = _route(kind, place, size)
+            self._targets = [(target + panel.column) % size for target in targets]
+            if place != 0:
+                self._source = (source + panel.column) % size
 
     def advance(self) -> None:
         """Look whether the panel is there, and hand it on."""
-        if self.is_done:
-            return
-        if self._whole is not None:
-            self._whole(self._panel)
-        else:
-            comm, message, tag = self._comm, self._panel.message, self._panel.tag
-            if self._place != 0:
-                source = self._rank(self._source)
-                if not comm.Iprobe(source, tag):
-                    return
-                comm.Recv(message, source, tag)
-            for target in self._targets:
-                comm.Send(message, self._rank(target), tag)
-        self.is_done = True
+        if not self.is_done and (self._source is None or self._comm.Iprobe(self._source, self._tag)):
+            self._pass_on()
 
     def complete(self) -> None:
         """Poll until the panel is there."""
-        while not self.is_done:
-            self.advance()
+        if self.is_done:
+            return
+        source, tag, is_there = self._source, self._tag, self._comm.Iprobe
+        if source is not None:
+            while not is_there(source, tag):
+                pass
+        self._pass_on()
 
-    def _rank(self, place: int) -> int:
-        return (place + self._panel.column) % self._size
+    def _pass_on(self) -> None:
+        """Take the panel in, and send it to whoever gets it from here."""
+        if self._whole is not None:
+            self._whole(self._panel)
+        else:
+            comm, message, tag = self._comm, self._panel.message, self._tag
+            if self._source is not None:
+                comm.Recv(message, self._source, tag)
+            for target in self._targets:
+                comm.Send(message, target, tag)
+        self.is_done = True
 
 
 def _route(kind: str, place: int, size: int) -> tuple[int, list[int]]:

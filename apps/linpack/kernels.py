@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from linpack.settings import BadSettings
+
 Array = Any
 
 
@@ -49,15 +51,24 @@ class Skeleton:
     ----------
     dgemm_s, dtrsm_s : float
         Seconds per m n k, and per m n n (n x n triangle), on a host of 1 Gf; faster hosts take less.
+
+    Raises
+    ------
+    BadSettings
+        If the program does not run under `smpy run`.
     """
 
     is_real = False
 
     def __init__(self, dgemm_s: float, dtrsm_s: float) -> None:
-        from smpy import execute, folded
-
-        self._execute, self._folded = execute, folded
-        self._dgemm_flop, self._dtrsm_flop = 1e9 * dgemm_s, 1e9 * dtrsm_s
+        try:
+            from smpy import KernelModels, folded, is_simulated
+        except ImportError:
+            raise BadSettings("--skeleton: run it under `smpy run`; smpy is not installed here") from None
+        if not is_simulated():
+            raise BadSettings("--skeleton: there is nothing to send under a real MPI; run it under `smpy run`")
+        models = KernelModels(dgemm_s, dtrsm_s)
+        self._folded, self._dgemm, self._dtrsm = folded, models.dgemm, models.dtrsm
 
     def memory(self, *shape: int) -> Array:
         """What takes no room."""
@@ -69,13 +80,13 @@ class Skeleton:
         """The time of C := C - A B."""
         m, k = a.shape
         if m and k:
-            self._execute(self._dgemm_flop * m * k * b.shape[1])
+            self._dgemm(m, b.shape[1], k)
 
     def solve_unit_lower(self, l: Array, b: Array) -> None:  # noqa: E741  # as the literature calls it
         """The time of B := L^-1 B."""
         n, m = b.shape
         if n and m:
-            self._execute(self._dtrsm_flop * m * n * n)
+            self._dtrsm(m, n)
 
 
 Kernels = Numbers | Skeleton

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "block.h"
+
 static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
 static const double ANCHOR_AGE_S = 50e-6;
 
@@ -56,6 +58,33 @@ int clock_charge(void)
     const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.rank);
     const int code = surface.calls->append_compute(surface.sim, surface.rank, computed_s * flop_per_s);
     return code < 0 ? surface_kernel_error(code) : 0;
+}
+
+static int is_plain_number(PyObject *flop, double *out)
+{
+    if (PyFloat_CheckExact(flop))
+        *out = PyFloat_AS_DOUBLE(flop);
+    else if (PyLong_CheckExact(flop))
+        *out = PyLong_AsDouble(flop);
+    else
+        return 0;
+    PyErr_Clear(); /* too long an integer: no number that is plain */
+    return *out >= 0;
+}
+
+PyObject *clock_compute(PyObject *module, PyObject *flop)
+{
+    (void)module;
+    double n;
+    if (!surface_is_here() || !is_plain_number(flop, &n)) Py_RETURN_FALSE;
+    const int was_computing = clock_stop();
+    if (was_computing < 0) return NULL;
+    const unsigned epoch = surface.epoch;
+    const int code = surface.calls->append_compute(surface.sim, surface.rank, n);
+    if (code < 0) return surface_kernel_error(code), NULL;
+    if (surface.calls->is_far_ahead(surface.sim, surface.rank) && block_on(surface.name.compute) < 0) return NULL;
+    if (was_computing && surface.epoch == epoch) clock_start();
+    Py_RETURN_TRUE;
 }
 
 /* ---- the Python type: an instance knows a speed; the clock is the surface's, for the rank that runs ---- */

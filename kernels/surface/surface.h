@@ -56,7 +56,7 @@ typedef struct {
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce;
         PyObject *_Get_rank, *_Get_size;
-        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *_truncated, *__smpy_folded__;
+        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *_operation;
         PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;

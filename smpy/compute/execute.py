@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from smpy.engine.kernel import surface
 from smpy.engine.running import current, is_running, mpi_call
 
+__all__ = ["execute", "is_simulated"]
 
-@mpi_call
+
 def execute(flop: float) -> None:
     """Let the running rank compute `flop` operations on a core of its simulated host; nothing outside a simulated run.
 
@@ -19,7 +21,18 @@ def execute(flop: float) -> None:
     ValueError
         If it is negative or not a number.
     """
+    if surface is None or not surface.compute(flop):
+        _execute(flop)
+
+
+@mpi_call
+def _execute(flop: float) -> None:
     if not flop >= 0:
         raise ValueError(f"cannot compute {flop} operations: give a number of at least 0")
     if is_running():
         current().compute(flop)
+
+
+def is_simulated() -> bool:
+    """Whether the program runs under `smpy run`, and not under a real MPI."""
+    return is_running()

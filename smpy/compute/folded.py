@@ -7,6 +7,7 @@ numbers in a run that has folded anything are not results; its record says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,12 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
     """
     if is_running():
         current().has_folded = True
-    element = np.zeros(1, dtype)
+    element = _element(np.dtype(dtype))
     dimensions = (shape,) if isinstance(shape, int) else tuple(shape)
     return np.ndarray.__new__(Folded, dimensions, element.dtype, element, strides=(0,) * len(dimensions))
+
+
+@cache
+def _element(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The one element of all folded arrays of a type: what it holds has no meaning."""
+    return np.zeros(1, dtype)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -65,6 +67,7 @@ class Importer:
         patches.attribute(importlib, "import_module", self.import_module)
         patches.attribute(importlib, "reload", self.reload)
         patches.attribute(importlib.util, "find_spec", self.find_spec)
+        patches.later(partial(_forget_modules_in, self._privacy.home, set(sys.modules)))
         finder = FacadeFinder(self._to_load)
         self._sources.ignore(finder)
         meta_path = sys.meta_path.copy()
@@ -346,6 +349,14 @@ class Importer:
         for name in [name for name in self._awaited if name in sys.modules]:
             if not getattr(sys.modules[name].__spec__, "_initializing", False):
                 self._awaited.pop(name)()
+
+
+def _forget_modules_in(folder: str, kept: set[str]) -> None:
+    """Another program may have modules of the same names."""
+    for name in sys.modules.keys() - kept:
+        origin = getattr(getattr(sys.modules[name], "__spec__", None), "origin", None)
+        if isinstance(origin, str) and origin.startswith(os.path.join(folder, "")):
+            del sys.modules[name]
 
 
 def _of_rank() -> RankState:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from typing import Final
 
 from smpy.emulate.facade import Facade
@@ -16,6 +18,7 @@ from smpy.errors import UsageError
 # mpi4py's pure-Python parts are every rank's own; these are one for all
 SHARED_PARTS: Final = frozenset({"mpi4py.MPI", "mpi4py._mpiabi"})
 Finder = Callable[[str], "ModuleSpec | None"]
+_DECLARATION: Final = re.compile(rb"^__smpy_shared__ = True\b", re.MULTILINE)
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
 
@@ -41,7 +44,9 @@ class Privacy:
 
     Private are: the program's own modules (found in its directory, or in a directory it has itself put on `sys.path`,
     unless that is one of installed packages), the package of a program started with `-m`, mpi4py's pure-Python parts,
-    installed packages that require mpi4py, and those named. Extension modules are always shared.
+    installed packages that require mpi4py, and those named. Extension modules are always shared, and so is a module or
+    package that says in its source, in a line of its own, ``__smpy_shared__ = True``: that it keeps nothing in globals
+    that differs between ranks.
 
     Parameters
     ----------
@@ -51,6 +56,11 @@ class Privacy:
         The program's directory.
     path : list of str
         `sys.path` as the program finds it.
+
+    Attributes
+    ----------
+    home : str
+        As given, absolute.
     """
 
     def __init__(self, private: Collection[str], shared: Collection[str], home: str, path: list[str]) -> None:
@@ -59,7 +69,7 @@ class Privacy:
         self._known.update(dict.fromkeys(sys.builtin_module_names, False))
         self._known.update(dict.fromkeys(private, True))
         self._known.update(dict.fromkeys(shared, False))
-        self._home = os.path.abspath(home)
+        self.home = os.path.abspath(home)
         self._first_path = {os.path.abspath(entry) for entry in path}
         self._requiring: frozenset[str] | None = None
 
@@ -96,7 +106,9 @@ class Privacy:
         places = _places(spec)
         if not places:
             return False  # frozen or built in
-        if self._home in places:
+        if _says_shared(spec):
+            return False
+        if self.home in places:
             return True
         added = {os.path.abspath(entry) for entry in sys.path} - self._first_path
         if any(place in added and os.path.basename(place) not in _SITE for place in places):
@@ -106,6 +118,16 @@ class Privacy:
         if self._requiring is None:
             self._requiring = packages_requiring_mpi4py(sys.path)
         return name in self._requiring
+
+
+def _says_shared(spec: ModuleSpec) -> bool:
+    """Whether the source declares that one copy serves all ranks."""
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        return False
+    try:
+        return _DECLARATION.search(Path(spec.origin).read_bytes()) is not None
+    except OSError:
+        return False  # the import system will say so
 
 
 def _places(spec: ModuleSpec) -> set[str]:

@@ -130,3 +130,23 @@ def test_the_skeleton_takes_time_in_proportion_to_the_kernels(emulated: Callable
         ran = emulated(None, 1, program=str(HPL), args=(*arguments(256, 32, (1, 1), {}), *kernels))
         times_s.append(ran.outcome.summary.makespan_s)
     assert np.isclose(times_s[1] / times_s[0], 1000, rtol=0.01)
+
+
+def test_the_skeleton_is_refused_under_a_real_mpiexec(mpiexec: Callable[..., str]) -> None:
+    with pytest.raises(AssertionError, match="run it under `smpy run`"):
+        mpiexec(1, str(HPL), "--n", "10", "--skeleton")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--n", "x"), "argument --n: invalid int value: 'x'"),
+        (("--dgemm-s", "-1"), "argument --dgemm-s: invalid"),
+        (("--dat", "missing.dat"), "missing.dat: No such file"),
+        (("--nb", "0"), "nb = 0: it is at least 1"),
+    ],
+)
+def test_a_bad_argument_is_refused_once(emulated: Callable[..., Any], arguments: tuple[str, ...], says: str) -> None:
+    ran = emulated(None, 3, program=str(HPL), args=arguments)
+    assert ran.code == 2
+    assert ran.err.count(says) == 1

@@ -376,6 +376,26 @@ def test_a_package_named_as_shared_is_shared(emulated: Callable):
     assert lines(ran) == ["executed", "module", "module"]
 
 
+def test_a_package_can_say_itself_that_it_is_shared(emulated: Callable):
+    files = {
+        "common/__init__.py": "__smpy_shared__ = True  # keeps nothing of a rank",
+        "common/part.py": "from mpi4py import MPI\nseen = []",
+        "own.py": "text = '__smpy_shared__ = True'\nseen = []",
+    }
+    program = """
+        from common import part
+        import own
+        own.seen.append(part.MPI.COMM_WORLD.rank)
+        part.seen.append(part.MPI.COMM_WORLD.rank)
+        part.MPI.COMM_WORLD.Barrier()
+        assert own.seen == [part.MPI.COMM_WORLD.rank]
+        assert sorted(part.seen) == [0, 1, 2]
+        """
+    assert emulated(program, 3, files=files).error == ""
+    alone = emulated("from common import part\npart.seen.append(1)\nassert part.seen == [1]", 2, private=("common",))
+    assert alone.error == ""
+
+
 def test_a_part_of_a_shared_package_can_be_private(emulated: Callable):
     ran = emulated(
         """

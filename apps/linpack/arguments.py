@@ -1,0 +1,69 @@
+"""What the command line asks for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The runs to make, and the cost of the kernels where they are modelled."""
+
+    runs: list[Settings]
+    skeleton: tuple[float, float] | None
+
+
+def read(words: list[str], n_ranks: int) -> Job | int:
+    """The job that a command line asks for; or, when there is none, the program's exit code: it has been said why."""
+    try:
+        options = _parser().parse_args(words)
+        runs = _settings(options)
+        _check_fit(runs, n_ranks)
+        return Job(runs, (options.dgemm_s, options.dtrsm_s) if options.skeleton else None)
+    except BadSettings as error:
+        print(f"hpl.py: {error}", file=sys.stderr)
+        return 2
+    except SystemExit as end:  # argparse has printed something
+        return int(end.code or 0)
+
+
+def _check_fit(runs: list[Settings], n_ranks: int) -> None:
+    for settings in runs:
+        if settings.p * settings.q > n_ranks:
+            raise BadSettings(f"a grid of {settings.p} x {settings.q} needs as many ranks, there are {n_ranks}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hpl.py", description="High-Performance Linpack.")
+    parser.add_argument("--dat", type=Path, help="file to read instead of HPL.dat")
+    for name in ("n", "nb", "p", "q", "nbmin", "ndiv", "depth", "swap-threshold"):
+        parser.add_argument(f"--{name}", type=int)
+    for name in ("pfact", "rfact"):
+        parser.add_argument(f"--{name}", choices=FACTORISATIONS)
+    parser.add_argument("--bcast", choices=BROADCASTS)
+    parser.add_argument("--swap", choices=SWAPS)
+    parser.add_argument("--pmap", choices=ORDERS)
+    parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
+    parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
+    parser.add_argument("--dgemm-s", type=_seconds, default=1.083e-9, help="seconds per m n k on a host of 1 Gf")
+    parser.add_argument("--dtrsm-s", type=_seconds, default=5.53e-10, help="seconds per m n n on a host of 1 Gf")
+    return parser
+
+
+def _seconds(word: str) -> float:
+    value = float(word)
+    if not value >= 0:
+        raise ValueError
+    return value
+
+
+def _settings(options: argparse.Namespace) -> list[Settings]:
+    """The runs that the file asks for, with the flags in place."""
+    path = options.dat or Path("HPL.dat")
+    runs = from_file(path) if options.dat or path.exists() else [Settings()]
+    return list(dict.fromkeys(overridden(settings, vars(options)) for settings in runs))

@@ -1,0 +1,57 @@
+"""What BLAS kernels cost: models of one term each, as regressions of measured times leave them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smpy.compute.execute import execute
+
+__all__ = ["KernelModels"]
+
+_REFERENCE_FLOP_PER_S = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModels:
+    """Kernels that take their time on the running rank's simulated host, and compute nothing.
+
+    A screening of cubic polynomials keeps one term a kernel [1]_. Outside a simulated run the calls do nothing.
+
+    Parameters
+    ----------
+    dgemm_s_per_mnk : float
+        Seconds that C := C - A B takes for each m n k, on a core of 1 Gf; a faster one takes less in proportion.
+    dtrsm_s_per_mnn : float
+        Seconds that B := B L^-1 or its transpose takes for each m n n, on a core of 1 Gf.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative or not a number.
+
+    References
+    ----------
+    .. [1] T. Cornebize, "Capacity Planning of Supercomputers: Simulating MPI Applications at Scale", 2017,
+       hal-01544827.
+
+    Examples
+    --------
+    >>> models = KernelModels(dgemm_s_per_mnk=1.083e-9, dtrsm_s_per_mnn=5.53e-10)
+    >>> models.dgemm(1000, 1000, 100)  # 0.1083 s on a host of 1 Gf
+    """
+
+    dgemm_s_per_mnk: float
+    dtrsm_s_per_mnn: float
+
+    def __post_init__(self) -> None:
+        for name in ("dgemm_s_per_mnk", "dtrsm_s_per_mnn"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} = {getattr(self, name)}: a time is at least 0")
+
+    def dgemm(self, m: int, n: int, k: int) -> None:
+        """Take the time of the product of an m x k and a k x n matrix."""
+        execute(self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S * m * n * k)
+
+    def dtrsm(self, m: int, n: int) -> None:
+        """Take the time of solving with an n x n triangle for m right-hand sides."""
+        execute(self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * n)
