@@ -4,28 +4,27 @@
     smpy run -np 64 apps/master_worker.py
 
 Which start up to a limit has the longest Collatz chain (n -> n / 2 if it is even, 3 n + 1 if not, until 1)? The starts
-are cut into tasks, the last hundreds of times as large as the first. Rank 0, the master, gives a task to each worker
-that asks, large ones first so that small ones fill the gaps at the end; when there are none left, it sends them home.
-With `--static` nobody asks: each rank, the master too, has its share of consecutive tasks, and all wait for the one
-with the largest. Any number of ranks will do: a master without workers does the tasks itself.
+are cut into tasks, the last far larger than the first. Rank 0, the master, gives a task to each worker that asks, large
+ones first so that small ones fill the gaps at the end. With `--static` nobody asks: each rank, the master too, has its
+share of consecutive tasks. Any number of ranks will do: a master without workers does the tasks itself.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple, NoReturn
+from itertools import pairwise
+from typing import NamedTuple, NoReturn, TextIO
 
 import numpy as np
 from mpi4py import MPI
 
-Task = tuple[int, int]
-Chain = tuple[int, int]
-READY, ANSWER, WORK, STOP = range(4)  # tags: the first two from a worker, the last two from the master
-LARGEST_LIMIT = 10**9  # chains that start below stay within 64 bits
+Task = tuple[int, int]  # the first start, and the one beyond the last
+Chain = tuple[int, int]  # its terms, and minus its start: the longest is a maximum, of equals the smallest start
+READY, ANSWER, WORK, STOP = range(4)  # tags: a worker sends the first two, the master the others
 
 
 class Options(NamedTuple):
-    """The largest start, into how many tasks they are cut, and whether these are dealt out beforehand."""
+    """The largest start, the number of tasks, and whether these are dealt out beforehand."""
 
     limit: int
     tasks: int
@@ -33,27 +32,27 @@ class Options(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what is wrong with it, or what it may be."""
+    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
 
     def error(self, message: str) -> NoReturn:
         if MPI.COMM_WORLD.rank == 0:
             super().error(message)
         raise SystemExit(2)
 
-    def print_help(self, file=None) -> None:
+    def print_help(self, file: TextIO | None = None) -> None:
         if MPI.COMM_WORLD.rank == 0:
             super().print_help(file)
 
 
 def cut(limit: int, n_tasks: int) -> list[Task]:
-    """The starts 1 ... limit as ranges (first, beyond the last) that grow like 1, 3, 5, ...; none is empty."""
+    """The starts 1 ... limit as ranges that grow like 1, 3, 5, ...; none is empty."""
     ends = [1 + limit * k**2 // n_tasks**2 for k in range(n_tasks + 1)]
-    return [(first, end) for first, end in zip(ends[:-1], ends[1:], strict=True) if first < end]
+    return [(first, end) for first, end in pairwise(ends) if first < end]
 
 
-def longest_chain(task: Task) -> Chain:
-    """The most terms of a chain in a range, and minus the smallest start that has them: the best chain is a maximum."""
-    starts = values = np.arange(*task)
+def longest_chain(first: int, end: int) -> Chain:
+    """Follow the chains of all starts at once, until the last is at 1."""
+    starts = values = np.arange(first, end, dtype=np.int64)
     n_terms = 1
     while (unfinished := values > 1).any():
         starts, values = starts[unfinished], values[unfinished]
@@ -66,18 +65,18 @@ def hand_out(comm: MPI.Comm, tasks: list[Task]) -> tuple[Chain, list[int]]:
     """The master: the best chain, and how many tasks each rank did."""
     best, n_done = (0, 0), [0] * comm.size
     message, status = np.zeros(2, np.int64), MPI.Status()
-    n_working = comm.size - 1
-    while n_working > 0:
+    n_workers = comm.size - 1
+    while n_workers > 0:
         comm.Recv(message, MPI.ANY_SOURCE, MPI.ANY_TAG, status)
         worker = status.Get_source()
         if status.Get_tag() == ANSWER:
-            best = max(best, (int(message[0]), int(message[1])))
+            best = max(best, tuple(message.tolist()))
             n_done[worker] += 1
         if tasks:
-            comm.Send(np.array(tasks.pop()), worker, WORK)
+            comm.Send(np.array(tasks.pop(), np.int64), worker, WORK)
         else:
             comm.Send(message, worker, STOP)
-            n_working -= 1
+            n_workers -= 1
     return best, n_done
 
 
@@ -85,19 +84,19 @@ def work(comm: MPI.Comm) -> None:
     """A worker: ask, do what comes, answer, until there is no more."""
     message, status = np.zeros(2, np.int64), MPI.Status()
     comm.Send(message, 0, READY)
-    while True:
+    comm.Recv(message, 0, MPI.ANY_TAG, status)
+    while status.Get_tag() == WORK:
+        answer = longest_chain(*message.tolist())
+        comm.Send(np.array(answer, np.int64), 0, ANSWER)  # and so ask for the next task
         comm.Recv(message, 0, MPI.ANY_TAG, status)
-        if status.Get_tag() == STOP:
-            return
-        comm.Send(np.array(longest_chain((int(message[0]), int(message[1])))), 0, ANSWER)
 
 
-def share_out(comm: MPI.Intracomm, tasks: list[Task]) -> tuple[Chain, list[int]]:
-    """No master: each rank does its share of consecutive tasks. The best chain and the tasks by rank, on rank 0."""
+def share_out(comm: MPI.Intracomm, tasks: list[Task]) -> tuple[Chain, list[int]] | None:
+    """No master: each rank does consecutive tasks. The best chain and the tasks by rank, on rank 0."""
     share = tasks[comm.rank * len(tasks) // comm.size : (comm.rank + 1) * len(tasks) // comm.size]
-    mine = (max(map(longest_chain, share), default=(0, 0)), len(share))
-    everybody = comm.gather(mine, root=0) or [mine]
-    return max(chain for chain, _ in everybody), [n_done for _, n_done in everybody]
+    best = max((longest_chain(*task) for task in share), default=(0, 0))
+    gathered = comm.gather((best, len(share)), root=0)
+    return gathered and (max(best for best, _ in gathered), [n_done for _, n_done in gathered])
 
 
 def read_options() -> Options:
@@ -107,8 +106,8 @@ def read_options() -> Options:
     parser.add_argument("--tasks", type=int, default=256, help="ranges of starts (default: %(default)s)")
     parser.add_argument("--static", action="store_true", help="deal out the tasks beforehand, for comparison")
     options = Options(**vars(parser.parse_args()))
-    if not 1 <= options.limit <= LARGEST_LIMIT or options.tasks < 1:
-        parser.error(f"--limit is from 1 to {LARGEST_LIMIT}, --tasks at least 1")
+    if not 1 <= options.limit <= 10**9 or options.tasks < 1:  # chains from larger starts may need more than 64 bits
+        parser.error("--limit is from 1 to 1000000000, --tasks at least 1")
     return options
 
 
@@ -120,12 +119,15 @@ def main() -> None:
     comm.Barrier()
     began_s = MPI.Wtime()
     if options.static or comm.size == 1:
-        (n_terms, minus_start), n_done = share_out(comm, tasks)
-    elif comm.rank == 0:
-        (n_terms, minus_start), n_done = hand_out(comm, tasks)
+        found = share_out(comm, tasks)
     else:
-        return work(comm)
-    ...
+        found = hand_out(comm, tasks) if comm.rank == 0 else work(comm)
+    elapsed_s = MPI.Wtime() - began_s
+    if found is not None:
+        (n_terms, minus_start), n_done = found
+        print(f"master_worker: up to {options.limit}, start {-minus_start} has the longest chain, {n_terms} terms")
+        print("tasks by rank:", *n_done if comm.size <= 32 else (min(n_done), "to", max(n_done)))
+        print(f"time: {elapsed_s:.6f} s")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from math import pi, sqrt
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TextIO
 
 import numpy as np
 from mpi4py import MPI
@@ -28,14 +28,14 @@ class Options(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what is wrong with it, or what it may be."""
+    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
 
     def error(self, message: str) -> NoReturn:
         if MPI.COMM_WORLD.rank == 0:
             super().error(message)
         raise SystemExit(2)
 
-    def print_help(self, file=None) -> None:
+    def print_help(self, file: TextIO | None = None) -> None:
         if MPI.COMM_WORLD.rank == 0:
             super().print_help(file)
 

@@ -4,14 +4,14 @@
     smpy run -np 64 apps/pingpong.py --peer 63
 
 Rank 0 sends a message, its peer sends it back; half of the mean round trip is the one-way time. This is done for each
-size. Short messages show the latency, long ones the bandwidth. There must be two ranks at least; those that do not
-play wait at a barrier. The payload is compared with what was sent first, after it has gone there and back so often.
+size. Short messages show the latency, long ones the bandwidth. Two ranks are needed; any others wait at a barrier. What
+comes back is sent again, so the last of it is compared with what was sent first: damage on any trip is seen.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TextIO
 
 import numpy as np
 from mpi4py import MPI
@@ -30,14 +30,14 @@ class Options(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what is wrong with it, or what it may be."""
+    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
 
     def error(self, message: str) -> NoReturn:
         if MPI.COMM_WORLD.rank == 0:
             super().error(message)
         raise SystemExit(2)
 
-    def print_help(self, file=None) -> None:
+    def print_help(self, file: TextIO | None = None) -> None:
         if MPI.COMM_WORLD.rank == 0:
             super().print_help(file)
 
