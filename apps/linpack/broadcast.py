@@ -7,6 +7,7 @@ the panel and roll its parts around.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from linpack.grid import power_of_two
@@ -38,12 +39,9 @@ class Broadcast:
         self.is_done = size == 1
         self._whole = {"long": _long, "longM": _long_modified}.get(kind)
         self._source: int | None = None  # whom to look for a message from
-        self._targets: list[int] = []
+        self._targets: tuple[int, ...] = ()
         if not self.is_done and self._whole is None:
-            source, targets = _route(kind, place, size)
-            self._targets = [(target + panel.column) % size for target in targets]
-            if place != 0:
-                self._source = (source + panel.column) % size
+            self._source, self._targets = _route(kind, place, size, panel.column)
 
     def advance(self) -> None:
         """Look whether the panel is there, and hand it on."""
@@ -73,18 +71,19 @@ class Broadcast:
         self.is_done = True
 
 
-def _route(kind: str, place: int, size: int) -> tuple[int, list[int]]:
-    """Where a ring's panel comes from and goes to; places are counted from the root."""
+@lru_cache(1 << 14)
+def _route(kind: str, place: int, size: int, root: int) -> tuple[int | None, tuple[int, ...]]:
+    """Where a ring's panel comes from and goes to, for the process so many places behind the root."""
     middle = (size + 1) // 2 if kind.startswith("2") else size
     starts = {1, 2} if kind.endswith("M") else {1}
     if middle < size:
         starts.add(middle)
     starts = {start for start in starts if start < size}
     if place == 0:
-        return 0, sorted(starts)
+        return None, tuple((start + root) % size for start in sorted(starts))
     source = 0 if place in starts else place - 1
     is_last = place + 1 in (size, middle) or (kind.endswith("M") and place == 1)
-    return source, [] if is_last else [place + 1]
+    return (source + root) % size, () if is_last else ((place + 1 + root) % size,)
 
 
 def _long(panel: Panel) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+@lru_cache(1 << 14)
 def owned(n: int, block: int, process: int, n_processes: int) -> int:
     """How many of the indices below `n` belong to `process`."""
     blocks, rest = divmod(n, block)

@@ -6,6 +6,8 @@ with. `Moves` holds it as pairs of rows, the same on every process of a column.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,9 +36,9 @@ class Moves:
         The process rows they belong to.
     leaves : (k,) array of bool
         Rows of the current process row that become a row of the block or of another process.
-    held : list of int
+    held : tuple of int
         How many of the rows each process row has.
-    parts : list of int
+    parts : tuple of int
         How many of the rows that leave each process row is to have.
     """
 
@@ -48,8 +50,8 @@ class Moves:
         self.leaves = (self.source_owner == panel.row) & (
             (self.target_owner != panel.row) | (self.target < panel.first + panel.width)
         )
-        self.held = np.bincount(self.source_owner, minlength=n_rows).tolist()
-        self.parts = np.bincount(self.target_owner[self.leaves], minlength=n_rows).tolist()
+        self.held = tuple(np.bincount(self.source_owner, minlength=n_rows).tolist())
+        self.parts = tuple(np.bincount(self.target_owner[self.leaves], minlength=n_rows).tolist())
         self._panel = panel
 
     def kept(self, rows: Array) -> Array:
@@ -59,27 +61,39 @@ class Moves:
         return rows // nb // n_rows * nb + rows % nb - panel.i
 
 
+@dataclass(frozen=True, slots=True)
 class RegularMoves:
     """How many rows move when nobody looked for pivots: always the same local row of the first process row was taken.
 
-    That is the current row itself where the first process row that has rows left is the current one; else the block's
-    rows move down by one, the last of them to that process, whose row comes to the top.
-
     Attributes
     ----------
-    held, parts : list of int
+    held, parts : tuple of int
         As those of `Moves`.
     """
 
-    def __init__(self, panel: Panel) -> None:
-        n, nb, n_rows, width = panel.matrix.n, panel.matrix.nb, panel.grid.n_rows, panel.width
-        has_rows = (row for row in range(n_rows) if owned(n, nb, row, n_rows) > owned(panel.first, nb, row, n_rows))
-        chosen = next(has_rows)
-        self.held, self.parts = [0] * n_rows, [0] * n_rows
-        self.held[panel.row] = self.parts[panel.row] = width
-        if chosen != panel.row:
-            self.held[chosen] = self.parts[chosen] = 1
-            self.parts[panel.row] -= 1
+    held: tuple[int, ...]
+    parts: tuple[int, ...]
+
+
+def regular_moves(panel: Panel) -> RegularMoves:
+    """The moves of a panel in whose factorisation nobody looked for pivots."""
+    return _regular(panel.first, panel.width, panel.row, panel.matrix.n, panel.matrix.nb, panel.grid.n_rows)
+
+
+@lru_cache(256)
+def _regular(first: int, width: int, current: int, n: int, nb: int, n_rows: int) -> RegularMoves:
+    """The block's rows stay where the first process row that has rows left is the current one.
+
+    Else they move down by one, the last of them to that process, whose row comes to the top.
+    """
+    has_rows = (row for row in range(n_rows) if owned(n, nb, row, n_rows) > owned(first, nb, row, n_rows))
+    chosen = next(has_rows)
+    held, parts = [0] * n_rows, [0] * n_rows
+    held[current] = parts[current] = width
+    if chosen != current:
+        held[chosen] = parts[chosen] = 1
+        parts[current] -= 1
+    return RegularMoves(tuple(held), tuple(parts))
 
 
 def permutation(first: int, pivots: Array) -> tuple[Array, Array]:

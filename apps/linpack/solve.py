@@ -8,7 +8,7 @@ from linpack.broadcast import Broadcast
 from linpack.factorise import factorise
 from linpack.grid import Grid
 from linpack.kernels import Kernels
-from linpack.moves import Moves, RegularMoves
+from linpack.moves import Moves, regular_moves
 from linpack.panel import Matrix, Panel
 from linpack.settings import Settings
 from linpack.substitution import BackSubstitution
@@ -83,7 +83,7 @@ class _Factors:
     def note_moves(self, panel: Panel) -> None:
         """Now that the pivots are known here: which rows they exchange."""
         if not self.kernels.is_real:
-            panel.moves = RegularMoves(panel)
+            panel.moves = regular_moves(panel)
             return
         if (np.diag(panel.block) == 0.0).any():
             raise Singular(f"no pivot in columns {panel.first} to {panel.first + panel.width - 1}")

@@ -211,7 +211,7 @@ class _LongExchange(_Exchange):
     """Spread and roll: each process holds a part of U's rows, and the parts go around."""
 
     def run(self) -> Array:
-        self.order, lengths = sorted_by_length(tuple(self.moves.parts), self.panel.row)
+        self.order, lengths = sorted_by_length(self.moves.parts, self.panel.row)
         self.starts = list(itertools.accumulate(lengths, initial=0))
         self.place = self.order.index(self.grid.row)
         if self.is_real:
