@@ -4,8 +4,9 @@
     smpy run -np 64 apps/conjugate_gradient.py
 
 The matrix is that of n x n points on a grid, each tied to its four neighbours and, by a few long links, to points far
-away: link k ties i to (c_k - i) mod n^2, where the c_k are random. It has 4 + links on its diagonal and -1 for
-each tie, so it is symmetric and positive definite. The right side is made from a solution that is known.
+away: link k ties i to (c_k - i) mod n^2, where the c_k are random. It has 4 + links on its diagonal and -1 for each
+tie (entries in the same place add), so it is symmetric and positive definite. The right side is made from a solution
+that is known.
 
 A rank that multiplies its rows by a vector needs some entries that others hold. It finds out once which they are and
 tells their owners (the inspector); then each product exchanges just those. Any number of ranks will do. Sums are
@@ -14,10 +15,10 @@ reduced in an order that depends on it, so only those digits are printed that do
 
 from __future__ import annotations
 
-import argparse
 from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -26,11 +27,10 @@ Indices = NDArray[np.int64]
 
 
 class Options(NamedTuple):
-    """The problem: points a side, long links a point, where they come from, and when to stop."""
+    """The problem: points a side, long links a point, and when to stop."""
 
     n: int
     links: int
-    seed: int
     tolerance: float
     iterations: int
 
@@ -52,9 +52,9 @@ def make_rows(mine: range, options: Options) -> Rows:
     """These rows of the matrix. Every row has as many entries: a tie that does not exist is a zero on the diagonal."""
     n, rows = options.n, np.array(mine, dtype=np.int64)
     y, x = np.divmod(rows, n)
+    centres = np.random.default_rng(1).integers(n * n, size=options.links)
     ties = [(rows - n, y > 0), (rows - 1, x > 0), (rows + 1, x < n - 1), (rows + n, y < n - 1)]
-    for centre in np.random.default_rng(options.seed).integers(n * n, size=options.links):
-        ties.append(((centre - rows) % (n * n), np.full(len(rows), True)))
+    ties += [((centre - rows) % (n * n), rows >= 0) for centre in centres]
     columns = np.stack([rows, *(np.where(exists, other, rows) for other, exists in ties)], axis=1)
     values = np.stack([np.full(len(rows), 4.0 + options.links), *(-1.0 * exists for _, exists in ties)], axis=1)
     return Rows(np.arange(len(rows)) * columns.shape[1], columns.ravel(), values.ravel())
@@ -63,14 +63,7 @@ def make_rows(mine: range, options: Options) -> Rows:
 class Matrix:
     """A square sparse matrix whose rows, and the entries of whose vectors, lie in blocks on the ranks.
 
-    Parameters
-    ----------
-    comm : MPI.Intracomm
-        The ranks.
-    n_rows : int
-        Rows of the whole matrix.
-    rows : Rows
-        This rank's rows, none of them empty, with columns counted in the whole matrix.
+    It is made of this rank's rows, none of them empty, whose columns are counted in the whole matrix.
     """
 
     def __init__(self, comm: MPI.Intracomm, n_rows: int, rows: Rows) -> None:
@@ -80,23 +73,20 @@ class Matrix:
         self.n_own = len(mine)
         is_own = (rows.columns >= mine.start) & (rows.columns < mine.stop)
         wanted = np.unique(rows.columns[~is_own])
-        # A vector's own entries come first here, then those from elsewhere, in the order of `wanted`.
-        elsewhere = self.n_own + np.searchsorted(wanted, rows.columns)
-        self.columns = np.where(is_own, rows.columns - mine.start, elsewhere)
+        # Of a vector's entries its own come first here, then those from elsewhere, in the order of `wanted`.
+        place_elsewhere = self.n_own + np.searchsorted(wanted, rows.columns)
+        self.columns = np.where(is_own, rows.columns - mine.start, place_elsewhere)
         self.entries = np.zeros(self.n_own + len(wanted))
-        self.inspect(wanted, np.array([block(n_rows, comm.size, rank).start for rank in range(comm.size)]))
-        self.asked -= mine.start
 
-    def inspect(self, wanted: Indices, first_rows: Indices) -> None:
-        """Tell every owner which of its entries are wanted here, and learn which of ours are wanted elsewhere."""
+        first_rows = np.arange(comm.size) * n_rows // comm.size
         owners = np.searchsorted(first_rows, wanted, side="right") - 1
-        n_wanted = np.bincount(owners, minlength=self.comm.size)
+        n_wanted = np.bincount(owners, minlength=comm.size)
         n_asked = np.zeros_like(n_wanted)
-        self.comm.Alltoall(n_wanted, n_asked)
-        self.asked = np.zeros(n_asked.sum(), dtype=np.int64)
-        self.comm.Alltoallv([wanted, n_wanted], [self.asked, n_asked])
-        self.sources = parts(n_wanted, self.n_own)
-        self.readers = parts(n_asked, 0)
+        comm.Alltoall(n_wanted, n_asked)
+        asked = np.zeros(n_asked.sum(), dtype=np.int64)
+        comm.Alltoallv([wanted, n_wanted], [asked, n_asked])
+        self.asked = asked - mine.start
+        self.sources, self.readers = parts(n_wanted, self.n_own), parts(n_asked, 0)
 
     def times(self, vector: Vector) -> Vector:
         """This rank's part of the product with a vector, of which it is given its part."""
@@ -124,32 +114,28 @@ def solve(matrix: Matrix, right: Vector, options: Options) -> tuple[int, Vector]
     """Conjugate gradients from zero until the residual is small beside the right side: iterations and solution."""
     x, residual, direction = np.zeros_like(right), right.copy(), right.copy()
     square = matrix.dot(residual, residual)
-    goal = options.tolerance**2 * square
-    for iteration in range(options.iterations + 1):
-        if square <= goal or iteration == options.iterations:
-            break
+    goal, iterations = options.tolerance**2 * square, 0
+    while square > goal and iterations < options.iterations:
         product = matrix.times(direction)
         step = square / matrix.dot(direction, product)
         x += step * direction
         residual -= step * product
         square, previous = matrix.dot(residual, residual), square
         direction = residual + square / previous * direction
-    return iteration, x
+        iterations += 1
+    return iterations, x
 
 
 def read_options() -> Options:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Conjugate gradients on a sparse matrix in blocks of rows.")
-    parser.add_argument("--n", type=int, default=128, help="points a side; the matrix has n^2 rows (default: %(default)s)")
+    parser = Parser(description="Conjugate gradients on a sparse matrix in blocks of rows.")
+    parser.add_argument("--n", type=int, default=128, help="points a side, n^2 rows (default: %(default)s)")
     parser.add_argument("--links", type=int, default=1, help="long links a point (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the links (default: %(default)s)")
     parser.add_argument("--tolerance", type=float, default=1e-8, help="of the relative residual (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=1000, help="at most so many (default: %(default)s)")
     options = Options(**vars(parser.parse_args()))
-    if min(options.n, options.iterations) < 1:
-        parser.error("--n and --iterations are at least 1")
-    if min(options.links, options.seed) < 0:
-        parser.error("--links and --seed are not negative")
+    if min(options.n, options.iterations, options.links + 1) < 1:
+        parser.error("--n and --iterations are at least 1, --links is not negative")
     if not 1e-14 <= options.tolerance < 1.0:
         parser.error("--tolerance lies between 1e-14, what double precision can reach, and 1")
     return options
@@ -174,7 +160,7 @@ def main() -> None:
     error = np.sqrt(matrix.dot(error, error) / matrix.dot(truth, truth))
     if comm.rank == 0:
         print(
-            f"conjugate_gradient: {n_rows} rows, {options.links} long links, {iterations} iterations, "
+            f"conjugate_gradient: {n_rows} rows, {options.links} long links a point, {iterations} iterations, "
             f"relative residual {residual:.3e}, relative error {error:.3e}"
         )
         print(f"time: {ready_s - began_s:.6f} s to inspect, {elapsed_s:.6f} s to solve, on {comm.size} ranks")

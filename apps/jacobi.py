@@ -11,11 +11,11 @@ numbers are maxima, so they do not depend on the order in which ranks are reduce
 
 from __future__ import annotations
 
-import argparse
 from math import isqrt, pi
 from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -115,7 +115,7 @@ def solve(grid: Grid, options: Options) -> tuple[int, float, float]:
 
 def read_options() -> Options:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Poisson's equation by Jacobi iteration on a 2-D grid of ranks.")
+    parser = Parser(description="Poisson's equation by Jacobi iteration on a 2-D grid of ranks.")
     parser.add_argument("--n", type=int, default=2048, help="interior points a side (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=50, help="at most so many (default: %(default)s)")
     parser.add_argument("--check-every", type=int, default=10, help="iterations between two looks at the change")
@@ -132,7 +132,8 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     grid = Grid(comm, options.n)
     if grid.n_columns > options.n:
-        raise SystemExit(f"{grid.n_rows} x {grid.n_columns} ranks are too many for {options.n} x {options.n} points")
+        reason = f"{grid.n_rows} x {grid.n_columns} ranks are too many for {options.n} x {options.n} points"
+        raise SystemExit(reason if comm.rank == 0 else 1)
     comm.Barrier()
     began_s = MPI.Wtime()
     iterations, change, error = solve(grid, options)

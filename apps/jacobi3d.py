@@ -7,16 +7,16 @@
 sin(pi x) sin(pi y) sin(pi z), on n x n x n interior points. Each rank holds a box of points inside a halo of one point.
 Before each iteration it exchanges its six faces with the ranks around it. A face is not contiguous in memory, so
 a derived datatype describes where its points lie, and nothing is copied by hand. Printed numbers are maxima, so they
-do not depend on the order in which ranks are reduced. Any number of ranks will do that leaves each of them a point.
+do not depend on the order in which ranks are reduced. Any number of ranks will do, as long as each has a point.
 """
 
 from __future__ import annotations
 
-import argparse
 from math import pi
 from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -127,7 +127,7 @@ def solve(grid: Grid, options: Options) -> tuple[int, float, float]:
 
 def read_options() -> Options:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Poisson's equation by Jacobi iteration on a 3-D grid of ranks.")
+    parser = Parser(description="Poisson's equation by Jacobi iteration on a 3-D grid of ranks.")
     parser.add_argument("--n", type=int, default=128, help="interior points a side (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=50, help="at most so many (default: %(default)s)")
     parser.add_argument("--check-every", type=int, default=10, help="iterations between two looks at the change")
@@ -146,7 +146,7 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     n, grid_text = options.n, " x ".join(map(str, MPI.Compute_dims(comm.size, 3)))
     if max(MPI.Compute_dims(comm.size, 3)) > n:
-        raise SystemExit(f"{grid_text} ranks are too many for {n} x {n} x {n} points")
+        raise SystemExit(f"{grid_text} ranks are too many for {n} x {n} x {n} points" if comm.rank == 0 else 1)
     grid = Grid(comm, n)
     comm.Barrier()
     began_s = MPI.Wtime()

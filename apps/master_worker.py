@@ -11,11 +11,11 @@ share of consecutive tasks. Any number of ranks will do: a master without worker
 
 from __future__ import annotations
 
-import argparse
 from itertools import pairwise
-from typing import NamedTuple, NoReturn, TextIO
+from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 
 Task = tuple[int, int]  # the first start, and the one beyond the last
@@ -29,19 +29,6 @@ class Options(NamedTuple):
     limit: int
     tasks: int
     static: bool
-
-
-class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
-
-    def error(self, message: str) -> NoReturn:
-        if MPI.COMM_WORLD.rank == 0:
-            super().error(message)
-        raise SystemExit(2)
-
-    def print_help(self, file: TextIO | None = None) -> None:
-        if MPI.COMM_WORLD.rank == 0:
-            super().print_help(file)
 
 
 def cut(limit: int, n_tasks: int) -> list[Task]:

@@ -11,11 +11,11 @@ those beyond the number of blocks draw nothing.
 
 from __future__ import annotations
 
-import argparse
 from math import pi, sqrt
-from typing import NamedTuple, NoReturn, TextIO
+from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 
 
@@ -25,19 +25,6 @@ class Options(NamedTuple):
     samples: int
     block: int
     seed: int
-
-
-class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
-
-    def error(self, message: str) -> NoReturn:
-        if MPI.COMM_WORLD.rank == 0:
-            super().error(message)
-        raise SystemExit(2)
-
-    def print_help(self, file: TextIO | None = None) -> None:
-        if MPI.COMM_WORLD.rank == 0:
-            super().print_help(file)
 
 
 def points_inside(seed: int, block: int, n_points: int) -> int:

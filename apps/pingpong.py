@@ -10,10 +10,10 @@ comes back is sent again, so the last of it is compared with what was sent first
 
 from __future__ import annotations
 
-import argparse
-from typing import NamedTuple, NoReturn, TextIO
+from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -27,19 +27,6 @@ class Options(NamedTuple):
     peer: int
     sizes: list[int]
     repetitions: int
-
-
-class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
-
-    def error(self, message: str) -> NoReturn:
-        if MPI.COMM_WORLD.rank == 0:
-            super().error(message)
-        raise SystemExit(2)
-
-    def print_help(self, file: TextIO | None = None) -> None:
-        if MPI.COMM_WORLD.rank == 0:
-            super().print_help(file)
 
 
 def payload_of(size: int) -> Payload:

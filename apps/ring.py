@@ -11,10 +11,10 @@ tokens would wait for each other for ever; Sendrecv sends and receives in one ca
 
 from __future__ import annotations
 
-import argparse
-from typing import NamedTuple, NoReturn, TextIO
+from typing import NamedTuple
 
 import numpy as np
+from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -27,19 +27,6 @@ class Options(NamedTuple):
     rounds: int
     length: int
     tokens: str
-
-
-class Parser(argparse.ArgumentParser):
-    """Every rank reads the command line; rank 0 alone says what may stand there, and what is wrong with it."""
-
-    def error(self, message: str) -> NoReturn:
-        if MPI.COMM_WORLD.rank == 0:
-            super().error(message)
-        raise SystemExit(2)
-
-    def print_help(self, file: TextIO | None = None) -> None:
-        if MPI.COMM_WORLD.rank == 0:
-            super().print_help(file)
 
 
 def pass_one(comm: MPI.Comm, token: Token, rounds: int) -> Token:

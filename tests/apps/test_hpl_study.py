@@ -1,0 +1,75 @@
+"""HPL's skeleton takes the time that published studies and the C program under SMPI take on the same machines."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ORACLE = json.loads((ROOT / "tests" / "oracle" / "hpl.json").read_text())
+RESULT = re.compile(r"^W\S+ +\d+ +\d+ +\d+ +\d+ +(\d+\.\d+) ", re.MULTILINE)
+
+STUDY = (
+    "--n 50000 --nb 120 --p 16 --q 32 --depth 0 --bcast 1ring --swap mix --swap-threshold 64 --pfact left --rfact left "
+    "--nbmin 2 --ndiv 2 --skeleton --dgemm-s 1.083438511e-9 --dtrsm-s 5.532401341e-10"
+)
+SECOND = (
+    "--nb 128 --depth 1 --bcast 2ring --swap bin-exch --pfact crout --rfact right --nbmin 2 --ndiv 2 --skeleton "
+    "--dgemm-s 1.742435e-10 --dtrsm-s 8.897459e-11"
+)
+
+
+def fat_tree(folder: Path, variant: dict[str, Any]) -> Path:
+    """The study's machine: 512 hosts of one core, 16 a switch, 32 switches under 16."""
+    path = folder / f"{variant['name']}.xml"
+    path.write_text(
+        '<platform version="4.1"><cluster id="c" prefix="host-" suffix="" radical="0-511" '
+        f'speed="{variant["speed"]}" bw="{variant["bandwidth"]}" lat="{variant["latency"]}" '
+        'loopback_bw="5120MiBps" loopback_lat="1.5ns" topology="FAT_TREE" topo_parameters="2;16,32;1,16;1,1"/>'
+        "</platform>"
+    )
+    return path
+
+
+def hpl_s(platform: Path, n_ranks: int, arguments: str) -> float:
+    """What HPL prints as its time, on the first hosts in order."""
+    hosts = platform.with_suffix(".hosts")
+    hosts.write_text("".join(f"host-{host}\n" for host in range(n_ranks)))
+    smpy = [str(Path(sys.executable).with_name("smpy")), "run", "--quiet", "--compute", "none", "-np", str(n_ranks)]
+    program = [str(ROOT / "apps" / "hpl.py"), *arguments.split()]
+    done = subprocess.run(
+        [*smpy, "--platform", str(platform), "--hostfile", str(hosts), *program],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    found = RESULT.search(done.stdout)
+    assert found, done.stdout
+    return float(found.group(1))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_what_ifs_change_the_time_as_they_do_in_the_study(tmp_path: Path) -> None:
+    study = ORACLE["capacity"]
+    with ThreadPoolExecutor(2) as runs:
+        times_s = list(runs.map(lambda variant: hpl_s(fat_tree(tmp_path, variant), 512, STUDY), study["variants"]))
+    told_s = [variant["hpl_s"] for variant in study["variants"]]
+    assert times_s[0] == pytest.approx(told_s[0], rel=study["default_s_tolerance"])
+    ratios = [time_s / times_s[0] for time_s in times_s]
+    assert ratios == pytest.approx([time_s / told_s[0] for time_s in told_s], rel=study["ratio_tolerance"])
+
+
+@pytest.mark.slow
+def test_the_time_is_that_of_the_c_program_under_smpi(tmp_path: Path) -> None:
+    second = ORACLE["second"]
+    platform = fat_tree(tmp_path, ORACLE["capacity"]["variants"][0])
+    time_s = hpl_s(platform, 64, f"--n 10000 --p 8 --q 8 {SECOND}")
+    assert time_s == pytest.approx(second["hpl_s"], rel=second["tolerance"])
