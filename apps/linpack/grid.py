@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
 Buffer = Any
+COLLECTIVE_TAG = 9001
 
 
 def power_of_two(n: int) -> int:
@@ -52,6 +54,34 @@ class Grid:
             self.along_row.Free()
             self.along_column.Free()
             self.all.Free()
+
+
+def agree(comm: MPI.Comm, values: np.ndarray) -> None:
+    """The largest of all ranks' values, in place: HPL's own reduction along a binomial tree, and the way back."""
+    others, step = np.empty_like(values), 1
+    while step < comm.size:
+        partner = comm.rank ^ step
+        if comm.rank & step:
+            comm.Send(values, partner, COLLECTIVE_TAG)
+            break
+        if partner < comm.size:
+            comm.Recv(others, partner, COLLECTIVE_TAG)
+            np.maximum(values, others, out=values)
+        step *= 2
+    tell(comm, values)
+
+
+def tell(comm: MPI.Comm, values: np.ndarray) -> None:
+    """What rank 0 has goes to all others, along a binomial tree."""
+    step = power_of_two(comm.size - 1) if comm.size > 1 else 0
+    while step:
+        if comm.rank % step == 0:
+            partner = comm.rank ^ step
+            if comm.rank & step:
+                comm.Recv(values, partner, COLLECTIVE_TAG)
+            elif partner < comm.size:
+                comm.Send(values, partner, COLLECTIVE_TAG)
+        step //= 2
 
 
 def exchange(comm: MPI.Comm, out: Buffer, into: Buffer, partner: int, tag: int) -> None:

@@ -78,9 +78,9 @@ class Skeleton:
 
     def subtract_product(self, c: Array, a: Array, b: Array) -> None:
         """The time of C := C - A B."""
-        m, k = a.shape
-        if m and k:
-            self._dgemm(m, b.shape[1], k)
+        (m, k), n = a.shape, b.shape[1]
+        if m and n and k:
+            self._dgemm(m, n, k)
 
     def solve_unit_lower(self, l: Array, b: Array) -> None:  # noqa: E741  # as the literature calls it
         """The time of B := L^-1 B."""

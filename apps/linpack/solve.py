@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linpack.broadcast import Broadcast
+from linpack.cyclic import owned
 from linpack.factorise import factorise
 from linpack.grid import Grid
 from linpack.kernels import Kernels
@@ -39,14 +40,14 @@ class _Factors:
         n, nb = self.matrix.n, self.matrix.nb
         firsts = list(range(0, n, nb))
         ahead: list[Panel] = []
-        for first in firsts[: self.depth]:
+        for place, first in enumerate(firsts[: self.depth], start=1):
             panel = self.new_panel(first)
-            for earlier in ahead:
-                update(earlier, self.settings, self.own(panel))
-            ahead.append(panel)
             self.factor(panel)
             self.broadcast(panel).complete()
             self.note_moves(panel)
+            if place < self.depth:
+                update(panel, self.settings, self.columns(first + panel.width, self.depth * nb))
+            ahead.append(panel)
         for first in firsts[self.depth :]:
             panel = self.new_panel(first)
             if not ahead:
@@ -64,6 +65,12 @@ class _Factors:
             ahead.append(panel)
         for panel in ahead:
             update(panel, self.settings)
+
+    def columns(self, start: int, end: int) -> int:
+        """How many of the matrix's columns from `start` to `end` are here."""
+        n, nb, grid = self.matrix.n, self.matrix.nb, self.grid
+        before, after = (owned(min(place, n), nb, grid.column, grid.n_columns) for place in (start, end))
+        return after - before
 
     def own(self, panel: Panel) -> int:
         """How many of a panel's columns are here."""

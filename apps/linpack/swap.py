@@ -290,8 +290,8 @@ class _LongExchange(_Exchange):
             return
         small, n_large = divmod(total, n)
         fair = {small, small + (n_large > 0)}
-        if all(end - start in fair for start, end in itertools.pairwise(self.starts)):
-            return
+        if all(end - start in fair for start, end in itertools.pairwise(self.starts[:-1])):
+            return  # HPL does not look at the last part
         wanted = [place * small + min(place, n_large) for place in range(n + 1)]
         for place in range(n):
             start, end = self.starts[place], self.starts[place + 1]

@@ -66,8 +66,7 @@ static int await(sim *s, int line, performance *p)
         return after_overheads(s, line);
     }
     if (p->n_awaited || (is_all && p->n_background)) {
-        if (p->call.code == CALL_SEND || p->call.code == CALL_RECV) host_touched(s, t->host);
-        wait_begins(s, t);
+        wait_begins(s, t, p->call.code == CALL_SEND || p->call.code == CALL_RECV);
         return BLOCKED;
     }
     t->stage = FETCH;

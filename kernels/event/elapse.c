@@ -6,7 +6,9 @@
  *
  * The peer's order of those that end at one date: first what was scheduled at an earlier date; of one date, sleeps before
  * executions, the newest sleep first. A host's executions are scheduled again whenever something begins or ends on it (an
- * execution, a sleep, the wait for one request), all at once and the newest first; hosts in the order this first happened. */
+ * execution, a sleep, the wait for one request), all at once and the newest first; hosts in the order this first happened,
+ * where a host on which nothing is left under way has lost its place. (The end of a sleep or of a wait changes no shares: it
+ * is not a reason for a place.) */
 
 void runs_next(sim *s, int line)
 {
@@ -14,18 +16,32 @@ void runs_next(sim *s, int line)
     s->next_turn[s->n_next_turn++] = line;
 }
 
-void host_touched(sim *s, int host)
+static void touch(sim *s, processor *h)
 {
-    processor *h = &s->host[host];
     if (h->touched == s->date_order) return;
     h->touched = s->date_order;
     h->mark = s->order++;
 }
 
+void host_entered(sim *s, int host)
+{
+    touch(s, &s->host[host]);
+    s->host[host].n_under_way++;
+}
+
+void host_left(sim *s, int host, int is_execution)
+{
+    processor *h = &s->host[host];
+    if (--h->n_under_way == 0)
+        h->touched = -1;
+    else if (is_execution)
+        touch(s, h);
+}
+
 static void begin(sim *s, int line, int is_computing)
 {
     timeline *t = &s->line[line];
-    host_touched(s, t->host);
+    host_entered(s, t->host);
     t->is_computing = is_computing;
     t->began = s->order++;
     t->began_at_date = s->date_order;
@@ -60,7 +76,7 @@ int compute(sim *s, int line, double flop)
 void timeline_woken(sim *s, int line)
 {
     timeline *t = &s->line[line];
-    if (t->is_computing) host_touched(s, t->host);
+    host_left(s, t->host, t->is_computing);
     s->n_timed--;
     s->n_probing -= probes_on(t);
     if (!isnan(t->computing_since_s)) {

@@ -150,7 +150,7 @@ int wait_for_group(sim *s, int line, int id)
         return FREE_OF_CHARGE;
     }
     if (!p->n_background) x->waiter = line; /* the gate is shut */
-    wait_begins(s, t);
+    wait_begins(s, t, 0);
     return BLOCKED;
 }
 

@@ -23,7 +23,8 @@ static inline int probes_on(timeline *t)
 
 /* elapse.c: a timeline lets time pass; BLOCKED, or an error */
 void runs_next(sim *s, int line);
-void host_touched(sim *s, int host);
+void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
+void host_left(sim *s, int host, int is_execution);
 int sleep_until(sim *s, int line, double date_s);
 int compute(sim *s, int line, double flop);
 
@@ -33,7 +34,7 @@ double receive_overhead_s(const sim *s, const slot *x);
 void pay(const sim *s, timeline *t, double seconds);
 void pay_overhead(const sim *s, timeline *t, const slot *x);
 int after_overheads(sim *s, int line);           /* MADE_A_CALL once they are paid */
-void wait_begins(sim *s, timeline *t);
+void wait_begins(sim *s, timeline *t, int is_for_one); /* request, and not a group */
 int wait_for(sim *s, int line, int *list, int n);
 int wait_for_any(sim *s, int line, const int *list, int n);
 void wake(sim *s, int line);                     /* from a wait, once overheads are paid */

@@ -57,6 +57,9 @@ enum { LEARNT_OF = -1 }; /* in the list of a wait for several */
 
 void wake(sim *s, int line)
 {
+    timeline *t = &s->line[line];
+    if (t->waits_for_one) host_left(s, t->host, 0);
+    t->waits_for_one = 0;
     if (after_overheads(s, line) == MADE_A_CALL) runs_next(s, line);
 }
 
@@ -132,9 +135,11 @@ void request_done(sim *s, int id)
     if (x->is_released) request_free(s, id);
 }
 
-void wait_begins(sim *s, timeline *t)
+void wait_begins(sim *s, timeline *t, int is_for_one)
 {
     t->state = WAITING;
+    t->waits_for_one = is_for_one;
+    if (is_for_one) host_entered(s, t->host);
     t->waits_since = s->order++;
 }
 
@@ -181,8 +186,7 @@ int wait_for(sim *s, int line, int *list, int n)
         timeline_drop_first(t);
         return FREE_OF_CHARGE;
     }
-    if (a->what == DO_WAIT) host_touched(s, t->host);
-    wait_begins(s, t);
+    wait_begins(s, t, a->what == DO_WAIT);
     return BLOCKED;
 }
 
@@ -217,6 +221,6 @@ int wait_for_any(sim *s, int line, const int *list, int n)
         timeline_drop_first(t);
         return FREE_OF_CHARGE;
     }
-    wait_begins(s, t);
+    wait_begins(s, t, 0);
     return BLOCKED;
 }

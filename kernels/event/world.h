@@ -107,9 +107,10 @@ typedef struct {
     double speed_flop_per_s;
     int cores, n_ranks;
     int n_running;
+    int n_under_way;             /* executions, sleeps and waits for one request */
     double served_flop;          /* that one execution has received since the host was idle */
     double since_s;
-    int64_t touched, mark;       /* the date (its date_order) something last began or ended here, and when at that date, as a count */
+    int64_t touched, mark;       /* the date (its date_order) its executions were scheduled at, or -1; and when then, as a count */
     heap running;                /* by served_flop at completion, of equal ones the newest first; ids are timelines */
 } processor;
 
@@ -185,6 +186,7 @@ typedef struct {
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
     int is_computing;            /* it is an execution */
+    int waits_for_one;           /* request, which the host knows of */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
     double computing_since_s;

@@ -19,7 +19,7 @@ COUNTING = """
 __smpy_shared__ = True
 from collections import Counter
 from mpi4py import MPI
-from linpack import factorise, solve, substitution, swap, update
+from linpack import factorise, grid, solve, substitution, swap, update
 
 sent, factored, swapped = Counter(), {}, {}  # the last two: the panel at which a rank is
 
@@ -30,6 +30,8 @@ def phase_of(tag):
         return "swap", swapped[MPI.COMM_WORLD.rank]
     if tag in (substitution.RIGHT_TAG, substitution.UP_TAG, substitution.LAST_TAG):
         return "substitution", 0
+    if tag == grid.COLLECTIVE_TAG:
+        return "around", 0
     return "broadcast", (tag - solve.FIRST_PANEL_TAG) * block
 
 def counting(send):
