@@ -8,13 +8,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
-from smpy.emulate.codes import CodeSupply
+from smpy.emulate.codes import CodeSupply, body_of
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
@@ -97,7 +96,7 @@ class ScriptProgram:
             attributes["__annotations__"] = {}
         vars(main).update(attributes)
         state.modules["__main__"] = main
-        return partial(exec, self._take_code(), vars(main))
+        return body_of(self._take_code(), vars(main))
 
 
 class ArchiveProgram:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from smpy.emulate.codes import CodeSupply
+from smpy.emulate.codes import CodeSupply, body_of
 
 # Where to find what a program expects to be installed, when it is not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
@@ -60,7 +60,7 @@ class Source:
     def prepare(self, module: ModuleType) -> Callable[[], None]:
         """What runs the module's code for the running rank."""
         if self._is_plain:
-            return partial(exec, self._code(), vars(module))
+            return body_of(self._code(), vars(module))
         loader = self.spec.loader
         return _nothing if loader is None else partial(loader.exec_module, module)
 
