@@ -157,31 +157,34 @@ int wait_for_group(sim *s, int line, int id)
 /* A Test is a poll, then one of each request in turn; those it has learnt of before cost their sleep again. */
 enum { ASK, NEXT, LOOK, LEARN, PAID };
 
-static int test_ends(sim *s, timeline *t, int is_done)
+static int test_ends(sim *s, int line, int is_done)
 {
+    timeline *t = &s->line[line];
     t->answer &= is_done; /* or the gate is shut */
-    s->tests_in_a_row = t->answer ? 1 : s->tests_in_a_row + s->model.polls_grow;
+    poll_ends(s, line, &s->tests_in_a_row, t->answer != 0, s->model.polls_grow);
     timeline_drop_first(t);
     return FREE_OF_CHARGE;
 }
 
 static int poll_after(sim *s, int line, int stage)
 {
+    int is_free = s->model.test_s <= 0 || (s->model.polls_notice && stage != NEXT); /* one that notices looks at all of them */
     s->line[line].stage = stage;
-    return s->model.test_s > 0 ? sleep_until(s, line, s->now_s + s->tests_in_a_row * s->model.test_s) : FREE_OF_CHARGE;
+    return is_free ? FREE_OF_CHARGE : poll_begins(s, line, s->model.test_s, s->tests_in_a_row);
 }
 
 int test_group(sim *s, int line, int id)
 {
     timeline *t = &s->line[line];
     performance *p = show_of(s, id);
+    t->poll_s = 0;
     switch (t->stage) {
     case ASK:
         p->under_test = 0;
         t->answer = 1;
         return poll_after(s, line, NEXT);
     case NEXT:
-        if (p->under_test == p->n_made) return test_ends(s, t, s->requests.at[id].is.is_done);
+        if (p->under_test == p->n_made) return test_ends(s, line, s->requests.at[id].is.is_done);
         return poll_after(s, line, LOOK);
     case LOOK:
         p->is_found = p->made[p->under_test] == OVER;

@@ -28,6 +28,11 @@ void host_left(sim *s, int host, int is_execution);
 int sleep_until(sim *s, int line, double date_s);
 int compute(sim *s, int line, double flop);
 
+/* poll.c */
+int poll_begins(sim *s, int line, double poll_s, int in_a_row);
+void poll_ends(sim *s, int line, int *in_a_row, int is_success, int grows);
+void polls_notice(sim *s, int line);             /* something has come to it or is complete */
+
 /* wait.c */
 int post(sim *s, int id);
 double receive_overhead_s(const sim *s, const slot *x);

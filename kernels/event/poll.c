@@ -1,16 +1,50 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "perform.h"
 
 /* Polling: a poll takes time, then a call, and the rank learns the answer in its next turn. A failed one makes the next one
- * longer, for all ranks. */
+ * longer, for all ranks, as the peer has it: so that a wait of many polls is few events.
+ *
+ * Where polls notice, the same is had without changing what a program sees. A poll that follows a failed one, with nothing in
+ * between, stands for twice as many polls of the first one's length. It ends with the first of them that begins after a message
+ * has come to its rank, or one of the rank's requests is complete: the others would have found what the last one found. */
 
 enum { ASK = 0, LOOK = 1, LEARN = 2, PAID = 3 };
+
+enum { DOUBLINGS_MAX = 20 };
+
+int poll_begins(sim *s, int line, double poll_s, int in_a_row)
+{
+    timeline *t = &s->line[line];
+    if (!s->model.polls_notice) return sleep_until(s, line, s->now_s + in_a_row * poll_s);
+    t->poll_s = poll_s;
+    t->polls_since_s = s->now_s;
+    return sleep_until(s, line, s->now_s + ldexp(poll_s, t->polls_in_a_row));
+}
+
+void poll_ends(sim *s, int line, int *in_a_row, int is_success, int grows)
+{
+    timeline *t = &s->line[line];
+    *in_a_row = is_success ? 1 : *in_a_row + grows;
+    if (is_success)
+        t->polls_in_a_row = 0;
+    else if (t->polls_in_a_row < DOUBLINGS_MAX)
+        t->polls_in_a_row++;
+}
+
+void polls_notice(sim *s, int line)
+{
+    const timeline *t = &s->line[line];
+    if (t->poll_s <= 0 || !heap_has(&s->sleeps, line)) return;
+    const double n_over = ceil((s->now_s - t->polls_since_s) / t->poll_s), end_s = t->polls_since_s + fmax(n_over, 1) * t->poll_s;
+    if (end_s < s->sleeps.item[s->sleeps.place[line]].date_s) heap_move(&s->sleeps, line, end_s);
+}
 
 static int test_starts(sim *s, int line, int in_a_row)
 {
     s->line[line].stage = LOOK;
-    return sleep_until(s, line, s->now_s + in_a_row * s->model.test_s);
+    return poll_begins(s, line, s->model.test_s, in_a_row);
 }
 
 static int test_ends(sim *s, int line, int id, int *in_a_row, int grows)
@@ -24,7 +58,7 @@ static int test_ends(sim *s, int line, int id, int *in_a_row, int grows)
         int result = after_overheads(s, line);
         if (result != MADE_A_CALL) return result;
     }
-    *in_a_row = is_success ? 1 : *in_a_row + grows;
+    poll_ends(s, line, in_a_row, is_success, grows);
     if (first_action(t)->what == DO_TEST_ANY) free(first_action(t)->with.list);
     timeline_drop_first(t);
     return FREE_OF_CHARGE;
@@ -34,6 +68,7 @@ int test_one(sim *s, int line, int id)
 {
     timeline *t = &s->line[line];
     if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->tests_in_a_row);
+    t->poll_s = 0;
     if (t->stage >= LEARN) return test_ends(s, line, t->answer ? id : -1, &s->tests_in_a_row, s->model.polls_grow);
     t->answer = id <= 0 || s->requests.at[id].is.is_done;
     t->stage = LEARN;
@@ -45,6 +80,7 @@ int test_any(sim *s, int line, const action *a)
     timeline *t = &s->line[line];
     const int *list = a->with.list;
     if (t->stage == ASK && s->model.test_s > 0) return test_starts(s, line, s->test_anys_in_a_row);
+    t->poll_s = 0;
     if (t->stage >= LEARN) {
         int id = t->answer < 0 ? -1 : list[t->answer];
         return test_ends(s, line, id, &s->test_anys_in_a_row, 1); /* whatever the model says, as the peer has it */
@@ -85,13 +121,18 @@ int look(sim *s, int line)
 {
     timeline *t = &s->line[line];
     action *a = first_action(t);
+    if (s->model.polls_notice && t->stage == MADE) {
+        t->stage = LOOKED;
+        return poll_begins(s, line, s->model.iprobe_s, 0);
+    }
+    t->poll_s = 0;
     switch (t->stage++) {
     case MADE: a->with.amount = s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s; return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount) : MADE_A_CALL;
     case LOOKED: t->answer = find(s, t, a); return MADE_A_CALL;
     default: /* KNOWN */
-        s->iprobes_in_a_row = t->answer ? 1 : s->iprobes_in_a_row + s->model.polls_grow;
+        poll_ends(s, line, &s->iprobes_in_a_row, t->answer != 0, s->model.polls_grow);
         if (probes_on(t)) inform(s, t);
         if (t->answer || !probes_on(t))
             timeline_drop_first(t);

@@ -90,7 +90,9 @@ typedef struct {
     double isend_overhead[3 * 16];
     double recv_overhead[3 * 16];
     double test_s, iprobe_s, wtime_s; /* a first poll; reading the clock */
-    int polls_grow;                   /* the k-th failed poll in a row costs k times the first */
+    int polls_grow;                   /* the k-th failed poll in a row, of all ranks, costs k times the first */
+    int polls_notice;                 /* instead: each stands for twice as many as the rank's last, and ends when one of them would
+                                         have found something new: see poll.c */
 } model;
 
 typedef struct {

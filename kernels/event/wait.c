@@ -14,6 +14,7 @@ int post(sim *s, int id)
     if (is_send && !other) {
         s->news++;
         s->n_informed = 0;
+        polls_notice(s, x->target);
     }
     if (other <= 0) return other;
     int send = is_send ? id : other, recv = is_send ? other : id;
@@ -131,6 +132,7 @@ void request_done(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     x->is.is_done = 1;
+    polls_notice(s, x->is.rank);
     if (x->waiter >= 0) tell(s, x);
     if (x->is_released) request_free(s, id);
 }

@@ -187,6 +187,8 @@ typedef struct {
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
     int is_computing;            /* it is an execution */
     int waits_for_one;           /* request, which the host knows of */
+    int polls_in_a_row;          /* that failed, with nothing in between; where polls notice */
+    double poll_s, polls_since_s;/* the poll under way: those it stands for take so long, from when on; 0: none */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
     double computing_since_s;

@@ -73,7 +73,10 @@ class NetworkModel:
     test_s, iprobe_s : float
         The cost of a first poll.
     polls_grow : bool
-        The k-th failed poll in a row costs k times that.
+        The k-th failed poll in a row, of all ranks together, costs k times that.
+    polls_notice : bool
+        Instead, a poll that follows a failed one of its rank stands for twice as many of the first one's length, and
+        ends when one of them would have found something new.
     wtime_s : float
         The cost of reading the clock.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
@@ -95,6 +98,7 @@ class NetworkModel:
     test_s: float = 1e-4
     iprobe_s: float = 1e-4
     polls_grow: bool = True
+    polls_notice: bool = False
     wtime_s: float = 1e-8
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
@@ -148,7 +152,7 @@ class NetworkModel:
 
 _SCALARS: Final = (
     "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "test_s", "iprobe_s",
-    "polls_grow", "wtime_s",
+    "polls_grow", "polls_notice", "wtime_s",
 )  # fmt: skip
 
 
