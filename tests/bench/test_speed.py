@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.bench.harness import PROGRAMS, compiled, cost, marginal, smpirun_command, smpy_command, smpy_summary
+from tests.bench.harness import PROGRAMS, SMPY, compiled, cost, marginal, smpirun_command, smpy_command, smpy_summary
 from tests.bench.table import Table
 from tests.bench.workloads import WORKLOADS, Workload
 from tests.peer.runners import missing_tool
@@ -68,6 +69,20 @@ def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table, folder: 
     table.at_most("65536 ranks, Barrier + Allreduce, memory", gigabytes, "GB", 3)
     assert wall_s < 60
     assert gigabytes < 3
+
+
+def test_hpl_on_4096_ranks_takes_less_than_a_minute_and_a_half(table: Table, folder: Path) -> None:
+    root = Path(__file__).parents[2]
+    recipe = subprocess.run(["make", "-n", "hpl"], cwd=root, capture_output=True, encoding="utf-8", check=True).stdout
+    _, arguments = recipe.replace("\\\n", " ").rsplit("smpy run ", 1)
+    words = [str(root / word) if word == "apps/hpl.py" else word for word in arguments.split()]
+    summary = smpy_summary([str(SMPY), "run", "--quiet", *words], folder)
+    gigabytes = summary["peak_rss_bytes"] / 1e9
+    table.at_most("HPL's skeleton on 4096 ranks, wall time", summary["wall_s"], "s", 90)
+    table.at_most("the same, memory", gigabytes, "GB", 1)
+    assert summary["ranks"] == 4096
+    assert summary["wall_s"] < 90
+    assert gigabytes < 1
 
 
 def test_an_idle_rank_takes_little_memory(table: Table, folder: Path) -> None:
