@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 
 from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
@@ -22,7 +23,7 @@ def read(words: list[str], n_ranks: int) -> Job | int:
     """The job that a command line asks for; or, when there is none, the program's exit code: it has been said why."""
     try:
         options = _parser().parse_args(words)
-        runs = _settings(options)
+        runs = _settings(options, n_ranks)
         _check_fit(runs, n_ranks)
         return Job(runs, (options.dgemm_s, options.dtrsm_s) if options.skeleton else None)
     except BadSettings as error:
@@ -62,8 +63,14 @@ def _seconds(word: str) -> float:
     return value
 
 
-def _settings(options: argparse.Namespace) -> list[Settings]:
-    """The runs that the file asks for, with the flags in place."""
+def _settings(options: argparse.Namespace, n_ranks: int) -> list[Settings]:
+    """The runs that the file asks for, or one on as square a grid of all ranks as there is; with the flags in place."""
     path = options.dat or Path("HPL.dat")
-    runs = from_file(path) if options.dat or path.exists() else [Settings()]
+    if options.dat or path.exists():
+        runs = from_file(path)
+    else:
+        p = max(p for p in range(1, isqrt(n_ranks) + 1) if n_ranks % p == 0)
+        if options.p or options.q:
+            p = options.p or n_ranks // options.q or 1
+        runs = [Settings(p=p, q=n_ranks // p or 1)]
     return list(dict.fromkeys(overridden(settings, vars(options)) for settings in runs))

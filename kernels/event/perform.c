@@ -19,7 +19,7 @@ int perform(sim *s, int line)
 {
     timeline *t = &s->line[line];
     action a = *first_action(t);
-    if (t->polls_in_a_row && (a.what < DO_TEST || a.what > DO_PEEK)) t->polls_in_a_row = 0;
+    if (!is_poll(a.what)) t->first_asked.what = DO_COMPUTE;
     switch (a.what) {
     case DO_COMPUTE:
         if (t->stage++ < STARTED) return MADE_A_CALL;

@@ -6,13 +6,41 @@
 /* Polling: a poll takes time, then a call, and the rank learns the answer in its next turn. A failed one makes the next one
  * longer, for all ranks, as the peer has it: so that a wait of many polls is few events.
  *
- * Where polls notice, the same is had without changing what a program sees. A poll that follows a failed one, with nothing in
- * between, stands for twice as many polls of the first one's length. It ends with the first of them that begins after a message
- * has come to its rank, or one of the rank's requests is complete: the others would have found what the last one found. */
+ * Where polls notice, a wait of many polls is few events, too, and ends as if all were made. What a rank asks for in turn, with
+ * nothing else in between and in vain, is a round. In the k-th round each poll stands for k * k of the first one's length, for
+ * nothing has changed. It ends with the first of them after a message has come to its rank, or a request of the rank's is
+ * complete; then the rounds begin anew. (So a program that counts its polls sees other dates than one that looks at the clock.) */
 
 enum { ASK = 0, LOOK = 1, LEARN = 2, PAID = 3 };
 
-enum { DOUBLINGS_MAX = 20 };
+enum { ROUNDS_MAX = 1000, ROUND_MAX = 256 };
+
+static question asked(const timeline *t)
+{
+    const action *a = &t->queue[t->first];
+    if (a->what == DO_TEST_ANY) return (question){.what = a->what, .id = a->id, .comm = a->id > 0 ? a->with.list[0] : 0};
+    if (a->what < DO_IPROBE || a->what > DO_MPROBE) return (question){.what = a->what, .id = a->id};
+    return (question){.what = a->what, .comm = t->probed.comm, .peer = t->probed.peer, .tag = t->probed.tag};
+}
+
+static int is_same(const question *a, const question *b)
+{
+    return a->what == b->what && a->id == b->id && a->comm == b->comm && a->peer == b->peer && a->tag == b->tag;
+}
+
+/* How many polls the next one stands for. One that is asked only once does not hold up the rounds of those that follow it. */
+static double stands_for(timeline *t)
+{
+    const question now = asked(t);
+    if (t->first_asked.what == DO_COMPUTE || ++t->n_in_round > ROUND_MAX) {
+        t->first_asked = now;
+        t->n_rounds = t->n_in_round = 0;
+    } else if (is_same(&now, &t->first_asked)) {
+        t->n_rounds += t->n_rounds < ROUNDS_MAX;
+        t->n_in_round = 0;
+    }
+    return (1.0 + t->n_rounds) * (1.0 + t->n_rounds);
+}
 
 int poll_begins(sim *s, int line, double poll_s, int in_a_row)
 {
@@ -20,24 +48,22 @@ int poll_begins(sim *s, int line, double poll_s, int in_a_row)
     if (!s->model.polls_notice) return sleep_until(s, line, s->now_s + in_a_row * poll_s);
     t->poll_s = poll_s;
     t->polls_since_s = s->now_s;
-    return sleep_until(s, line, s->now_s + ldexp(poll_s, t->polls_in_a_row));
+    return sleep_until(s, line, s->now_s + poll_s * stands_for(t));
 }
 
 void poll_ends(sim *s, int line, int *in_a_row, int is_success, int grows)
 {
-    timeline *t = &s->line[line];
     *in_a_row = is_success ? 1 : *in_a_row + grows;
-    if (is_success)
-        t->polls_in_a_row = 0;
-    else if (t->polls_in_a_row < DOUBLINGS_MAX)
-        t->polls_in_a_row++;
+    if (is_success) s->line[line].first_asked.what = DO_COMPUTE;
 }
 
 void polls_notice(sim *s, int line)
 {
-    const timeline *t = &s->line[line];
+    timeline *t = &s->line[line];
+    t->first_asked.what = DO_COMPUTE;
     if (t->poll_s <= 0 || !heap_has(&s->sleeps, line)) return;
-    const double n_over = ceil((s->now_s - t->polls_since_s) / t->poll_s), end_s = t->polls_since_s + fmax(n_over, 1) * t->poll_s;
+    const double n_over = ceil((s->now_s - t->polls_since_s) / t->poll_s - 1e-9); /* one that ends now sees it */
+    const double end_s = t->polls_since_s + fmax(n_over, 1) * t->poll_s;
     if (end_s < s->sleeps.item[s->sleeps.place[line]].date_s) heap_move(&s->sleeps, line, end_s);
 }
 

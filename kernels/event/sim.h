@@ -91,8 +91,8 @@ typedef struct {
     double recv_overhead[3 * 16];
     double test_s, iprobe_s, wtime_s; /* a first poll; reading the clock */
     int polls_grow;                   /* the k-th failed poll in a row, of all ranks, costs k times the first */
-    int polls_notice;                 /* instead: each stands for twice as many as the rank's last, and ends when one of them would
-                                         have found something new: see poll.c */
+    int polls_notice;                 /* instead: it stands for k * k of the first one's length, if its own rank asks the same again,
+                                         and ends when there may be something new to find: see poll.c */
 } model;
 
 typedef struct {

@@ -120,6 +120,11 @@ enum {
     DO_IPROBE, DO_PROBE, DO_IMPROBE, DO_MPROBE, DO_PEEK, DO_CANCEL, DO_COLLECTIVE, DO_NOTE, DO_STOP, DO_END
 };
 
+static inline int is_poll(int what)
+{
+    return what >= DO_TEST && what <= DO_PEEK;
+}
+
 typedef struct {
     int what;
     int id;                      /* request, number of requests in the list, or of turns to let pass */
@@ -174,6 +179,11 @@ typedef struct {
 
 enum { AWAKE, ASLEEP, COMPUTING, WAITING, ENDED };
 
+/* What a poll looks for; `what` is DO_COMPUTE where nothing is. */
+typedef struct {
+    int what, id, comm, peer, tag;
+} question;
+
 typedef struct {
     action *queue;               /* a ring */
     int first, n, room;
@@ -187,7 +197,8 @@ typedef struct {
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
     int is_computing;            /* it is an execution */
     int waits_for_one;           /* request, which the host knows of */
-    int polls_in_a_row;          /* that failed, with nothing in between; where polls notice */
+    question first_asked;        /* where polls notice: of a row that failed, with nothing in between and no news */
+    int n_rounds, n_in_round;    /* how often it was asked again, and polls since */
     double poll_s, polls_since_s;/* the poll under way: those it stands for take so long, from when on; 0: none */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */

@@ -10,7 +10,8 @@ What each number stands for:
   takes 1.0 us with the default network model, whose factors double it (OSU micro-benchmarks measure about as much on
   HDR [3]_), and 2.0 us across the second level.
 * **Within a host**: 10 GB/s and 0.15 us, for each pair of ranks alone: one core that copies memory.
-* **Polling**: an Iprobe or Test takes 1 us; a row of failed ones ends within 1 us of what it waits for. A call takes
+* **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
+  what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/model.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any
   rank, is for its platform files: thousands of ranks that poll would do little else.
 * **Fat tree**: as many ports up as down. A switch of the lowest level takes up to 20 hosts; 40 of them fill two levels

@@ -75,8 +75,9 @@ class NetworkModel:
     polls_grow : bool
         The k-th failed poll in a row, of all ranks together, costs k times that.
     polls_notice : bool
-        Instead, a poll that follows a failed one of its rank stands for twice as many of the first one's length, and
-        ends when one of them would have found something new.
+        Instead, a rank that asks for the same things again and again, in vain, polls in rounds: in the k-th each
+        poll stands for k^2 of the first one's length. It ends, and the rounds begin anew, when there may be something
+        new to find. A program that counts its polls sees other dates than one that polled all the time.
     wtime_s : float
         The cost of reading the clock.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float

@@ -130,6 +130,15 @@ def test_settings_come_from_a_file_and_flags_override_them(emulated: Callable[..
     assert "2 tests completed and passed" in ran.out
 
 
+@pytest.mark.parametrize(("flags", "grid"), [((), (2, 3)), (("--p", "1"), (1, 6)), (("--q", "2"), (3, 2))])
+def test_without_a_file_all_ranks_take_part(
+    emulated: Callable[..., Any], flags: tuple[str, ...], grid: tuple[int, int]
+) -> None:
+    ran = emulated(None, 6, program=str(HPL), args=("--n", "60", "--nb", "8", *flags))
+    assert passes(ran.out), ran.err
+    assert f"60     8 {grid[0]:5d} {grid[1]:5d}" in ran.out
+
+
 def test_a_grid_larger_than_the_world_is_refused(emulated: Callable[..., Any]) -> None:
     ran = emulated(None, 2, program=str(HPL), args=("--p", "2", "--q", "2"))
     assert ran.code == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ POLL_S = 1e-6
 NOTICING = NetworkModel(test_s=POLL_S, iprobe_s=POLL_S, polls_notice=True)
 EVERY_TIME = NetworkModel(test_s=POLL_S, iprobe_s=POLL_S, polls_grow=False)
 SPEED_FLOP_PER_S = 49.6e9
+BETWEEN_POLLS_S = st.integers(0, 300).map(lambda n: (n + 0.37) * POLL_S)  # at a poll's very end both answers are right
 
 
 def wait_by_iprobe(world: Any, source: int) -> int:
@@ -74,7 +74,7 @@ def pairs(model: NetworkModel, delays_s: list[float], wait: Callable[[Any, int],
 
 @pytest.mark.parametrize("wait", [wait_by_iprobe, wait_by_test, wait_by_improbe])  # SMPI's Testany grows in any case
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(delays_s=st.lists(st.floats(0, 3e-4), min_size=1, max_size=4))
+@given(delays_s=st.lists(BETWEEN_POLLS_S, min_size=1, max_size=4))
 def test_a_message_is_seen_when_polling_every_time_would_see_it(
     wait: Callable[[Any, int], int], delays_s: list[float]
 ) -> None:
@@ -88,7 +88,7 @@ def test_a_message_is_seen_when_polling_every_time_would_see_it(
 def test_a_long_wait_is_a_few_polls(wait: Callable[[Any, int], int], delay_s: float) -> None:
     ((seen_s, n_polls),) = pairs(NOTICING, [delay_s], wait)
     assert delay_s < seen_s < delay_s + 2 * POLL_S + 2e-6
-    assert n_polls <= log2(delay_s / POLL_S) + 3 + delay_s  # after 20 doublings a poll is a second
+    assert n_polls <= (3 * delay_s / POLL_S) ** (1 / 3) + 4  # the k-th stands for k^2
 
 
 def test_a_poll_between_other_work_takes_no_longer_than_the_first() -> None:
@@ -136,7 +136,7 @@ def test_a_collective_is_seen_soon_after_it_is_complete() -> None:
 
     returned = run_world(8, main, model=NOTICING).returned
     assert all(1.0 < seen_s < 1.0 + 5e-5 for seen_s, _ in returned)
-    assert max(n_polls for _, n_polls in returned) < 60
+    assert max(n_polls for _, n_polls in returned) < 200
 
 
 def test_a_message_for_others_does_not_end_a_wait() -> None:
@@ -152,4 +152,56 @@ def test_a_message_for_others_does_not_end_a_wait() -> None:
                 world.Recv(bytearray(8), 0, tag)
         return MPI.Wtime()
 
-    assert run_world(2, main, model=NOTICING).returned[1] > 3e-4
+    assert 3e-4 < run_world(2, main, model=NOTICING).returned[1] < 3e-4 + 10 * POLL_S
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(delays_s=st.lists(st.floats(0, 2e-2), min_size=1, max_size=6), tests=st.booleans())
+def test_whoever_asks_for_several_things_in_turn_sees_each_at_once(delays_s: list[float], tests: bool) -> None:
+    late_s: list[float] = []
+
+    def main(rank: int) -> None:
+        world = MPI.COMM_WORLD
+        if rank > 0:
+            smpy.execute(delays_s[rank - 1] * SPEED_FLOP_PER_S)
+            world.send(MPI.Wtime(), 0)
+            return
+        requests = {source: world.irecv(source=source) for source in range(1, world.size)} if tests else {}
+        missing = set(range(1, world.size))
+        while missing:
+            for source in sorted(missing):
+                if tests:
+                    is_there, sent_s = requests[source].test()
+                else:
+                    is_there = world.Iprobe(source)
+                    sent_s = world.recv(source=source) if is_there else None
+                if is_there:
+                    late_s.append(MPI.Wtime() - sent_s)
+                    missing.remove(source)
+
+    run_world(len(delays_s) + 1, main, model=NOTICING)
+    n = len(delays_s)
+    assert len(late_s) == n
+    assert max(late_s) < (2 * n + 2) * (POLL_S + 2e-6)  # two rounds, and the messages' own time
+
+
+def test_a_question_asked_once_does_not_hold_up_the_others() -> None:
+    def main(rank: int) -> int:
+        if rank == 0:
+            smpy.execute(10 * SPEED_FLOP_PER_S)
+            MPI.COMM_WORLD.Send(bytes(8), 1, 3)
+            return 0
+        assert not MPI.COMM_WORLD.Iprobe(0, 4)
+        return wait_by_test(MPI.COMM_WORLD, 0)
+
+    assert run_world(2, main, model=NOTICING).returned[1] < 1000
+
+
+def test_fifty_failed_polls_take_less_time_than_by_smpi_s_rule() -> None:
+    def main(rank: int) -> float:
+        for _ in range(50):
+            MPI.COMM_WORLD.Iprobe()
+        return MPI.Wtime()
+
+    ours_s, theirs_s = (run_world(1, main, model=model).returned[0] for model in (NOTICING, NetworkModel()))
+    assert 50 * POLL_S <= ours_s < theirs_s
