@@ -271,7 +271,7 @@ class Importer:
             if made is None or type(made) is Facade:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             return self._adopt(state, name, getattr(package, child, made))  # the package has made it
-        if source.is_shared:
+        if self._is_for_all_ranks(name, source):
             self._privacy.declare(name, is_private=False)
             return self.get(name)
         module = self._execute(state, name, source)
@@ -319,16 +319,19 @@ class Importer:
         if not self.is_private(name):
             return None
         source = self._sources.find(name, path)
-        if source is None or source.is_shared:
+        if source is None or self._is_for_all_ranks(name, source):
             return None
         return self._facade(name)
+
+    def _is_for_all_ranks(self, name: str, source: Source) -> bool:
+        return source.is_extension or (source.says_shared and not self._privacy.is_named(name))
 
     def _import_parts(self, package: ModuleType, fromlist: Sequence[str]) -> None:
         """Import what `from package import ...` names and the package does not have yet."""
         for part in fromlist:
             if part == "*":
                 self._import_parts(package, [name for name in getattr(package, "__all__", ()) if name != "*"])
-            elif not hasattr(package, part):
+            elif not hasattr(package, part) or type(vars(package).get(part)) is Facade:
                 name = f"{package.__name__}.{part}"
                 try:
                     self.get(name)

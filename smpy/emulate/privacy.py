@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Collection
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 from typing import Final
 
 from smpy.emulate.facade import Facade
@@ -18,7 +16,6 @@ from smpy.errors import UsageError
 # mpi4py's pure-Python parts are every rank's own; these are one for all
 SHARED_PARTS: Final = frozenset({"mpi4py.MPI", "mpi4py._mpiabi"})
 Finder = Callable[[str], "ModuleSpec | None"]
-_DECLARATION: Final = re.compile(rb"^__smpy_shared__ = True\b", re.MULTILINE)
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
 
@@ -44,9 +41,8 @@ class Privacy:
 
     Private are: the program's own modules (found in its directory, or in a directory it has itself put on `sys.path`,
     unless that is one of installed packages), the package of a program started with `-m`, mpi4py's pure-Python parts,
-    installed packages that require mpi4py, and those named. Extension modules are always shared, and so is a module or
-    package that says in its source, in a line of its own, ``__smpy_shared__ = True``: that it keeps nothing in globals
-    that differs between ranks.
+    installed packages that require mpi4py, and those named. Extension modules are always shared, and so are modules
+    that say so themselves (`Source.says_shared`), with all that lies in them, unless they are named as private.
 
     Parameters
     ----------
@@ -69,9 +65,14 @@ class Privacy:
         self._known.update(dict.fromkeys(sys.builtin_module_names, False))
         self._known.update(dict.fromkeys(private, True))
         self._known.update(dict.fromkeys(shared, False))
+        self._named = frozenset(private)
         self.home = os.path.abspath(home)
         self._first_path = {os.path.abspath(entry) for entry in path}
         self._requiring: frozenset[str] | None = None
+
+    def is_named(self, name: str) -> bool:
+        """Whether the user wants a module, or a package it lies in, to be private."""
+        return any(name == own or name.startswith(f"{own}.") for own in self._named)
 
     def is_decided(self, name: str) -> bool:
         """Whether the answer for a module stands."""
@@ -106,8 +107,6 @@ class Privacy:
         places = _places(spec)
         if not places:
             return False  # frozen or built in
-        if _says_shared(spec):
-            return False
         if self.home in places:
             return True
         added = {os.path.abspath(entry) for entry in sys.path} - self._first_path
@@ -118,16 +117,6 @@ class Privacy:
         if self._requiring is None:
             self._requiring = packages_requiring_mpi4py(sys.path)
         return name in self._requiring
-
-
-def _says_shared(spec: ModuleSpec) -> bool:
-    """Whether the source declares that one copy serves all ranks."""
-    if spec.origin is None or not spec.origin.endswith(".py"):
-        return False
-    try:
-        return _DECLARATION.search(Path(spec.origin).read_bytes()) is not None
-    except OSError:
-        return False  # the import system will say so
 
 
 def _places(spec: ModuleSpec) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -26,11 +27,20 @@ class Source:
         As the import system found it.
     supply : CodeSupply
         Gives ranks the code to execute.
+
+    Attributes
+    ----------
+    is_extension : bool
+        Whether it is compiled: there is one copy for all ranks.
+    says_shared : bool
+        Whether it assigns True to ``__smpy_shared__``: it keeps nothing in globals that differs between ranks, and one
+        copy may serve them all.
     """
 
     def __init__(self, spec: ModuleSpec, supply: CodeSupply) -> None:
         self.spec = spec
-        self.is_shared = isinstance(spec.loader, ExtensionFileLoader)
+        self.is_extension = isinstance(spec.loader, ExtensionFileLoader)
+        self.says_shared = _says_shared(spec)
         self._supply = supply
         self._template: dict[str, Any] | None = None
         self._take_code: Callable[[], CodeType] | None = None
@@ -81,6 +91,26 @@ class Source:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
             self._take_code = self._supply.of(code)
         return self._take_code()
+
+
+def _says_shared(spec: ModuleSpec) -> bool:
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        return False
+    try:
+        text = Path(spec.origin).read_bytes()
+        statements = ast.parse(text).body if b"__smpy_shared__" in text else []
+    except (OSError, SyntaxError, ValueError):
+        return False  # the import system will say what is wrong
+    return any(_declares(statement) for statement in statements)
+
+
+def _declares(statement: ast.stmt) -> bool:
+    targets = {ast.Assign: "targets", ast.AnnAssign: "target"}.get(type(statement))
+    if targets is None or not isinstance(value := getattr(statement, "value", None), ast.Constant):
+        return False
+    names = getattr(statement, targets)
+    first = names[0] if isinstance(names, list) else names
+    return value.value is True and isinstance(first, ast.Name) and first.id == "__smpy_shared__"
 
 
 def _nothing() -> None:

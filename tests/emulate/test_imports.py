@@ -376,24 +376,60 @@ def test_a_package_named_as_shared_is_shared(emulated: Callable):
     assert lines(ran) == ["executed", "module", "module"]
 
 
-def test_a_package_can_say_itself_that_it_is_shared(emulated: Callable):
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "__smpy_shared__ = True  # why",
+        "__smpy_shared__=True",
+        "from typing import Final\n__smpy_shared__: Final = True",
+    ],
+)
+@pytest.mark.parametrize("where", ["common.py", "common/__init__.py", "package/common.py"])
+def test_a_module_can_say_itself_that_it_is_shared(emulated: Callable, declaration: str, where: str):
     files = {
-        "common/__init__.py": "__smpy_shared__ = True  # keeps nothing of a rank",
-        "common/part.py": "from mpi4py import MPI\nseen = []",
-        "own.py": "text = '__smpy_shared__ = True'\nseen = []",
+        where: f"'A docstring'\n{declaration}\nseen = []\n",
+        "own.py": "seen = []",
+        "package/__init__.py": "seen = []",
     }
-    program = """
-        from common import part
-        import own
-        own.seen.append(part.MPI.COMM_WORLD.rank)
-        part.seen.append(part.MPI.COMM_WORLD.rank)
-        part.MPI.COMM_WORLD.Barrier()
-        assert own.seen == [part.MPI.COMM_WORLD.rank]
-        assert sorted(part.seen) == [0, 1, 2]
+    imported = "from package import common" if where.startswith("package") else "import common"
+    program = f"""
+        {imported}
+        import own, package
+        from mpi4py import MPI
+        for module in (common, own, package):
+            module.seen.append(MPI.COMM_WORLD.rank)
+        MPI.COMM_WORLD.Barrier()
+        assert own.seen == package.seen == [MPI.COMM_WORLD.rank]
+        assert sorted(common.seen) == [0, 1, 2]
         """
     assert emulated(program, 3, files=files).error == ""
-    alone = emulated("from common import part\npart.seen.append(1)\nassert part.seen == [1]", 2, private=("common",))
-    assert alone.error == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""\n__smpy_shared__ = True\n"""',
+        "__smpy_shared__ = False",
+        "__smpy_shared__ = 2 > 1",
+        "def f():\n    __smpy_shared__ = True",
+    ],
+)
+def test_what_only_mentions_the_declaration_is_private(emulated: Callable, text: str):
+    program = "import own\nown.seen.append(1)\nassert own.seen == [1]"
+    assert emulated(program, 2, files={"own.py": f"{text}\nseen = []\n"}).error == ""
+
+
+@pytest.mark.parametrize("private", ["common", "common.part"])
+def test_the_user_has_the_last_word_about_what_is_shared(emulated: Callable, private: str):
+    files = {"common/__init__.py": "__smpy_shared__ = True", "common/part.py": "__smpy_shared__ = True\nseen = []"}
+    program = "from common import part\npart.seen.append(1)\nassert part.seen == [1]"
+    assert emulated(program, 2, files=files, private=(private,)).error == ""
+
+
+def test_programs_in_one_process_do_not_see_each_others_shared_modules(emulated: Callable):
+    for value in (1, 2):
+        files = {"common.py": f"__smpy_shared__ = True\nvalue = {value}"}
+        assert emulated(f"import common, numpy\nassert common.value == {value}", 2, files=files).error == ""
 
 
 def test_a_part_of_a_shared_package_can_be_private(emulated: Callable):
