@@ -9,11 +9,12 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.util
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from importlib.machinery import ExtensionFileLoader as _Compiled
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
@@ -67,7 +68,7 @@ class Importer:
         patches.attribute(importlib, "import_module", self.import_module)
         patches.attribute(importlib, "reload", self.reload)
         patches.attribute(importlib.util, "find_spec", self.find_spec)
-        patches.later(partial(_forget_modules_in, self._privacy.home, set(sys.modules)))
+        patches.later(partial(_forget_modules_of, self._privacy, set(sys.modules)))
         finder = FacadeFinder(self._to_load)
         self._sources.ignore(finder)
         meta_path = sys.meta_path.copy()
@@ -354,11 +355,19 @@ class Importer:
                 self._awaited.pop(name)()
 
 
-def _forget_modules_in(folder: str, kept: set[str]) -> None:
-    """Another program may have modules of the same names."""
-    for name in sys.modules.keys() - kept:
-        origin = getattr(getattr(sys.modules[name], "__spec__", None), "origin", None)
-        if isinstance(origin, str) and origin.startswith(os.path.join(folder, "")):
+def _forget_modules_of(privacy: Privacy, kept: set[str]) -> None:
+    """Forget shared modules of the program's own: another one may have modules of the same names.
+
+    A package with compiled modules stays, which cannot all be loaded twice.
+    """
+    new = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules.keys() - kept}
+    compiled = {
+        name.partition(".")[0] for name, spec in new.items() if isinstance(getattr(spec, "loader", None), _Compiled)
+    }
+    beside = {name for name, spec in new.items() if isinstance(spec, ModuleSpec) and privacy.is_beside_program(spec)}
+    for name in new:
+        top = name.partition(".")[0]
+        if (top in beside or privacy.decide(top, lambda _: None)) and top not in compiled:
             del sys.modules[name]
 
 

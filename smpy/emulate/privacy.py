@@ -52,11 +52,6 @@ class Privacy:
         The program's directory.
     path : list of str
         `sys.path` as the program finds it.
-
-    Attributes
-    ----------
-    home : str
-        As given, absolute.
     """
 
     def __init__(self, private: Collection[str], shared: Collection[str], home: str, path: list[str]) -> None:
@@ -66,13 +61,17 @@ class Privacy:
         self._known.update(dict.fromkeys(private, True))
         self._known.update(dict.fromkeys(shared, False))
         self._named = frozenset(private)
-        self.home = os.path.abspath(home)
+        self._home = os.path.abspath(home)
         self._first_path = {os.path.abspath(entry) for entry in path}
         self._requiring: frozenset[str] | None = None
 
     def is_named(self, name: str) -> bool:
         """Whether the user wants a module, or a package it lies in, to be private."""
         return any(name == own or name.startswith(f"{own}.") for own in self._named)
+
+    def is_beside_program(self, spec: ModuleSpec) -> bool:
+        """Whether a top-level module was found in the program's directory."""
+        return self._home in _places(spec)
 
     def is_decided(self, name: str) -> bool:
         """Whether the answer for a module stands."""
@@ -107,7 +106,7 @@ class Privacy:
         places = _places(spec)
         if not places:
             return False  # frozen or built in
-        if self.home in places:
+        if self.is_beside_program(spec):
             return True
         added = {os.path.abspath(entry) for entry in sys.path} - self._first_path
         if any(place in added and os.path.basename(place) not in _SITE for place in places):
