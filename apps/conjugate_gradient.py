@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from blocks import block
 from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -41,11 +42,6 @@ class Rows(NamedTuple):
     starts: Indices
     columns: Indices
     values: Vector
-
-
-def block(n: int, n_blocks: int, index: int) -> range:
-    """The rows of one of `n_blocks` blocks of `n` rows, sizes differing by one at most."""
-    return range(index * n // n_blocks, (index + 1) * n // n_blocks)
 
 
 def make_rows(mine: range, options: Options) -> Rows:

@@ -12,6 +12,7 @@ their modelled time and no numbers are computed.
 from __future__ import annotations
 
 import sys
+from enum import Enum, auto
 
 import numpy as np
 from linpack.arguments import read
@@ -24,6 +25,15 @@ from linpack.solve import Singular, solve
 from mpi4py import MPI
 
 LINE = 80
+
+
+class Outcome(Enum):
+    """What became of a run."""
+
+    PASSED = auto()
+    FAILED = auto()
+    UNCHECKED = auto()
+    SKIPPED = auto()
 
 
 def main() -> int:
@@ -39,34 +49,45 @@ def main() -> int:
         return 2
     if world.rank == 0:
         print_heading()
-    results = [perform(world, settings, kernels) for settings in job.runs]
+    outcomes = [perform(world, settings, kernels) for settings in job.runs]
     if world.rank == 0:
-        print_footing(results)
-    return 1 if False in results else 0
+        print_footing(outcomes)
+    return 1 if Outcome.FAILED in outcomes or Outcome.SKIPPED in outcomes else 0
 
 
-def perform(world: MPI.Intracomm, settings: Settings, kernels: Kernels) -> bool | None:
-    """One run: whether it passed its check, None when there is none."""
+def perform(world: MPI.Intracomm, settings: Settings, kernels: Kernels) -> Outcome:
+    """One run, as the ranks of its grid see it; the others skip it without a word."""
     grid = Grid(world, settings.p, settings.q, settings.pmap)
-    passed = None
+    outcome = Outcome.UNCHECKED
     if grid.is_inside:
         matrix = Matrix(grid, kernels, settings)
         if kernels.is_real:
             generate(matrix, grid)
-        agree(grid.all, np.zeros(3, np.int32))  # HPL asks whether all have the memory they need
-        tell(grid.all, np.zeros(1, np.int32))  # its barrier
-        start_s = MPI.Wtime()
-        solve(grid, matrix, kernels, settings)
-        elapsed_s = np.array([MPI.Wtime() - start_s])
-        agree(grid.all, elapsed_s)
-        is_checked = kernels.is_real and settings.threshold > 0
-        residual = check(matrix, grid) if is_checked else None
-        if world.rank == 0:
-            print_result(settings, float(elapsed_s[0]), residual)
-        if residual is not None:
-            passed = residual.scaled < settings.threshold
+        outcome = measure(grid, matrix, kernels, settings)
     grid.free()
-    return passed
+    return outcome
+
+
+def measure(grid: Grid, matrix: Matrix, kernels: Kernels, settings: Settings) -> Outcome:
+    """Solve, tell the time, and check."""
+    is_first = grid.all.rank == 0
+    agree(grid.all, np.zeros(3, np.int32))  # HPL asks whether all have the memory they need
+    tell(grid.all, np.zeros(1, np.int32))  # its barrier
+    start_s = MPI.Wtime()
+    try:
+        solve(grid, matrix, kernels, settings)
+    except Singular as error:  # on all ranks of the grid
+        if is_first:
+            print(f"hpl.py: Error code returned by solve is {error.column}, skip", file=sys.stderr)
+        return Outcome.SKIPPED
+    elapsed_s = np.array([MPI.Wtime() - start_s])
+    agree(grid.all, elapsed_s)
+    residual = check(matrix, grid) if kernels.is_real and settings.threshold > 0 else None
+    if is_first:
+        print_result(settings, float(elapsed_s[0]), residual)
+    if residual is None:
+        return Outcome.UNCHECKED
+    return Outcome.PASSED if residual.scaled < settings.threshold else Outcome.FAILED
 
 
 def print_heading() -> None:
@@ -97,20 +118,18 @@ def print_result(settings: Settings, elapsed_s: float, residual: Residual | None
         print(f"||b||_oo . . . . . . . . . . . . . . . . . . . = {residual.b_oo:18.6f}")
 
 
-def print_footing(results: list[bool | None]) -> None:
+def print_footing(outcomes: list[Outcome]) -> None:
     """HPL's last lines."""
     print("=" * LINE)
     print()
-    print(f"Finished {len(results):6d} tests with the following results:")
-    if None not in results:
-        print(f"         {results.count(True):6d} tests completed and passed residual checks,")
-        print(f"         {results.count(False):6d} tests completed and failed residual checks.")
+    print(f"Finished {len(outcomes):6d} tests with the following results:")
+    if Outcome.UNCHECKED in outcomes:
+        print(f"         {outcomes.count(Outcome.UNCHECKED):6d} tests completed without checking,")
     else:
-        print(f"         {len(results):6d} tests completed without checking.")
+        print(f"         {outcomes.count(Outcome.PASSED):6d} tests completed and passed residual checks,")
+        print(f"         {outcomes.count(Outcome.FAILED):6d} tests completed and failed residual checks,")
+    print(f"         {outcomes.count(Outcome.SKIPPED):6d} tests skipped because of illegal input values.")
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Singular as error:
-        sys.exit(f"hpl.py: the matrix is singular: {error}")
+    sys.exit(main())

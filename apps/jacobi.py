@@ -15,6 +15,7 @@ from math import isqrt, pi
 from typing import NamedTuple
 
 import numpy as np
+from blocks import block
 from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -90,11 +91,6 @@ class Grid:
         return float(overall[0])
 
 
-def block(n: int, n_blocks: int, index: int) -> range:
-    """The points of one of `n_blocks` blocks of `n` points, sizes differing by one at most."""
-    return range(index * n // n_blocks, (index + 1) * n // n_blocks)
-
-
 def solve(grid: Grid, options: Options) -> tuple[int, float, float]:
     """Iterate: the number of iterations, the last change seen and the error against the true solution."""
     y, x = grid.coordinates()
@@ -123,6 +119,8 @@ def read_options() -> Options:
     options = Options(**vars(parser.parse_args()))
     if min(options.n, options.iterations, options.check_every) < 1:
         parser.error("--n, --iterations and --check-every are at least 1")
+    if not options.tolerance >= 0:
+        parser.error("--tolerance is not negative")
     return options
 
 

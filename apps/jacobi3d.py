@@ -16,6 +16,7 @@ from math import pi
 from typing import NamedTuple
 
 import numpy as np
+from blocks import block
 from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -96,11 +97,6 @@ class Grid:
             face.outgoing.Free()
             face.incoming.Free()
         self.cart.Free()
-
-
-def block(n: int, n_blocks: int, index: int) -> range:
-    """The points of one of `n_blocks` blocks of `n` points, sizes differing by one at most."""
-    return range(index * n // n_blocks, (index + 1) * n // n_blocks)
 
 
 def solve(grid: Grid, options: Options) -> tuple[int, float, float]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from blocks import block
 from command_line import Parser
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -45,11 +46,6 @@ class Totals(NamedTuple):
 
     energy: float
     centre: Array
-
-
-def block(n: int, n_blocks: int, index: int) -> range:
-    """The bodies of one of `n_blocks` blocks of `n` bodies, sizes differing by one at most."""
-    return range(index * n // n_blocks, (index + 1) * n // n_blocks)
 
 
 def make_bodies(mine: range, options: Options) -> Bodies:

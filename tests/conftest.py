@@ -111,6 +111,6 @@ def mpiexec() -> Callable[..., str]:
 
     try:
         printed(1, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()")
-    except AssertionError:
+    except (AssertionError, subprocess.TimeoutExpired):
         pytest.skip("mpi4py is not installed, or it does not work with the library of mpiexec")
     return printed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
-from math import isqrt
+from math import inf, isqrt
 from pathlib import Path
 
 from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _seconds(word: str) -> float:
     value = float(word)
-    if not value >= 0:
+    if not 0 <= value < inf:
         raise ValueError
     return value
 
@@ -73,4 +73,10 @@ def _settings(options: argparse.Namespace, n_ranks: int) -> list[Settings]:
         if options.p or options.q:
             p = options.p or n_ranks // options.q or 1
         runs = [Settings(p=p, q=n_ranks // p or 1)]
-    return list(dict.fromkeys(overridden(settings, vars(options)) for settings in runs))
+    made: dict[Settings, Settings] = {}
+    return [
+        changed
+        for settings in runs
+        if made.setdefault(changed := overridden(settings, vars(options)), settings)
+        == settings  # flags make runs alike
+    ]

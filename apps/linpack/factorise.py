@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linpack.cyclic import overall
-from linpack.grid import exchange, power_of_two
+from linpack.grid import exchange, power_of_two, tree
 from linpack.panel import Panel
 from linpack.settings import Settings
 
@@ -224,15 +224,11 @@ class _Factorisation:
     def pass_row_on(self, distance: int, n: int, root: int) -> None:
         """The processes beyond the power of two hand the current row on among themselves, as a binomial tree."""
         comm, n_rows = self.grid.along_column, self.grid.n_rows
-        step = power_of_two(n - 1)
-        while step:
-            if distance % step == 0:
-                partner = distance ^ step
-                if distance & step:
-                    comm.Recv(self.current, (root + partner) % n_rows, PIVOT_TAG)
-                elif partner < n:
-                    comm.Send(self.current, (root + partner) % n_rows, PIVOT_TAG)
-            step //= 2
+        for receives, other in tree(distance, n):
+            if receives:
+                comm.Recv(self.current, (root + other) % n_rows, PIVOT_TAG)
+            else:
+                comm.Send(self.current, (root + other) % n_rows, PIVOT_TAG)
 
     def fill(self, m: int, column: int) -> None:
         """Put the local candidate's row, and the current row, into the message."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,17 @@ class Grid:
             self.all.Free()
 
 
+def tree(place: int, size: int) -> Iterator[tuple[bool, int]]:
+    """A binomial tree down from place 0: step by step, whether this place receives, and from or to which other."""
+    step = power_of_two(size - 1) if size > 1 else 0
+    while step:
+        if place % step == 0:
+            other = place ^ step
+            if place & step or other < size:
+                yield bool(place & step), other
+        step //= 2
+
+
 def agree(comm: MPI.Comm, values: np.ndarray) -> None:
     """The largest of all ranks' values, in place: HPL's own reduction along a binomial tree, and the way back."""
     others, step = np.empty_like(values), 1
@@ -73,15 +85,11 @@ def agree(comm: MPI.Comm, values: np.ndarray) -> None:
 
 def tell(comm: MPI.Comm, values: np.ndarray) -> None:
     """What rank 0 has goes to all others, along a binomial tree."""
-    step = power_of_two(comm.size - 1) if comm.size > 1 else 0
-    while step:
-        if comm.rank % step == 0:
-            partner = comm.rank ^ step
-            if comm.rank & step:
-                comm.Recv(values, partner, COLLECTIVE_TAG)
-            elif partner < comm.size:
-                comm.Send(values, partner, COLLECTIVE_TAG)
-        step //= 2
+    for receives, other in tree(comm.rank, comm.size):
+        if receives:
+            comm.Recv(values, other, COLLECTIVE_TAG)
+        else:
+            comm.Send(values, other, COLLECTIVE_TAG)
 
 
 def exchange(comm: MPI.Comm, out: Buffer, into: Buffer, partner: int, tag: int) -> None:

@@ -16,12 +16,21 @@ Array = Any
 
 
 class Numbers:
-    """Real arithmetic."""
+    """Real arithmetic.
+
+    Raises
+    ------
+    BadSettings
+        If there is no scipy, whose BLAS it takes.
+    """
 
     is_real = True
 
     def __init__(self) -> None:
-        from scipy.linalg.blas import dtrsm
+        try:
+            from scipy.linalg.blas import dtrsm
+        except ImportError:
+            raise BadSettings("real numbers need scipy's BLAS: pip install scipy") from None
 
         self._dtrsm = dtrsm
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +82,13 @@ def from_file(path: Path) -> list[Settings]:
         If it is not such a file.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()  # comments may be in any language
     except OSError as error:
         raise BadSettings(f"{path}: {error.strerror}") from None
     reader = _Reader(path, lines[4:])
     orders, blocks = reader.several(), reader.several()
     pmap = reader.one_of(ORDERS)
-    n_grids = reader.one()
+    n_grids = reader.count()
     grids = list(zip(reader.numbers(n_grids), reader.numbers(n_grids), strict=True))
     threshold = reader.number()
     pfacts, nbmins, ndivs = reader.several_of(FACTORISATIONS), reader.several(), reader.several()
@@ -121,15 +122,25 @@ class _Reader:
     def number(self) -> float:
         where, words = self._words(1)
         try:
-            return float(words[0])
+            value = float(words[0])
         except ValueError:
-            raise BadSettings(f"{self._path}, line {where}: expected a number") from None
+            value = nan
+        if not isfinite(value):
+            raise BadSettings(f"{self._path}, line {where}: expected a number")
+        return value
 
     def one(self) -> int:
         return self.numbers(1)[0]
 
     def several(self) -> list[int]:
-        return self.numbers(self.one())
+        return self.numbers(self.count())
+
+    def count(self) -> int:
+        """How many values the next line has."""
+        count = self.one()
+        if count < 1:
+            raise BadSettings(f"{self._path}: a number of values is at least 1, not {count}")
+        return count
 
     def one_of(self, names: tuple[str, ...]) -> str:
         return self._named(self.numbers(1), names)[0]

@@ -19,7 +19,11 @@ FIRST_PANEL_TAG, LAST_PANEL_TAG = 1001, 2000
 
 
 class Singular(ArithmeticError):
-    """A pivot is zero."""
+    """A pivot is zero: in `column`, counted from 1 as HPL does."""
+
+    def __init__(self, column: int) -> None:
+        super().__init__(f"no pivot in column {column}")
+        self.column = column
 
 
 def solve(grid: Grid, matrix: Matrix, kernels: Kernels, settings: Settings) -> None:
@@ -92,7 +96,8 @@ class _Factors:
         if not self.kernels.is_real:
             panel.moves = regular_moves(panel)
             return
-        if (np.diag(panel.block) == 0.0).any():
-            raise Singular(f"no pivot in columns {panel.first} to {panel.first + panel.width - 1}")
+        missing = np.flatnonzero(np.diag(panel.block) == 0.0)
+        if len(missing):
+            raise Singular(panel.first + int(missing[0]) + 1)
         if self.grid.n_rows > 1:
             panel.moves = Moves(panel, panel.pivots.astype(int))

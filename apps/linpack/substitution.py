@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linpack.cyclic import owned, owner
-from linpack.grid import Grid, power_of_two
+from linpack.grid import Grid, tree
 from linpack.kernels import Kernels
 from linpack.panel import Matrix
 
@@ -147,12 +147,8 @@ class BackSubstitution:
         """Hand the first unknowns, which come last, down their process column along a binomial tree."""
         comm, n = self.grid.along_column, self.grid.n_rows
         distance = (self.grid.row - block.row) % n
-        step = power_of_two(n - 1) if n > 1 else 0
-        while step:
-            if distance % step == 0:
-                partner = distance ^ step
-                if distance & step:
-                    comm.Recv(self.unknowns(block), (partner + block.row) % n, LAST_TAG)
-                elif partner < n:
-                    comm.Send(self.unknowns(block), (partner + block.row) % n, LAST_TAG)
-            step //= 2
+        for receives, other in tree(distance, n):
+            if receives:
+                comm.Recv(self.unknowns(block), (other + block.row) % n, LAST_TAG)
+            else:
+                comm.Send(self.unknowns(block), (other + block.row) % n, LAST_TAG)

@@ -28,7 +28,8 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->compute_s = calloc(n, sizeof *s->compute_s);
     s->host = calloc((size_t)n_hosts, sizeof *s->host);
     s->shares = fair_new(platform_n_links(p), platform_bandwidth_bytes_per_s(p), platform_policy(p));
-    if ((m->polls_notice && !s->sleeps.place) || !s->cores.place || !s->transfers.place || !s->line || !s->turn || !s->next_turn || !s->finish_s || !s->compute_s || !s->host || !s->shares ||
+    if ((m->polls_notice && !s->sleeps.place) || !s->cores.place || !s->transfers.place || !s->line || !s->turn ||
+        !s->next_turn || !s->finish_s || !s->compute_s || !s->host || !s->shares ||
         match_init(&s->match, n_ranks) < 0 || comm_tables_init(s) < 0) {
         sim_free(s);
         return NULL;

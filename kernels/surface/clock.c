@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "block.h"
@@ -68,8 +69,8 @@ static int is_plain_number(PyObject *flop, double *out)
         *out = PyLong_AsDouble(flop);
     else
         return 0;
-    PyErr_Clear(); /* too long an integer: no number that is plain */
-    return *out >= 0;
+    PyErr_Clear(); /* too long an integer: -1 */
+    return *out >= 0 && isfinite(*out);
 }
 
 PyObject *clock_compute(PyObject *module, PyObject *flop)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from smpy.engine.kernel import surface
 from smpy.engine.running import current, is_running, mpi_call
 
@@ -19,7 +21,7 @@ def execute(flop: float) -> None:
     Raises
     ------
     ValueError
-        If it is negative or not a number.
+        If it is negative, infinite or not a number.
     """
     if surface is None or not surface.compute(flop):
         _execute(flop)
@@ -27,8 +29,8 @@ def execute(flop: float) -> None:
 
 @mpi_call
 def _execute(flop: float) -> None:
-    if not flop >= 0:
-        raise ValueError(f"cannot compute {flop} operations: give a number of at least 0")
+    if not 0 <= flop <= sys.float_info.max:
+        raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
     if is_running():
         current().compute(flop)
 

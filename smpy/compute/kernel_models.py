@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from smpy.compute.execute import execute
 
@@ -27,7 +28,7 @@ class KernelModels:
     Raises
     ------
     ValueError
-        If a cost is negative or not a number.
+        If a cost is negative, infinite or not a number.
 
     References
     ----------
@@ -45,8 +46,8 @@ class KernelModels:
 
     def __post_init__(self) -> None:
         for name in ("dgemm_s_per_mnk", "dtrsm_s_per_mnn"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} = {getattr(self, name)}: a time is at least 0")
+            if not 0 <= getattr(self, name) < inf:
+                raise ValueError(f"{name} = {getattr(self, name)}: a time is finite and at least 0")
 
     def dgemm(self, m: int, n: int, k: int) -> None:
         """Take the time of the product of an m x k and a k x n matrix."""
