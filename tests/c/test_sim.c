@@ -235,6 +235,36 @@ static void lanes_give_back_in_order(void)
     lanes_free(&l);
 }
 
+/* Rank 0 asks for two things in turn, each until it is there; rank 1 sends them after a while. */
+static void polls_that_notice_see_each_thing_at_once(const platform *machine, const model *given)
+{
+    model m = *given;
+    m.polls_notice = 1;
+    m.iprobe_s = m.test_s = 1e-6;
+    sim *s = sim_new(machine, &m, 2, (int[]){0, 1});
+    int n_polls = 0, found = 0, n_sent = 0;
+    for (int next; (next = sim_next(s)) != SIM_DONE;) {
+        if (next == SIM_AIR) continue;
+        assert(next >= 0);
+        if (next == 1 && n_sent < 2) {
+            sim_append_sleep(s, 1, 0.1 + 1e-7);
+            sim_append_send(s, 1, 0, 0, n_sent++, 8, SEND_STANDARD, 1);
+        } else if (next == 1 || found == 2) {
+            sim_append_end(s, next);
+        } else {
+            if (n_polls && sim_answer(s, 0)) {
+                double sent_s = 0.1 * (found + 1) + 1e-7 * (found + 1);
+                assert(sim_now_s(s) - sent_s < 4e-6);
+                sim_release(s, sim_append_recv(s, 0, 0, 1, found, 8));
+                found++;
+            }
+            if (found < 2) sim_append_iprobe(s, 0, 0, 1, n_polls++ % 2 ? found : found + 7);
+        }
+    }
+    assert(found == 2 && n_polls < 1000);
+    sim_free(s);
+}
+
 int main(void)
 {
     model m = smpi_like();
@@ -243,6 +273,10 @@ int main(void)
         double first = run(p, &m), second = run(p, &m);
         assert(first == second);
         a_world_freed_in_the_middle_leaks_nothing(p, &m);
+        polls_that_notice_see_each_thing_at_once(p, &m);
+        model noticing = m;
+        noticing.polls_notice = 1;
+        assert(run(p, &noticing) == run(p, &noticing));
         platform_free(p);
     }
     schedules_are_checked();
