@@ -12,28 +12,18 @@ their modelled time and no numbers are computed.
 from __future__ import annotations
 
 import sys
-from enum import Enum, auto
 
 import numpy as np
 from linpack.arguments import read
 from linpack.grid import Grid, agree, tell
 from linpack.kernels import Kernels, Numbers, Skeleton
 from linpack.panel import Matrix
-from linpack.problem import Residual, check, generate
+from linpack.problem import Outcome, Residual, check, generate
 from linpack.settings import BadSettings, Settings
 from linpack.solve import Singular, solve
 from mpi4py import MPI
 
 LINE = 80
-
-
-class Outcome(Enum):
-    """What became of a run."""
-
-    PASSED = auto()
-    FAILED = auto()
-    UNCHECKED = auto()
-    SKIPPED = auto()
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 import numpy as np
 from mpi4py import MPI
@@ -12,6 +13,15 @@ from linpack.grid import Grid
 from linpack.panel import Matrix
 
 SEED = 100
+
+
+class Outcome(Enum):
+    """What became of a run."""
+
+    PASSED = auto()
+    FAILED = auto()
+    UNCHECKED = auto()
+    SKIPPED = auto()
 
 
 def generate(matrix: Matrix, grid: Grid) -> None:

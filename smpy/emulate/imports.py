@@ -49,7 +49,8 @@ class Importer:
         self._privacy = privacy
         self._sources = sources
         self._loading = loading
-        self._plain: dict[str, bool] = {}  # neither the module nor a package it lies in is private
+        self._plain: dict[str, bool] = {}  # neither it, nor a package it lies in, nor a part of it is private
+        self._found_shared: set[str] = set()
         self._substitutes: dict[str, Callable[[], ModuleType]] = {}
         self._bundles: dict[str, ModuleType] = {}
         self._facades: dict[str, Facade] = {}
@@ -212,6 +213,7 @@ class Importer:
         if known is None:
             parent = name.rpartition(".")[0]
             known = not self.is_private(name) and (not parent or self._is_plain(parent))
+            known &= not self._privacy.is_named_below(name)
             if self._privacy.is_decided(name):
                 self._plain[name] = known
         return known
@@ -261,6 +263,8 @@ class Importer:
         path, package = None, None
         if parent:
             package = self.get(parent)
+            if parent in self._found_shared and not self._privacy.is_named(name):
+                return self._share(name)
             if name in state.modules:  # the package has imported it
                 return state.modules[name]
             path = getattr(package, "__path__", None)
@@ -273,12 +277,18 @@ class Importer:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             return self._adopt(state, name, getattr(package, child, made))  # the package has made it
         if self._is_for_all_ranks(name, source):
-            self._privacy.declare(name, is_private=False)
-            return self.get(name)
+            return self._share(name)
         module = self._execute(state, name, source)
         if package is not None:
             setattr(package, child, module if self.is_private(parent) else self._facades[name])
         return module
+
+    def _share(self, name: str) -> ModuleType:
+        """One that was taken for private until it, or the package it lies in, was found to be shared."""
+        self._found_shared.add(name)
+        self._privacy.declare(name, is_private=False)
+        self._plain.pop(name, None)
+        return self.get(name)
 
     def _execute(self, state: RankState, name: str, source: Source) -> ModuleType:
         self._show_facade(name)

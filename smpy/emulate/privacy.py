@@ -73,6 +73,10 @@ class Privacy:
         """Whether a top-level module was found in the program's directory."""
         return self._home in _places(spec)
 
+    def is_named_below(self, name: str) -> bool:
+        """Whether the user wants a part of a package to be private."""
+        return any(own.startswith(f"{name}.") for own in self._named)
+
     def is_decided(self, name: str) -> bool:
         """Whether the answer for a module stands."""
         return name in self._known

@@ -419,6 +419,34 @@ def test_what_only_mentions_the_declaration_is_private(emulated: Callable, text:
     assert emulated(program, 2, files={"own.py": f"{text}\nseen = []\n"}).error == ""
 
 
+@pytest.mark.parametrize("first", ["common.part.deep", "common.part", "common"])
+@pytest.mark.parametrize("below", ["", "package."])
+def test_all_that_lies_in_a_shared_package_is_shared_whatever_is_imported_first(
+    emulated: Callable, first: str, below: str
+):
+    folder = below.replace(".", "/")
+    files = {
+        f"{folder}common/__init__.py": "__smpy_shared__ = True\nseen = []",
+        f"{folder}common/part/__init__.py": "seen = []",
+        f"{folder}common/part/deep.py": "seen = []",
+        "package/__init__.py": "seen = []",
+    }
+    program = f"""
+        import {below}{first}, {below}common.part.deep
+        from {below}common.part import deep
+        from {below}common import part
+        from {below.rstrip(".") or "common"} import *
+        import sys
+        from mpi4py import MPI
+        common = sys.modules["{below}common"]
+        for module in (common, part, deep):
+            module.seen.append(MPI.COMM_WORLD.rank)
+        MPI.COMM_WORLD.Barrier()
+        assert sorted(common.seen) == sorted(part.seen) == sorted(deep.seen) == [0, 1, 2]
+        """
+    assert emulated(program, 3, files=files).error == ""
+
+
 @pytest.mark.parametrize("private", ["common", "common.part"])
 def test_the_user_has_the_last_word_about_what_is_shared(emulated: Callable, private: str):
     files = {"common/__init__.py": "__smpy_shared__ = True", "common/part.py": "__smpy_shared__ = True\nseen = []"}
