@@ -134,25 +134,6 @@ def test_one_row_is_solved_at_once_by_any_number_of_ranks(emulated: Callable[...
     assert numbers(ran.out) == (1, 0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--n", "0"), "--n and --iterations are at least 1, --links is not negative"),
-        (("--iterations", "0"), "--n and --iterations are at least 1, --links is not negative"),
-        (("--links", "-1"), "--n and --iterations are at least 1, --links is not negative"),
-        (("--tolerance", "0"), "--tolerance lies between 1e-14, what double precision can reach, and 1"),
-        (("--tolerance", "1"), "--tolerance lies between 1e-14, what double precision can reach, and 1"),
-        (("--tolerance", "nan"), "--tolerance lies between 1e-14, what double precision can reach, and 1"),
-    ],
-)
-def test_options_without_sense_are_refused(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 2, program=str(SOLVER), args=arguments)
-    assert ran.code == 2
-    assert message in ran.err
-
-
 def test_a_real_mpiexec_prints_the_same(emulated: Callable[..., Any], mpiexec: Callable[..., str]) -> None:
     arguments = ("--n", "32", "--links", "2")
     real = mpiexec(5, str(SOLVER), *arguments)

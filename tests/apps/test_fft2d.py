@@ -85,23 +85,6 @@ def test_a_transpose_alone_puts_every_entry_in_its_place(emulated: Callable[...,
     assert complex(found[3]) == sum(complex(3 * j % n, j % m) for j in range(1, 1025))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--n", "3"), "the wave needs --n above 3 and --m above 5"),
-        (("--m", "5"), "the wave needs --n above 3 and --m above 5"),
-        (("--n", "-8"), "the wave needs --n above 3 and --m above 5"),
-        (("--seed", "-1"), "--seed is not negative"),
-    ],
-)
-def test_options_without_sense_are_refused(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 2, program=str(FFT), args=arguments)
-    assert ran.code == 2
-    assert message in ran.err
-
-
 @pytest.mark.parametrize(("n_ranks", "options"), [(3, ()), (4, ("--transpose-only",))])
 def test_a_real_mpiexec_prints_the_same(
     emulated: Callable[..., Any], mpiexec: Callable[..., str], n_ranks: int, options: tuple[str, ...]

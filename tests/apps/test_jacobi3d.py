@@ -67,24 +67,6 @@ def test_the_error_of_the_solution_shrinks_with_the_square_of_the_step(emulated:
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.03)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--n", "0"), "--n, --iterations and --check-every are at least 1"),
-        (("--iterations", "-5"), "--n, --iterations and --check-every are at least 1"),
-        (("--check-every", "0"), "--n, --iterations and --check-every are at least 1"),
-        (("--tolerance", "-0.001"), "--tolerance is not negative"),
-        (("--tolerance", "nan"), "--tolerance is not negative"),
-    ],
-)
-def test_options_without_sense_are_refused(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 2, program=str(JACOBI), args=arguments)
-    assert ran.code == 2
-    assert message in ran.err
-
-
 def test_more_ranks_than_points_are_refused(emulated: Callable[..., Any]) -> None:
     ran = emulated(None, 5, program=str(JACOBI), args=("--n", "4"))
     assert ran.code == 1

@@ -130,21 +130,3 @@ def test_a_slow_worker_is_given_less(emulated: Callable[..., Any], tmp_path: Pat
     assert 2 * by_slow < by_fast
     together_s = 64**2 * 1e-3 / (0.25 + 1)
     assert float(TIME.search(ran.out).group(1)) == pytest.approx(together_s, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--limit", "0"), "--limit is from 1 to 1000000000"),
-        (("--limit", "1000000001"), "--limit is from 1 to 1000000000"),
-        (("--tasks", "0"), "--tasks at least 1"),
-        (("--tasks", "few"), "invalid int value: 'few'"),
-    ],
-)
-def test_what_cannot_be_handed_out_is_refused_once(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 3, program=str(PROGRAM), args=arguments)
-    assert ran.code == 2
-    assert ran.err.count(message) == 1, ran.err
-    assert not ran.out

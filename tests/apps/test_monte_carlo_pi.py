@@ -103,21 +103,3 @@ def test_time_is_that_of_the_rank_with_the_most_blocks(emulated: Callable[..., A
         ran = emulated(source, n_ranks, args=flags(32000, 1000), platform=path)
         time_s = float(TIME.search(ran.out).group(1))
         assert time_s == pytest.approx(-(-32 // n_ranks) * 1e-3, abs=5e-5), n_ranks  # a block takes 1 ms on 1 Gf
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--samples", "0"), "--samples and --block are at least 1"),
-        (("--block", "-5"), "--samples and --block are at least 1"),
-        (("--seed", "-1"), "--seed is not negative"),
-        (("--samples", "1e6"), "invalid int value: '1e6'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_once(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 3, program=str(PROGRAM), args=arguments)
-    assert ran.code == 2
-    assert ran.err.count(message) == 1, ran.err
-    assert not ran.out

@@ -127,23 +127,3 @@ def test_ranks_that_wait_do_not_disturb(emulated: Callable[..., Any]) -> None:
         emulated(None, n_ranks, program=str(PINGPONG), args=("--sizes", "8", "8000", "800000")) for n_ranks in (2, 100)
     )
     assert table(crowd.out) == table(pair.out)
-
-
-@pytest.mark.parametrize(
-    ("n_ranks", "arguments", "message"),
-    [
-        (1, (), "two ranks are needed, there is one"),
-        (3, ("--peer", "3"), "--peer is a rank from 1 to 2, not 3"),
-        (3, ("--peer", "0"), "--peer is a rank from 1 to 2, not 0"),
-        (3, ("--sizes", "8", "0"), "--sizes and --repetitions are at least 1"),
-        (3, ("--repetitions", "0"), "--sizes and --repetitions are at least 1"),
-        (3, ("--sizes", "large"), "invalid int value: 'large'"),
-    ],
-)
-def test_what_cannot_be_played_is_refused_once(
-    emulated: Callable[..., Any], n_ranks: int, arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, n_ranks, program=str(PINGPONG), args=arguments)
-    assert ran.code == 2
-    assert ran.err.count(message) == 1, ran.err
-    assert not ran.out

@@ -98,20 +98,3 @@ def test_tokens_of_all_ranks_take_hardly_longer_than_one(emulated: Callable[...,
     )
     assert every.outcome.summary.messages - one.outcome.summary.messages == 3 * 32 * 31
     assert hop_s(every.out) == pytest.approx(hop_s(one.out), rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--rounds", "0"), "--rounds and --length are at least 1"),
-        (("--length", "-1"), "--rounds and --length are at least 1"),
-        (("--tokens", "some"), "invalid choice: 'some'"),
-    ],
-)
-def test_what_cannot_go_round_is_refused_once(
-    emulated: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
-    ran = emulated(None, 3, program=str(RING), args=arguments)
-    assert ran.code == 2
-    assert ran.err.count(message) == 1, ran.err
-    assert not ran.out
