@@ -182,8 +182,9 @@ def overridden(settings: Settings, flags: dict[str, Any]) -> Settings:
     for name in ("nb", "p", "q", "nbmin"):
         if getattr(changed, name) < 1:
             raise BadSettings(f"{name} = {getattr(changed, name)}: it is at least 1")
-    if changed.n < 0 or changed.depth < 0:
-        raise BadSettings("n and depth are not negative")
+    for name in ("n", "depth"):
+        if getattr(changed, name) < 0:
+            raise BadSettings(f"{name} = {getattr(changed, name)}: it is at least 0")
     if changed.ndiv < 2:
         raise BadSettings(f"ndiv = {changed.ndiv}: a panel is divided into at least 2 parts")
     return changed

@@ -44,6 +44,9 @@ for settings in {settings}:
         grid.all.Allreduce(MPI.IN_PLACE, system)
         x = np.linalg.solve(system[:, :-1], system[:, -1])
     solve(grid, matrix, Numbers(), settings)
+    rows = overall(np.arange(matrix.n_rows), settings.nb, grid.row, grid.n_rows)
+    multipliers = matrix.a[rows[:, None] > columns[None, :]]
+    assert np.abs(multipliers).max(initial=0.0) <= 1.0, settings  # the pivot was the largest of its column
     mine = x[columns[columns < settings.n]]
     assert np.abs(matrix.x - mine).max(initial=0.0) < 1e-9 * np.abs(x).max(), settings
     residual = check(matrix, grid)
@@ -231,9 +234,10 @@ def test_the_skeleton_is_refused_under_a_real_mpiexec(mpiexec: Callable[..., str
     ("arguments", "says"),
     [
         (("--n", "x"), "argument --n: invalid int value: 'x'"),
-        (("--dgemm-s", "-1"), "argument --dgemm-s: invalid"),
+        (("--dgemm-s", "-1"), "argument --dgemm-s: -1 is no finite time"),
         (("--dat", "missing.dat"), "missing.dat: No such file"),
         (("--nb", "0"), "nb = 0: it is at least 1"),
+        (("--n", "-5"), "n = -5: it is at least 0"),
     ],
 )
 def test_a_bad_argument_is_refused_once(emulated: Callable[..., Any], arguments: tuple[str, ...], says: str) -> None:
