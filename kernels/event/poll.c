@@ -15,9 +15,9 @@ enum { ASK = 0, LOOK = 1, LEARN = 2, PAID = 3 };
 
 enum { ROUNDS_MAX = 1000, ROUND_MAX = 256 };
 
-static question asked(const timeline *t)
+static question asked(timeline *t)
 {
-    const action *a = &t->queue[t->first];
+    const action *a = first_action(t);
     if (a->what == DO_TEST_ANY) return (question){.what = a->what, .id = a->id, .comm = a->id > 0 ? a->with.list[0] : 0};
     if (a->what < DO_IPROBE || a->what > DO_MPROBE) return (question){.what = a->what, .id = a->id};
     return (question){.what = a->what, .comm = t->probed.comm, .peer = t->probed.peer, .tag = t->probed.tag};

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from importlib.machinery import ExtensionFileLoader as _Compiled
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
@@ -370,15 +369,16 @@ def _forget_modules_of(privacy: Privacy, kept: set[str]) -> None:
 
     A package with compiled modules stays, which cannot all be loaded twice.
     """
-    new = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules.keys() - kept}
-    compiled = {
-        name.partition(".")[0] for name, spec in new.items() if isinstance(getattr(spec, "loader", None), _Compiled)
-    }
-    beside = {name for name, spec in new.items() if isinstance(spec, ModuleSpec) and privacy.is_beside_program(spec)}
-    for name in new:
-        top = name.partition(".")[0]
-        if (top in beside or privacy.decide(top, lambda _: None)) and top not in compiled:
-            del sys.modules[name]
+    packages: dict[str, dict[str, ModuleSpec]] = {}
+    for name in sys.modules.keys() - kept:
+        spec = getattr(sys.modules[name], "__spec__", None)
+        if isinstance(spec, ModuleSpec):
+            packages.setdefault(name.partition(".")[0], {})[name] = spec
+    for top, parts in packages.items():
+        is_own = privacy.is_beside_program(parts[top]) if top in parts else privacy.decide(top, lambda _: None)
+        if is_own and not any(isinstance(spec.loader, ExtensionFileLoader) for spec in parts.values()):
+            for name in parts:
+                del sys.modules[name]
 
 
 def _of_rank() -> RankState:

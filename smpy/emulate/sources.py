@@ -94,6 +94,7 @@ class Source:
 
 
 def _says_shared(spec: ModuleSpec) -> bool:
+    """Whether a statement of the module's own, and not a mention of it, is the declaration."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return False
     try:
@@ -101,16 +102,17 @@ def _says_shared(spec: ModuleSpec) -> bool:
         statements = ast.parse(text).body if b"__smpy_shared__" in text else []
     except (OSError, SyntaxError, ValueError):
         return False  # the import system will say what is wrong
-    return any(_declares(statement) for statement in statements)
+    return any(map(_declares, statements))
 
 
 def _declares(statement: ast.stmt) -> bool:
-    targets = {ast.Assign: "targets", ast.AnnAssign: "target"}.get(type(statement))
-    if targets is None or not isinstance(value := getattr(statement, "value", None), ast.Constant):
-        return False
-    names = getattr(statement, targets)
-    first = names[0] if isinstance(names, list) else names
-    return value.value is True and isinstance(first, ast.Name) and first.id == "__smpy_shared__"
+    match statement:
+        case (
+            ast.Assign(targets=[ast.Name(id="__smpy_shared__")], value=ast.Constant(value=True))
+            | ast.AnnAssign(target=ast.Name(id="__smpy_shared__"), value=ast.Constant(value=True))
+        ):
+            return True
+    return False
 
 
 def _nothing() -> None:
