@@ -101,6 +101,24 @@ def test_a_status_tells_of_the_message_received_and_of_nothing_for_a_send() -> N
     assert both(sender, receiver) == []
 
 
+def test_a_look_tells_of_the_message_it_found_and_of_nothing_else() -> None:
+    def sender() -> None:
+        WORLD.Send(np.zeros(3), 1, 7)
+
+    def receiver() -> None:
+        status = Status()
+        assert not WORLD.Iprobe(0, 8, status)
+        assert status._tag == 99  # as it was
+        while not WORLD.Iprobe(status=status):
+            pass
+        assert status.told() == (0, 7, 24)
+        assert WORLD.Iprobe(source=0, tag=7)
+        WORLD.Recv(np.zeros(3), 0, 7)
+        assert not WORLD.Iprobe()
+
+    assert both(sender, receiver) == []
+
+
 @pytest.mark.parametrize(
     "buffer", [np.arange(6.0).reshape(2, 3), [np.arange(6.0), DOUBLE], (np.arange(6.0), DOUBLE), bytes(range(48)),
                memoryview(bytearray(48)), np.arange(6, dtype="<i8"), np.ones(3, complex), np.ones(48, bool)]
