@@ -7,7 +7,7 @@ KERNEL_C := $(wildcard kernels/event/*.c)
 KERNEL_H := $(wildcard kernels/event/*.h)
 BUILD := pyproject.toml $(wildcard kernels/*.py kernels/*/*.[ch])
 
-.PHONY: hpl test develop lint format test-c check wheel clean
+.PHONY: hpl test develop lint format test-c check dist clean
 
 # Its dgemm and dtrsm reach nine tenths of a core's peak: 2 flop and 1 flop, each in 1.11 ns on a core of 1 Gf.
 hpl: $(VENV)/installed  ## High-Performance Linpack on 4,096 ranks of the default cluster
@@ -31,8 +31,10 @@ format: $(VENV)/developing
 
 check: lint test test-c  ## all that a change must pass
 
-wheel: $(VENV)/made
-	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir dist .
+dist: $(VENV)/developing  ## what PyPI gets: source archive and wheel, both looked at
+	rm -rf dist
+	$(VENV)/bin/python -m build --quiet
+	$(VENV)/bin/twine check --strict dist/*
 
 clean:
 	rm -rf $(VENV) build dist smpy.egg-info

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from smpy.compute.folded import folded
     from smpy.compute.kernel_models import KernelModels
 
-__all__ = ["KernelModels", "execute", "folded", "is_simulated"]
+__all__ = ["KernelModels", "__version__", "execute", "folded", "is_simulated"]
+__version__ = "0.1.0"
 
 _HOMES: Final = {
     "KernelModels": "smpy.compute.kernel_models",

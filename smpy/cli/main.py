@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from smpy import __version__
+
 COMMANDS: Final = ("run",)  # each is smpy.cli.<name>.command
 
 
@@ -25,7 +27,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="smpy", message="smpy %(version)s")
+@click.version_option(__version__, message="smpy %(version)s")
 def main() -> None:
     """Run MPI programs written in Python on machines that do not exist.
 

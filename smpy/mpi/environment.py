@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
+from smpy import __version__
 from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi import constants
@@ -136,23 +137,14 @@ def Get_version() -> tuple[int, int]:
 
 def Get_library_version() -> str:
     """What answers the calls."""
-    return f"smpy {_version()}, an MPI on a simulated machine"
+    return f"smpy {__version__}, an MPI on a simulated machine"
 
 
 def get_vendor() -> tuple[str, tuple[int, int, int]]:
     """Name and version of the MPI implementation."""
-    numbers = [int(part) for part in _version().split(".")[:3] if part.isdigit()]
+    numbers = [int(part) for part in __version__.split(".")[:3] if part.isdigit()]
     major, minor, micro = [*numbers, 0, 0, 0][:3]
     return "smpy", (major, minor, micro)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("smpy")
-    except PackageNotFoundError:
-        return "0"
 
 
 @mpi_call

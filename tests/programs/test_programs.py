@@ -30,7 +30,7 @@ def demos(pytestconfig: pytest.Config) -> Path | str:
 def test_prints_what_it_prints_under_a_real_mpi(job: Job, n_ranks: int, demos: Path | str):
     missing = [module for module in job.modules if importlib.util.find_spec(module) is None]
     if missing:
-        pytest.skip(f"pip install smpy[programs]: there is no {', '.join(missing)}")
+        pytest.skip(f"pip install -e '.[programs]': there is no {', '.join(missing)}")
     if job.needs_demos and isinstance(demos, str):
         pytest.skip(demos)
     folder = demos if isinstance(demos, Path) else None

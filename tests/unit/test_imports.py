@@ -8,6 +8,7 @@ import smpy
 
 ROOT = Path(smpy.__file__).parent
 LAYERS = [  # a package sees those above its line, and those on it
+    {"__version__"},
     {"errors"},
     {"units"},
     {"engine", "platforms", "records", "compute"},
@@ -39,7 +40,7 @@ def _may_see(package: str, other: str) -> bool:
     if package == other:
         return True
     if "analysis" in (package, other):
-        return package in {"study", "cli"} or other in {"errors", "units", "records"}
+        return package in {"study", "cli"} or other in {"__version__", "errors", "units", "records"}
     return _layer(other) <= _layer(package)
 
 

@@ -1,0 +1,55 @@
+"""The project's own files agree with each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import smpy
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("*/**/README.md")])
+
+
+def links(page: Path) -> list[str]:
+    text = re.sub(r"`[^`]*`", "", (ROOT / page).read_text(encoding="utf-8"))
+    return re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_link_into_the_project_leads_to_something(page: Path):
+    for link in links(page):
+        inside = re.match(re.escape(PROJECT["urls"]["Repository"]) + r"/(?:blob|tree)/main/([^#]*)", link)
+        if inside or not re.match(r"https?:|#", link):
+            target = ROOT / inside[1] if inside else (ROOT / page).parent / link.partition("#")[0]
+            assert target.exists(), link
+
+
+def test_links_of_the_page_that_pypi_shows_are_absolute_or_within_it():
+    assert all(re.match(r"https?://|#", link) for link in links(Path("README.md")))
+
+
+def test_the_links_within_the_first_page_name_its_headings():
+    headings = re.findall(r"^#+ (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    assert {link[1:] for link in links(Path("README.md")) if link.startswith("#")} <= anchors
+
+
+def test_version_and_licence_are_the_same_everywhere():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {smpy.__version__}\n" in citation
+    assert f"\nlicense: {PROJECT['license']}\n" in citation
+    assert f"\n## {smpy.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "BSD 3-Clause License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_nobody_is_sent_to_the_other_project_of_our_name():
+    pages = [
+        *PAGES,
+        *(path.relative_to(ROOT) for folder in ("smpy", "apps", "tests") for path in ROOT.glob(f"{folder}/**/*.py")),
+    ]
+    for page in pages:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert not re.search(r"""pip install (?:-\S+ )*['"]?smpy(?!-mpi)\b""", text), page
