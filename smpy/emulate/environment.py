@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 
+_Environ: Any = type(os.environ)  # the class has no public name
+
+
 class _Launched(Mapping[bytes, bytes]):
     """The process's variables, and those by which MPICH's launcher tells a process its rank.
 
@@ -54,43 +57,32 @@ class _Launched(Mapping[bytes, bytes]):
         return len(self._common.keys() | self._told.keys())
 
 
-class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no public name
-    """Environment variables of whichever rank runs.
+class _Variables:
+    """The encoded variables of whichever rank runs: those it was launched with, until it changes one."""
 
-    A rank's changes also reach the process, where libraries in C and child processes look: they see the last one.
-    """
+    def __init__(self, common: dict[bytes, bytes], engine: Engine) -> None:
+        self._common = common
+        self._launched = _Launched(common, engine)
+        self._touched: set[bytes] = set()
 
-    def __init__(self, real: Any, engine: Engine) -> None:
-        self._common: dict[bytes, bytes] = vars(real)["_data"]
-        self._launched = _Launched(self._common, engine)
-        self._touched: set[Any] = set()
-        super().__init__(self._common, real.encodekey, real.decodekey, real.encodevalue, real.decodevalue)
-
-    @property
-    def _data(self) -> Mapping[bytes, bytes]:
+    def now(self) -> Mapping[bytes, bytes]:
         state = running()
         if state is None:
             return self._common
         return self._launched if state.environment is None else state.environment
 
-    @_data.setter
-    def _data(self, data: object) -> None:
-        """Given by the base class, which would keep it."""
-
-    def _change(self, key: str) -> None:
+    def own(self) -> dict[bytes, bytes]:
         state = running()
-        if state is not None and state.environment is None:
+        if state is None:
+            return self._common
+        if state.environment is None:
             state.environment = dict(self._launched)
-        if state is not None:
-            self._touched.add(self.encodekey(key))
+        return state.environment
 
-    def __setitem__(self, key: str, value: str) -> None:
-        self._change(key)
-        super().__setitem__(key, value)
-
-    def __delitem__(self, key: str) -> None:
-        self._change(key)
-        super().__delitem__(key)
+    def touch(self, key: bytes) -> None:
+        """The running rank is about to change a variable."""
+        if self.own() is not self._common:
+            self._touched.add(key)
 
     def restore(self) -> None:
         """Undo for the process what ranks have changed."""
@@ -102,8 +94,41 @@ class _RankEnviron(type(os.environ)):  # type: ignore[misc]  # the class has no 
                 os.putenv(key, value)
 
 
+class _RankEnviron(_Environ):  # type: ignore[misc]
+    """`os.environ` or `os.environb` of whichever rank runs.
+
+    A rank's changes also reach the process, where libraries in C and child processes look: they see the last one.
+    """
+
+    def __init__(self, real: Any, variables: _Variables) -> None:
+        self._variables = variables
+        super().__init__(None, real.encodekey, real.decodekey, real.encodevalue, real.decodevalue)
+
+    @property
+    def _data(self) -> Mapping[bytes, bytes]:
+        return self._variables.now()
+
+    @_data.setter
+    def _data(self, data: object) -> None:
+        """Given by the base class, which would keep it."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._variables.touch(self.encodekey(key))
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._variables.touch(self.encodekey(key))
+        super().__delitem__(key)
+
+    def __reduce__(self) -> Any:
+        """As one of this rank alone, which shares its variables: so copies are made."""
+        codecs = self.encodekey, self.decodekey, self.encodevalue, self.decodevalue
+        return _Environ(self._variables.own(), *codecs).__reduce__()
+
+
 def install_environment(patches: Patches, engine: Engine) -> None:
     """Give every rank its own environment variables until the patches are undone."""
-    environ = _RankEnviron(os.environ, engine)
-    patches.later(environ.restore)
-    patches.attribute(os, "environ", environ)
+    variables = _Variables(vars(os.environ)["_data"], engine)
+    patches.later(variables.restore)
+    for name in ("environ", "environb"):
+        patches.attribute(os, name, _RankEnviron(getattr(os, name), variables))

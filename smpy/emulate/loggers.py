@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
+from smpy.emulate.virtual_time import EPOCH_S
 
 
 class _Loggers:
@@ -54,6 +55,8 @@ def install_loggers(patches: Patches) -> None:
     patches.attribute(logging, "getLogRecordFactory", lambda: own().make_record)
     patches.attribute(logging, "setLogRecordFactory", lambda factory: setattr(own(), "make_record", factory))
     patches.attribute(logging, "setLoggerClass", set_logger_class)
+    start = vars(logging)["_startTime"]  # in seconds; from Python 3.13 in nanoseconds
+    patches.attribute(logging, "_startTime", type(start)(EPOCH_S if isinstance(start, float) else EPOCH_S * 10**9))
 
 
 def shut_down(state: RankState) -> None:

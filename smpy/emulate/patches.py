@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
+
+from smpy.emulate.replacement import Replacement, in_place_of
 
 _MISSING: Final = object()
 
@@ -15,8 +18,18 @@ class Patches:
         self._undo: list[Callable[[], object]] = []
 
     def attribute(self, owner: Any, name: str, value: object) -> None:
-        """Replace an attribute as its owner stores it, so that one found in a base class is uncovered again."""
+        """Replace an attribute as its owner stores it, so that one found in a base class is uncovered again.
+
+        A function behaves like the one that it replaces, also in the module that defines that one: pickle looks there.
+        """
         before = vars(owner).get(name, _MISSING)
+        value = in_place_of(before, value)
+        self._set(owner, name, before, value)
+        home = sys.modules.get(getattr(before, "__module__", None) or "")
+        if isinstance(value, Replacement) and home is not owner and vars(home or owner).get(name) is before:
+            self._set(home, name, before, value)
+
+    def _set(self, owner: Any, name: str, before: object, value: object) -> None:
         setattr(owner, name, value)
         if before is _MISSING:
             self._undo.append(lambda: delattr(owner, name))

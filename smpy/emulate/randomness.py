@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
+from smpy.emulate.replacement import Replacement
 
 _SEED: Final = "smpy"
 
@@ -83,18 +84,17 @@ def install_numpy_random(patches: Patches) -> None:
     patches.attribute(mtrand, "_rand", RankRandomState(0))
 
 
-def _of_rank(method: Any, generator: Callable[[RankState], Any]) -> Callable[..., Any]:
+def _of_rank(method: Any, generator: Callable[[RankState], Any]) -> Replacement:
     name = method.__name__
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def own() -> Any:
         state = running()
-        own = method if state is None else getattr(generator(state), name)
-        return own(*args, **kwargs)
+        return method if state is None else getattr(generator(state), name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = method.__doc__
-    vars(function)["__wrapped__"] = method  # for inspect.signature
-    return function
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return own()(*args, **kwargs)
+
+    return Replacement(function, own)
 
 
 def _urandom(real: Callable[[int], bytes]) -> Callable[[int], bytes]:
@@ -102,7 +102,6 @@ def _urandom(real: Callable[[int], bytes]) -> Callable[[int], bytes]:
         state = running()
         return real(size) if state is None else _generators(state).system.randbytes(size)
 
-    urandom.__doc__ = real.__doc__
     return urandom
 
 
@@ -112,5 +111,4 @@ def _seed(real: Callable[..., None]) -> Callable[..., None]:
             a = int.from_bytes(os.urandom(32))
         real(self, a, version)
 
-    seed.__doc__ = real.__doc__
     return seed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -186,6 +187,10 @@ class RankOutput(io.TextIOBase):
     @property
     def line_buffering(self) -> bool:
         return True
+
+    def __reduce__(self) -> Any:
+        """As an attribute of `sys`: cloudpickle and dill pickle it, pickle and copy do not, which stop at modules."""
+        return getattr, (sys, self.name.strip("<>"))
 
     @property
     def write_through(self) -> bool:

@@ -46,13 +46,23 @@ class _OfRank:
 
 
 class _AnyModule(type):
-    """`isinstance(x, type(sys))` and `type(sys)(name)` go on meaning modules: the import system makes them so."""
+    """A kind of module that passes for `ModuleType`.
+
+    `isinstance(x, type(sys))` and `type(sys)(name)` go on meaning modules: the import system makes them so. So do
+    tables by type: cloudpickle and dill know from them what to do with a module.
+    """
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, ModuleType)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> ModuleType:
         return ModuleType(*args, **kwargs)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is ModuleType
+
+    def __hash__(cls) -> int:
+        return hash(ModuleType)
 
 
 class _RankSystem(ModuleType, metaclass=_AnyModule):

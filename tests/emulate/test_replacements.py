@@ -1,0 +1,208 @@
+"""What ranks find in the place of a function or an object of Python's behaves as that one does."""
+
+import copy
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from smpy.emulate.patches import Patches
+from smpy.emulate.replacement import _ROUTINES
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> object:
+    """What a function returns, or the kind of error it raises."""
+    try:
+        return function(*args)
+    except Exception as error:  # noqa: BLE001  # whatever the original raises
+        return type(error)
+
+
+def is_kept_by_a_class(function: Any) -> bool:
+    return type("Holder", (), {"function": function})().function is function
+
+
+def pickled(function: Any) -> object:
+    """The bytes; of the method of a random generator, whose state is its own, what they are loaded as."""
+    data = pickle.dumps(function)
+    return data if pickle.loads(data) is function else type(pickle.loads(data))
+
+
+BEHAVIOURS: dict[str, Callable[[Any], object]] = {
+    "binds": is_kept_by_a_class,
+    "names": lambda function: [getattr(function, name) for name in ("__module__", "__name__", "__qualname__")],
+    "documentation": lambda function: function.__doc__,
+    "signature": lambda function: outcome(inspect.signature, function),
+    "text_signature": lambda function: getattr(function, "__text_signature__", None),
+    "pickle": lambda function: outcome(pickled, function),
+    "copy": lambda function: type(copy.copy(function)) is type(function),
+    "deepcopy": lambda function: copy.deepcopy(function) is function,
+    "module": lambda function: getattr(getattr(function, "__self__", None), "__name__", None),
+}
+
+
+def behaviour(function: Any) -> dict[str, object]:
+    return {what: ask(function) for what, ask in BEHAVIOURS.items()}
+
+
+def test_every_replaced_function_behaves_as_the_original(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
+    import numpy.random  # noqa: F401  # its functions are methods, which are made anew otherwise
+
+    replaced: dict[str, tuple[Any, str, Any]] = {}
+    found = {}
+    replace = Patches.attribute
+
+    def attribute(self: Patches, owner: Any, name: str, value: object) -> None:
+        before = vars(owner).get(name)
+        if isinstance(before, _ROUTINES):
+            replaced.setdefault(f"{owner.__name__}.{name}", (owner, name, before))
+        replace(self, owner, name, value)
+
+    def look() -> None:
+        found.update({key: behaviour(vars(owner)[name]) for key, (owner, name, _) in replaced.items()})
+
+    monkeypatch.setattr(Patches, "attribute", attribute)
+    monkeypatch.setitem(sys.modules, "checks", SimpleNamespace(look=look))
+    ran = emulated(
+        """
+        import asyncio, concurrent.futures, logging, multiprocessing, numpy.random, runpy, subprocess, sys, tempfile
+        sys.modules["checks"].look()
+        """,
+        1,
+    )
+    assert ran.error == ""
+    assert found == {key: behaviour(original) for key, (_, _, original) in replaced.items()}
+    assert {"time.perf_counter", "random.random", "random.randint", "os._exit", "numpy.random.rand"} <= found.keys()
+
+
+def test_functions_that_a_class_stores_do_not_take_its_instance(emulated: Callable):
+    ran = emulated(
+        """
+        import logging, os, random, sys, time
+        import numpy as np
+        class Stored:
+            clock, nap, draw, pick, normal, where = (
+                time.perf_counter, time.sleep, random.random, random.choice, np.random.normal, time.localtime)
+        stored = Stored()
+        assert stored.clock() < 1 and 0 <= stored.draw() < 1 and stored.pick([3]) == 3
+        assert stored.normal(size=2).shape == (2,) and stored.where(0).tm_year in (1969, 1970)
+        stored.nap(2)
+        logging.basicConfig(format="%(asctime)s %(relativeCreated)d %(message)s", stream=sys.stdout)
+        logging.Formatter.converter = time.gmtime
+        logging.warning("logged")
+        """,
+        1,
+    )
+    assert ran.error == ""
+    assert ran.out == "2020-09-13 12:26:42,000 2000 logged\n"
+
+
+def test_pickles_of_replaced_functions_load_outside_a_run(smpy_run: Callable, tmp_path: Path):
+    ran = smpy_run(
+        """
+        import os, pickle, random, time
+        import numpy as np
+        random.seed(5)
+        np.random.seed(5)
+        functions = time.time, time.sleep, os.urandom, os._exit, random.random, np.random.rand, np.random.mtrand._rand
+        for number, module in enumerate(("pickle", "cloudpickle", "dill")):
+            try:
+                dumps = __import__(module).dumps
+            except ImportError:
+                continue
+            with open(f"{module}.pickle", "wb") as file:
+                file.write(dumps(functions))
+        """,
+        1,
+        "--quiet",
+    )
+    assert ran.err == ""
+    load = """if True:
+        import os, pickle, random, sys, time
+        import numpy as np
+        random.seed(5)
+        np.random.seed(5)
+        value, values = random.random(), np.random.rand(2).tolist()
+        for path in sys.argv[1:]:
+            clock, sleep, urandom, exit_, draw, rand, generator = pickle.loads(open(path, "rb").read())
+            assert (clock, sleep, urandom, exit_) == (time.time, time.sleep, os.urandom, os._exit)
+            assert draw() == value and rand(1)[0] == values[0] and generator.rand() == values[1]
+        print("loaded")
+        """
+    files = [str(path) for path in tmp_path.glob("*.pickle")]
+    done = subprocess.run([sys.executable, "-c", load, *files], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("loaded\n", "")
+    assert files
+
+
+def test_the_environment_is_copied_as_the_original_is(emulated: Callable):
+    ran = emulated(
+        """
+        import copy, os, pickle
+        os.environ["A"] = "1"
+        assert os.environ | {"B": "2"} == dict(os.environ) | {"B": "2"} == {"B": "2"} | os.environ
+        assert os.environ.copy() == dict(os.environ) == os.environ and os.environb[b"A"] == b"1" == os.getenvb(b"A")
+        shared, own = copy.copy(os.environ), copy.deepcopy(os.environ)
+        assert type(shared) is type(own) is os._Environ and own == os.environ
+        shared["A"], own["A"] = "2", "3"
+        assert os.environ["A"] == os.getenv("A") == "2"
+        os.environb[b"A"] = b"4"
+        assert os.environ["A"] == "4"
+        try:
+            pickle.dumps(os.environ)
+        except Exception as error:
+            print(type(error))
+        """,
+        2,
+    )
+    assert ran.error == ""
+    assert ran.out.splitlines() == [str(outcome(pickle.dumps, os.environ))] * 2
+
+
+def test_streams_and_sys_are_no_more_picklable_than_the_originals(emulated: Callable):
+    ran = emulated(
+        """
+        import copy, pickle, sys
+        for original in (sys, sys.stdout, sys.stderr):
+            for attempt in (copy.deepcopy, pickle.dumps):
+                try:
+                    attempt(original)
+                    print("not refused", original, attempt)
+                except TypeError:
+                    pass
+        """,
+        2,
+    )
+    assert (ran.error, ran.out) == ("", "")
+
+
+@pytest.mark.parametrize("module", ["cloudpickle", "dill"])
+def test_a_function_that_uses_sys_is_pickled_by_value(smpy_run: Callable, module: str):
+    if find_spec(module) is None:  # it is not imported here: it keeps what it has found as `__main__`
+        pytest.skip(f"{module} is not installed")
+    ran = smpy_run(
+        f"""
+        import sys, time
+        from mpi4py import MPI
+        import {module} as pickler
+        comm = MPI.COMM_WORLD
+        out = sys.stdout
+        def tell(rank):
+            print(rank, sys.argv[1:], time.time() > 0, out is sys.stdout, file=out)
+        there = pickler.loads(comm.sendrecv(pickler.dumps(tell), 1 - comm.rank))
+        there(comm.rank)
+        """,
+        2,
+        "--quiet",
+        args=("--mine",),
+    )
+    assert ran.err == ""
+    assert sorted(ran.out.splitlines()) == ["0 ['--mine'] True True", "1 ['--mine'] True True"]
