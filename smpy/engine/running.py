@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from smpy.errors import UsageError
 
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_PLAIN: Final = (TypeError, AttributeError, ValueError, LookupError, OverflowError)
+"""What a wrong argument may end in, unless somebody looked at it."""
+
 _engine: Engine | None = None
 _guard: Callable[..., Any] | None = None
+_explain: Callable[..., None] | None = None
 
 
 def current() -> Engine:
@@ -48,6 +52,15 @@ def guard_calls(guard: Callable[..., Any] | None) -> None:
     _guard = guard
 
 
+def explain_failures(explain: Callable[..., None]) -> None:
+    """Have a plain error of an MPI call looked at by `explain(method, args, kwargs, error, has_begun)`.
+
+    It may raise a better one. `has_begun` is false when the arguments did not fit the signature.
+    """
+    global _explain
+    _explain = explain
+
+
 def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public MPI call: what happens inside is not the rank's own computing."""
 
@@ -55,11 +68,16 @@ def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         clock = _engine.clock if _engine is not None else None
         made = method if _guard is None else functools.partial(_guard, method)
-        if clock is None or not clock.stop():
-            return made(*args, **kwargs)
+        stopped = clock if clock is not None and clock.stop() else None
         try:
             return made(*args, **kwargs)
+        except _PLAIN as error:
+            trace = error.__traceback__
+            if _explain is not None and trace is not None:
+                _explain(method, args, kwargs, error, trace.tb_next is not None)
+            raise
         finally:
-            clock.start()
+            if stopped is not None:
+                stopped.start()
 
     return call

@@ -142,5 +142,5 @@ def of_family(given: object, kind: type[H]) -> H:
         The class that the constructor takes handles of.
     """
     if not isinstance(given, kind):
-        raise TypeError(f"expected a {kind.__name__}, not a {type(given).__name__}")
+        raise TypeError(f"expected a {kind.__name__.removesuffix('Core')}, not a {type(given).__name__}")
     return given

@@ -51,8 +51,8 @@ def test_a_count_is_per_block():
 @pytest.mark.parametrize(
     ("spec", "error", "text"),
     [
-        (3, TypeError, "expecting buffer or list/tuple, not int"),
-        (None, TypeError, "expecting buffer"),
+        (3, TypeError, "a buffer is required, such as a numpy array, not int"),
+        (None, TypeError, "a buffer is required"),
         ("text", TypeError, "not str"),
         ([b"", 1, 2, 3, 4], ValueError, "2 to 4 items"),
         ([b""], ValueError, "2 to 4 items"),
@@ -163,7 +163,7 @@ def test_blocks_may_have_datatypes_of_their_own_at_displacements_in_bytes():
         (vector_of, [np.zeros(9), [1, -1, 1]], ValueError, "negative count"),
         (vector_of, [np.zeros(9), [3, 3, 4]], ValueError, "the buffer has 72"),
         (vector_of, [np.zeros(9), [1, 1, 1], [0, -1, 2], "d"], ValueError, "begin 8 bytes before"),
-        (vector_of, 7, TypeError, "expecting buffer"),
+        (vector_of, 7, TypeError, "a buffer is required"),
         (vector_of, [np.zeros(9)], ValueError, "2 to 4 items"),
         (several_of, [np.zeros(9), [MPI.INT]], ValueError, "expecting 3 datatypes, got 1"),
         (several_of, [MPI.BOTTOM, None, [0] * 3, [MPI.INT] * 3], ValueError, "BOTTOM requires counts"),

@@ -120,7 +120,7 @@ class Collectives(CommCore):
 
 def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) -> None:
     """What `movements.Bcast` does in one group, without the object: programs broadcast often."""
-    check_root(communicator, root, "Bcast")
+    root = check_root(communicator, root, "Bcast")
     part = message_of(buf, is_written=rank != root)
     meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
     if rank == root:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from smpy.collectives.selectors import schedule_for, select, selection_of
 from smpy.engine.messages import Message
 from smpy.engine.running import current
+from smpy.mpi.arguments import integer
 from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import PROC_NULL, ROOT
 from smpy.mpi.exceptions import fail
@@ -66,12 +67,13 @@ def handle_on(kind: type[C], number: int) -> C:
     return handle
 
 
-def check_root(communicator: Communicator, root: int, call: str) -> None:
-    """Raise unless `root` is a rank; between groups, one of the other group, ``ROOT`` or ``PROC_NULL``."""
-    if 0 <= root < communicator.remote.size or (communicator.is_inter and root in (ROOT, PROC_NULL)):
-        return
+def check_root(communicator: Communicator, root: Any, call: str) -> int:
+    """`root`, if it is a rank; between groups, one of the other group, ``ROOT`` or ``PROC_NULL``."""
+    number: int = root if type(root) is int else integer(call, "root", root)
+    if 0 <= number < communicator.remote.size or (communicator.is_inter and number in (ROOT, PROC_NULL)):
+        return number
     which = "the other group" if communicator.is_inter else "the communicator"
-    fail("ERR_ROOT", f"{call}(root={root}): {which} has ranks 0 to {communicator.remote.size - 1}")
+    return fail("ERR_ROOT", f"{call}(root={root}): {which} has ranks 0 to {communicator.remote.size - 1}")
 
 
 def perform(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NoReturn
 
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.arguments import integer
 from smpy.mpi.attributes import copy_attributes, delete_attributes
 from smpy.mpi.comms.comm_core import handle_on, member_of, start
 from smpy.mpi.comms.comm_identity import Identity
@@ -150,6 +151,7 @@ class Management(Identity):
             Order in the new communicator.
         """
         communicator, rank = member_of(self, "Split")
+        color, key = integer("Split", "color", color), integer("Split", "key", key)
         if color < 0 and color != UNDEFINED:
             fail("ERR_ARG", f"Split(color={color}): a color is not negative, or UNDEFINED")
         new = (split_both if communicator.is_inter else split)(communicator, rank, color, key)
@@ -197,7 +199,7 @@ class Management(Identity):
         errorcode : int
             Exit code of the run.
         """
-        abort(errorcode)
+        abort(integer("Abort", "errorcode", errorcode))
 
     @classmethod
     def _null_handle(cls) -> Any:

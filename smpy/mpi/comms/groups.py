@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from smpy.engine.running import current
+from smpy.engine.running import current, mpi_call
+from smpy.mpi.arguments import integer
 from smpy.mpi.comms.members import NOBODY, Members, common, in_order, joined, place_of, without
 from smpy.mpi.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.exceptions import fail
@@ -56,10 +57,12 @@ class Group(Handle):
 
     # ---- what it is ----
 
+    @mpi_call
     def Get_size(self) -> int:
         """Number of ranks."""
         return len(self.members)
 
+    @mpi_call
     def Get_rank(self) -> int:
         """Rank of the running rank in the group, ``UNDEFINED`` when it is not a member."""
         place = place_of(self.members, current().rank)
@@ -75,6 +78,7 @@ class Group(Handle):
         """Rank of the running rank in the group."""
         return self.Get_rank()
 
+    @mpi_call
     def Translate_ranks(self, ranks: Sequence[int] | None = None, group: Group | None = None) -> list[int]:
         """Ranks of this group as ranks of another.
 
@@ -92,6 +96,7 @@ class Group(Handle):
         places = {member: rank for rank, member in enumerate(group.members)}
         return [PROC_NULL if rank == PROC_NULL else places.get(members[rank], UNDEFINED) for rank in wanted]
 
+    @mpi_call
     def Compare(self, group: Group) -> int:
         """``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
 
@@ -107,11 +112,13 @@ class Group(Handle):
 
     # ---- how it becomes another ----
 
+    @mpi_call
     def Dup(self) -> Self:
         """A further group of the same ranks."""
         self._check()
         return type(self)(self)
 
+    @mpi_call
     def Incl(self, ranks: Sequence[int]) -> Self:
         """The group of these ranks, in this order.
 
@@ -122,6 +129,7 @@ class Group(Handle):
         """
         return self._these(list(ranks), "Incl")
 
+    @mpi_call
     def Excl(self, ranks: Sequence[int]) -> Self:
         """The group of all other ranks.
 
@@ -132,6 +140,7 @@ class Group(Handle):
         """
         return self._others(list(ranks), "Excl")
 
+    @mpi_call
     def Range_incl(self, ranks: Sequence[tuple[int, int, int]]) -> Self:
         """The group of these ranges of ranks, in this order.
 
@@ -140,8 +149,9 @@ class Group(Handle):
         ranks : sequence of (int, int, int)
             First and last rank of a range, and the step.
         """
-        return self._these(_listed(ranks, "Range_incl"), "Range_incl")
+        return self._these(self._listed(ranks, "Range_incl"), "Range_incl")
 
+    @mpi_call
     def Range_excl(self, ranks: Sequence[tuple[int, int, int]]) -> Self:
         """The group of all ranks outside these ranges.
 
@@ -150,29 +160,34 @@ class Group(Handle):
         ranks : sequence of (int, int, int)
             First and last rank of a range, and the step.
         """
-        return self._others(_listed(ranks, "Range_excl"), "Range_excl")
+        return self._others(self._listed(ranks, "Range_excl"), "Range_excl")
 
     @classmethod
+    @mpi_call
     def Union(cls, group1: Group, group2: Group) -> Self:
         """The members of the first, then those of the second that are not in the first."""
         return cls.of(joined(group1.members, group2.members))
 
     @classmethod
+    @mpi_call
     def Intersection(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are in the second."""
         return cls.of(common(group1.members, group2.members))
 
     @classmethod
+    @mpi_call
     def Intersect(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are in the second."""
         return cls.Intersection(group1, group2)
 
     @classmethod
+    @mpi_call
     def Difference(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are not in the second."""
         return cls.of(without(group1.members, group2.members))
 
     @classmethod
+    @mpi_call
     def Create_from_session_pset(cls, session: Session, pset_name: str) -> Self:
         """The group of a session's set of processes.
 
@@ -185,6 +200,7 @@ class Group(Handle):
         """
         return cls.of(session.Create_group(pset_name).members)
 
+    @mpi_call
     def Free(self) -> None:
         """Give the group back; the handle becomes null."""
         self._check()
@@ -198,6 +214,8 @@ class Group(Handle):
         self.members  # noqa: B018  # raises when there are none
 
     def _checked(self, rank: int, *, or_null: bool = False) -> int:
+        if type(rank) is not int:
+            rank = integer("Group", "rank", rank)
         if not 0 <= rank < self.Get_size() and not (or_null and rank == PROC_NULL):
             fail("ERR_RANK", f"rank {rank}: the group has ranks 0 to {self.Get_size() - 1}")
         return rank
@@ -220,14 +238,16 @@ class Group(Handle):
             return type(self)(self)
         return self.of(in_order(member for rank, member in enumerate(members) if rank not in left_out))
 
-
-def _listed(ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
-    ranks: list[int] = []
-    for first, last, step in ranges:
-        if step == 0:
-            fail("ERR_ARG", f"{call}: the range ({first}, {last}, {step}) has no step")
-        ranks += range(first, last + (1 if step > 0 else -1), step)
-    return ranks
+    def _listed(self, ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
+        ranks: list[int] = []
+        for first, last, step in ranges:
+            if step == 0:
+                fail("ERR_ARG", f"{call}: the range ({first}, {last}, {step}) has no step")
+            span = range(first, last + (1 if step > 0 else -1), step)
+            for end in span[:1], span[-1:]:
+                self._once(list(end), call)
+            ranks += span
+        return ranks
 
 
 GROUP_NULL: Final = Group()

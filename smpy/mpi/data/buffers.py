@@ -27,6 +27,8 @@ __all__ = [
 
 _FIRST_PAGE: Final = 4096
 """Nothing lies below this address."""
+_LAST_ADDRESS: Final = (1 << 47) - 1
+"""Nor above this one: a program's share of the addresses that 64-bit processors have."""
 
 
 def is_bottom(what: object) -> bool:
@@ -61,12 +63,9 @@ class Memory:
     ----------
     nbytes : int
         Length.
-    is_bounded : bool
-        Whether entries must lie within the length.
     """
 
     __slots__ = ("_exporter", "_lent", "_owner", "format", "is_folded", "is_host", "nbytes", "view")
-    is_bounded = True
 
     def __init__(
         self,
@@ -102,6 +101,13 @@ class Memory:
             self._lent = ffi.from_buffer("char[]", self._exporter)
         return self._lent
 
+    def check(self, first: int, last: int, what: str) -> None:
+        """Raise unless the bytes from `first` to `last` are its own."""
+        if first < 0:
+            raise ValueError(f"message: {what} would begin {-first} bytes before the buffer")
+        if last > self.nbytes:
+            raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
+
     def window(self, first: int, last: int) -> memoryview:
         """The bytes from `first` to `last`."""
         return self.data()[first:last]
@@ -118,7 +124,6 @@ class Everywhere(Memory):
     """The whole address range, from ``BOTTOM`` on: displacements are addresses."""
 
     __slots__ = ()
-    is_bounded = False
 
     def __init__(self) -> None:
         super().__init__(b"", memoryview(b""), "B")
@@ -128,12 +133,13 @@ class Everywhere(Memory):
         """Where it begins."""
         return 0
 
+    def check(self, first: int, last: int, what: str) -> None:
+        """Raise unless they can be addresses."""
+        if not _FIRST_PAGE <= first <= last <= _LAST_ADDRESS:
+            fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
+
     def window(self, first: int, last: int) -> memoryview:
         """The bytes between two addresses."""
-        if first < _FIRST_PAGE:
-            fail(
-                "ERR_BUFFER", f"{last - first} bytes at address {first} below BOTTOM: displacements are addresses there"
-            )
         return memoryview(ffi.buffer(ffi.cast("char *", first), last - first))
 
 
@@ -190,7 +196,10 @@ def _described(exporter: Any, is_written: bool) -> Memory:
     elif hasattr(exporter, "__cuda_array_interface__"):
         from smpy.mpi.data.cuda_arrays import described_by_cuda as described_by
     else:
-        raise TypeError(f"message: expecting buffer or list/tuple, not {type(exporter).__name__}")
+        raise TypeError(
+            f"message: a buffer is required, such as a numpy array, not {type(exporter).__name__}; "
+            "the lower-case calls (send, bcast, ...) take any object"
+        )
     described = described_by(exporter)
     if is_written and described.is_readonly:
         raise BufferError(f"message: the memory of a {type(exporter).__name__} is read-only, and would be written")

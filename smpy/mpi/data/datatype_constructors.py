@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Self
 
+from smpy.engine.running import mpi_call
 from smpy.mpi.constants import ORDER_C, ORDER_FORTRAN
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatype_marks import Marks
@@ -13,6 +14,7 @@ from smpy.mpi.data.layout import Origin
 from smpy.mpi.data.typemap_arrays import darray, subarray
 from smpy.mpi.data.typemaps import Typemap, joined, placed, repeated, resized
 from smpy.mpi.exceptions import fail
+from smpy.mpi.handle import of_family
 
 __all__ = ["Constructors"]
 
@@ -22,6 +24,7 @@ class Constructors(Marks):
 
     __slots__ = ()
 
+    @mpi_call
     def Dup(self) -> Self:
         """A datatype of its own with the same entries."""
         old = self.layout
@@ -38,6 +41,7 @@ class Constructors(Marks):
 
     Create_dup = Dup
 
+    @mpi_call
     def Create_contiguous(self, count: int) -> Self:
         """Entries that follow one another.
 
@@ -49,6 +53,7 @@ class Constructors(Marks):
         old, count = self.layout, _count(count, "Create_contiguous")
         return self._derived(repeated(old.typemap, count, old.extent), "CONTIGUOUS", [old], count=count)
 
+    @mpi_call
     def Create_vector(self, count: int, blocklength: int, stride: int) -> Self:
         """Blocks of entries at a fixed distance.
 
@@ -66,6 +71,7 @@ class Constructors(Marks):
         typemap = _vector(old.typemap, count, blocklength, stride * old.extent)
         return self._derived(typemap, "VECTOR", [old], count=count, blocklength=blocklength, stride=stride)
 
+    @mpi_call
     def Create_hvector(self, count: int, blocklength: int, stride: int) -> Self:
         """Blocks of entries at a fixed distance in bytes.
 
@@ -83,6 +89,7 @@ class Constructors(Marks):
         typemap = _vector(old.typemap, count, blocklength, stride)
         return self._derived(typemap, "HVECTOR", [old], count=count, blocklength=blocklength, stride=stride)
 
+    @mpi_call
     def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
         """Blocks of entries, each at a place of its own.
 
@@ -98,6 +105,7 @@ class Constructors(Marks):
         typemap = placed(old.typemap, lengths, [place * old.extent for place in places])
         return self._derived(typemap, "INDEXED", [old], blocklengths=lengths, displacements=places)
 
+    @mpi_call
     def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
         """Blocks of entries, each at a place of its own in bytes.
 
@@ -113,6 +121,7 @@ class Constructors(Marks):
         typemap = placed(old.typemap, lengths, places)
         return self._derived(typemap, "HINDEXED", [old], blocklengths=lengths, displacements=places)
 
+    @mpi_call
     def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Self:
         """Blocks of the same number of entries, each at a place of its own.
 
@@ -128,6 +137,7 @@ class Constructors(Marks):
         typemap = placed(old.typemap, [length] * len(places), [place * old.extent for place in places])
         return self._derived(typemap, "INDEXED_BLOCK", [old], blocklength=length, displacements=places)
 
+    @mpi_call
     def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Self:
         """Blocks of the same number of entries, each at a place of its own in bytes.
 
@@ -144,6 +154,7 @@ class Constructors(Marks):
         return self._derived(typemap, "HINDEXED_BLOCK", [old], blocklength=length, displacements=places)
 
     @classmethod
+    @mpi_call
     def Create_struct(
         cls, blocklengths: Sequence[int], displacements: Sequence[int], datatypes: Sequence[DatatypeCore]
     ) -> Self:
@@ -161,10 +172,11 @@ class Constructors(Marks):
         lengths, places = _blocks(blocklengths, displacements, "Create_struct")
         if len(datatypes) != len(lengths):
             raise ValueError(f"expecting {len(lengths)} items, got {len(datatypes)}")
-        olds = [datatype.layout for datatype in datatypes]
+        olds = [of_family(datatype, DatatypeCore).layout for datatype in datatypes]
         typemap = joined(zip(lengths, places, (old.typemap for old in olds), strict=True))
         return cls._derived(typemap, "STRUCT", olds, blocklengths=lengths, displacements=places)
 
+    @mpi_call
     def Create_subarray(
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> Self:
@@ -192,6 +204,7 @@ class Constructors(Marks):
         typemap = subarray(old.typemap, whole, box, first, is_c=order == ORDER_C)
         return self._derived(typemap, "SUBARRAY", [old], sizes=whole, subsizes=box, starts=first, order=order)
 
+    @mpi_call
     def Create_darray(
         self,
         size: int,
@@ -239,6 +252,7 @@ class Constructors(Marks):
             order=order,
         )
 
+    @mpi_call
     def Create_resized(self, lb: int, extent: int) -> Self:
         """The same entries between other bounds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-from smpy.mpi.data.layout import Layout, Origin
+from smpy.mpi.data.layout import LARGEST_OFFSET, Layout, Origin
 from smpy.mpi.data.typemaps import Typemap
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
@@ -37,6 +37,9 @@ class DatatypeCore(Handle):
     @classmethod
     def _derived(cls, typemap: Typemap, combiner: str, olds: Iterable[Layout], **arguments: int | list[int]) -> Self:
         """A handle on what a constructor makes of other datatypes."""
+        numbers = (typemap.size, typemap.lb, typemap.ub, typemap.true_lb, typemap.true_ub, typemap.extent)
+        if max(map(abs, numbers)) > LARGEST_OFFSET:
+            fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
         return cls.made(typemap, origin=Origin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
 
     def _refer_to(self, layout: Layout | None) -> None:

@@ -8,8 +8,9 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.data.buffers import Memory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.external32 import external_size, from_external, to_external
-from smpy.mpi.data.packing import pack, unpack
+from smpy.mpi.data.packing import check_bounds, pack, unpack
 from smpy.mpi.exceptions import fail
+from smpy.mpi.handles import CommBase
 
 if TYPE_CHECKING:
     from smpy.mpi.comms.comm_core import CommCore
@@ -146,13 +147,18 @@ class Packing(DatatypeCore):
         return _not_negative(count, "Pack_external_size") * external_size(self.layout.typemap)
 
     def _entries_in(self, memory: Memory, call: str) -> int:
+        """How many entries the memory has room for; raises when their bytes reach out of it."""
         layout = self.layout
         if layout.extent <= 0:
             fail("ERR_TYPE", f"{call}: entries of extent {layout.extent} cannot be counted by a buffer's length")
-        return memory.nbytes // layout.extent
+        count = memory.nbytes // layout.extent
+        check_bounds(layout, memory, 0, count)
+        return count
 
 
 def _check_comm(comm: CommCore, call: str) -> None:
+    if not isinstance(comm, CommBase):
+        raise TypeError(f"{call}: comm is of type {type(comm).__name__}, not a Comm")
     if not comm:
         fail("ERR_COMM", f"{call}: the communicator is null")
 

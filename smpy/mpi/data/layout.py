@@ -8,7 +8,10 @@ from typing import Final, NamedTuple
 
 from smpy.mpi.data.typemaps import Typemap
 
-__all__ = ["Layout", "Origin"]
+__all__ = ["LARGEST_OFFSET", "Layout", "Origin"]
+
+LARGEST_OFFSET: Final = (1 << 63) - 1
+"""Sizes and displacements are C's, of 64 bits."""
 
 _numbers: Final = count(1)
 

@@ -121,6 +121,9 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts
     TypeError, ValueError, KeyError, BufferError
         As mpi4py does, if it makes no sense.
     """
+    if not isinstance(spec, (list, tuple)):
+        given = type(spec).__name__
+        raise TypeError(f"message: expecting a list or tuple of buffer, counts and datatypes, not {given}")
     if len(spec) == 2:
         exporter, counts, displacements, types = spec[0], None, None, spec[1]
     elif len(spec) == 3:

@@ -7,15 +7,28 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from smpy.mpi.data.buffers import Memory
+from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
 from smpy.mpi.data.typemaps import Loop, Places, Run, Typemap, looped
+from smpy.mpi.exceptions import fail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gathered", "pack", "spread", "unpack"]
+__all__ = ["check_bounds", "gathered", "pack", "spread", "unpack"]
 
 _BATCH = 1 << 16
 """Stretches without a rule are moved so many at a time: what is needed besides the bytes stays small."""
+
+
+def check_bounds(layout: Layout, memory: Memory, start: int, count: int) -> None:
+    """Raise unless the bytes of `count` entries from byte `start` on lie within the memory, and can be counted."""
+    if not count or not layout.size:
+        return
+    what = f"{count} {'entry' if count == 1 else 'entries'} of {layout.name or 'a derived datatype'}"
+    if count * layout.size > LARGEST_OFFSET:
+        fail("ERR_COUNT", f"message: {what} carry {count * layout.size} bytes, more than a message can")
+    back, ahead = sorted((start, start + (count - 1) * layout.extent))
+    memory.check(back + layout.typemap.true_lb, ahead + layout.typemap.true_ub, what)
 
 
 def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview:
@@ -52,8 +65,13 @@ def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
     """Packed entries as a program has them in memory, with zeros in the gaps; the memory of `gathered`."""
     if typemap.is_tiling or not typemap.size:
         return bytearray(packed)
-    first, last = _span(typemap, memoryview(packed).nbytes // typemap.size)
-    room = bytearray(last - first)
+    count = memoryview(packed).nbytes // typemap.size
+    first, last = _span(typemap, count)
+    try:
+        room = bytearray(last - first)
+    except (MemoryError, OverflowError):
+        entries = f"{count} entries of extent {typemap.extent}"
+        fail("ERR_NO_MEM", f"{entries} need {last - first} bytes beside the program's own")
     unpack(typemap, memoryview(packed), Memory(room, memoryview(room), "B"), -first)
     return room
 

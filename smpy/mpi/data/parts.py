@@ -14,7 +14,7 @@ from smpy.engine.running import current
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
-from smpy.mpi.data.packing import pack, unpack
+from smpy.mpi.data.packing import check_bounds, pack, unpack
 
 __all__ = ["Part", "Parts"]
 
@@ -111,15 +111,7 @@ class Part:
         memory, layout, count = self.memory, self.layout, n_blocks * self.count
         if layout.is_contiguous and 0 <= self.start <= self.start + count * layout.size <= memory.nbytes:
             return
-        if not count or not layout.size or not memory.is_bounded:
-            return
-        back, ahead = sorted((self.start, self.start + (count - 1) * layout.extent))
-        first, last = back + layout.typemap.true_lb, ahead + layout.typemap.true_ub
-        entries = f"message: {count} entries of {layout.name or 'a derived datatype'}"
-        if first < 0:
-            raise ValueError(f"{entries} begin {-first} bytes before the buffer")
-        if last > memory.nbytes:
-            raise ValueError(f"{entries} need {last} bytes, the buffer has {memory.nbytes}")
+        check_bounds(layout, memory, self.start, count)
 
 
 class Parts(Sequence[Part]):

@@ -96,12 +96,12 @@ class _Part:
 
     __slots__ = ("_call", "_communicator", "_named_root", "_rank", "root")
 
-    def __init__(self, communicator: Communicator, rank: int, call: str, root: int | None = None) -> None:
-        self.root = _NO_ROOT if root is None else root_of(communicator, rank, root, call)
+    def __init__(self, communicator: Communicator, rank: int, call: str, root: Any = _NO_ROOT) -> None:
+        self.root = _NO_ROOT if root is _NO_ROOT else root_of(communicator, rank, root, call)
         self._communicator = communicator
         self._rank = rank
         self._call = call
-        self._named_root = 0 if root is None else root
+        self._named_root = 0 if root is _NO_ROOT else int(root)
 
     @property
     def is_root(self) -> bool:

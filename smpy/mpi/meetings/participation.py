@@ -146,9 +146,9 @@ def root_of(communicator: Communicator, rank: int, root: int, call: str) -> Root
     Exception
         Of class ``ERR_ROOT``, if there is no such rank.
     """
-    if 0 <= root < communicator.size and not communicator.is_inter:
+    root = check_root(communicator, root, call)
+    if not communicator.is_inter:
         return Root(root, rank == root, False)
-    check_root(communicator, root, call)
     if root == PROC_NULL:
         return Root(NOT_COMPARED, False, True)
     is_here = root == ROOT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from smpy.mpi.arguments import integer
 from smpy.mpi.comms.world import world
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
 from smpy.mpi.data.messages import Part, message_of
@@ -14,7 +15,7 @@ __all__ = ["blame", "check_dest", "check_source", "to_fill", "to_send"]
 
 def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
     """`dest` and `tag` as integers; raises unless a message can be sent there."""
-    dest, tag = _integer(call, "dest", dest), _integer(call, "tag", tag)
+    dest, tag = integer(call, "dest", dest), integer(call, "tag", tag)
     if not 0 <= dest < world().communicator(number).remote.size:
         _fail_rank(number, "dest", dest, tag, call)
     if not 0 <= tag <= LARGEST_TAG:
@@ -24,7 +25,7 @@ def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
 
 def check_source(number: int, source: Any, tag: Any, call: str) -> tuple[int, int]:
     """`source` and `tag` as integers; raises unless a message can come from there."""
-    source, tag = _integer(call, "source", source), _integer(call, "tag", tag)
+    source, tag = integer(call, "source", source), integer(call, "tag", tag)
     if not 0 <= source < world().communicator(number).remote.size and source not in (ANY_SOURCE, PROC_NULL):
         _fail_rank(number, "source", source, tag, call)
     if not 0 <= tag <= LARGEST_TAG and tag != ANY_TAG:
@@ -52,13 +53,6 @@ def blame(error: Exception, call: str, what: str) -> NoReturn:
     """Raise an error again that says which argument of which call it is about."""
     error.add_note(f"in {call}: {what}")
     raise error
-
-
-def _integer(call: str, name: str, value: Any) -> int:
-    """What C would make of it: programs divide ranks by two and pass what comes out."""
-    if isinstance(value, float) or hasattr(value, "__index__"):
-        return int(value)
-    raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
 
 
 def _fail_rank(number: int, end: str, rank: int, tag: int, call: str) -> NoReturn:
