@@ -130,7 +130,7 @@ static PyObject *perform_isend(PyObject *self, const arguments *given)
     envelope to;
     payload load;
     if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
-    request_object *r = request_new(SENDING);
+    request_object *r = request_new();
     if (!r) return NULL;
     if (payload_take(in[0], 0, &r->view, &load)) {
         r->number = post_send(&to, load, 0);
@@ -148,7 +148,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     envelope from;
     payload room;
     if (!arguments_sort(given, parameters, 3, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
-    request_object *r = request_new(RECEIVING);
+    request_object *r = request_new();
     if (!r) return NULL;
     if (payload_take(in[0], 1, &r->view, &room)) {
         r->number = post_recv(&from, room);
@@ -321,6 +321,14 @@ static PyObject *Comm_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
+static PyObject *Comm_refer_to(PyObject *self, PyObject *number)
+{
+    int comm;
+    if (!arguments_int(number, &comm)) return PyErr_Format(PyExc_TypeError, "a number of the kernel's is required");
+    ((comm_object *)self)->comm = comm >= COMM_SELF ? comm : COMM_NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"Send", (PyCFunction)(void (*)(void))Comm_Send, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Send($self, buf, dest, tag=0)\n--\n\nSend a message; the buffer may be reused on return.")},
@@ -340,12 +348,15 @@ static PyMethodDef methods[] = {
      PyDoc_STR("Allreduce($self, sendbuf, recvbuf, op=SUM)\n--\n\n"
                "Reduce the ranks' buffers, entry by entry and from left to right, into every rank's.")},
     {"Get_rank", Comm_Get_rank, METH_NOARGS, PyDoc_STR("Get_rank($self)\n--\n\nRank of the caller in the communicator.")},
+    {"_refer_to", Comm_refer_to, METH_O,
+     PyDoc_STR("_refer_to($self, number, /)\n--\n\nStand for the communicator with this number of the kernel's.")},
     {"Get_size", Comm_Get_size, METH_NOARGS, PyDoc_STR("Get_size($self)\n--\n\nNumber of ranks of the communicator.")},
     {0},
 };
 
 static PyMemberDef members[] = {
-    {"comm", T_INT, offsetof(comm_object, comm), 0, PyDoc_STR("The kernel's number; -1: null, -2: the caller alone.")},
+    {"_comm", T_INT, offsetof(comm_object, comm), READONLY,
+     PyDoc_STR("The kernel's number; -1: null, -2: the caller alone.")},
     {0},
 };
 

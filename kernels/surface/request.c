@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#include "arguments.h"
 #include "wait.h"
 
 /* ---- the kernel's side ---- */
@@ -75,12 +76,11 @@ int request_report(PyObject *self, PyObject *call, const message *m, PyObject *s
 
 /* ---- life and death ---- */
 
-request_object *request_new(int kind)
+request_object *request_new(void)
 {
     PyTypeObject *type = surface.request_class;
     request_object *r = (request_object *)type->tp_alloc(type, 0);
     if (!r) return NULL;
-    r->kind = kind;
     r->epoch = surface.epoch;
     return r;
 }
@@ -124,7 +124,6 @@ int request_is_plain(const request_object *r)
 void request_become_null(request_object *r)
 {
     r->number = NO_NUMBER;
-    r->kind = IDLE;
     Request_clear((PyObject *)r);
 }
 
@@ -215,13 +214,35 @@ static PyObject *Request_get_buffer(PyObject *self, void *unused)
     return Py_NewRef(buffer ? buffer : Py_None);
 }
 
-static int Request_set_buffer(PyObject *self, PyObject *value, void *unused)
+static PyObject *Request_refer_to(PyObject *self, PyObject *number)
+{
+    request_object *r = (request_object *)self;
+    int id;
+    if (!arguments_int(number, &id)) return PyErr_Format(PyExc_TypeError, "a number of the kernel's is required");
+    r->number = id >= 0 ? id : NO_NUMBER;
+    r->epoch = surface.epoch;
+    Py_RETURN_NONE;
+}
+
+static PyObject *Request_share(PyObject *self, PyObject *other)
+{
+    request_object *r = (request_object *)self;
+    const request_object *with = (request_object *)other;
+    if (!PyObject_TypeCheck(other, surface.request_base)) return PyErr_Format(PyExc_TypeError, "a Request is required");
+    PyBuffer_Release(&r->view);
+    r->number = with->number;
+    r->epoch = with->epoch;
+    Py_XSETREF(r->buffer, Py_XNewRef(with->view.obj ? with->view.obj : with->buffer));
+    Py_XSETREF(r->message, Py_XNewRef(with->message));
+    Py_XSETREF(r->finish, Py_XNewRef(with->finish));
+    Py_RETURN_NONE;
+}
+
+static PyObject *Request_end(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    request_object *r = (request_object *)self;
-    PyBuffer_Release(&r->view);
-    Py_XSETREF(r->buffer, Py_XNewRef(value));
-    return 0;
+    request_become_null((request_object *)self);
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
@@ -229,21 +250,25 @@ static PyMethodDef methods[] = {
      PyDoc_STR("Wait($self, status=None)\n--\n\nWait for the transfer to complete.")},
     {"Test", (PyCFunction)(void (*)(void))wait_test, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Test($self, status=None)\n--\n\nWhether the transfer is complete; asking takes simulated time.")},
+    {"_refer_to", Request_refer_to, METH_O,
+     PyDoc_STR("_refer_to($self, number, /)\n--\n\nStand for the kernel's request with this number; 0: it is complete.")},
+    {"_share", Request_share, METH_O,
+     PyDoc_STR("_share($self, request, /)\n--\n\nStand for what another request stands for.")},
+    {"_end", Request_end, METH_NOARGS, PyDoc_STR("_end($self)\n--\n\nBecome null, and let go of all memory.")},
     {"Waitall", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
      PyDoc_STR("Waitall($type, requests, statuses=None)\n--\n\nWait for all of them to complete.")},
     {0},
 };
 
 static PyMemberDef members[] = {
-    {"number", T_INT, offsetof(request_object, number), 0, PyDoc_STR("The kernel's; 0: complete, -1: null.")},
-    {"kind", T_INT, offsetof(request_object, kind), 0, PyDoc_STR("Idle (0), sending (1) or receiving (2).")},
-    {"message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
-    {"finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
+    {"_id", T_INT, offsetof(request_object, number), READONLY, PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
+    {"_message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
+    {"_finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
     {0},
 };
 
 static PyGetSetDef computed[] = {
-    {"buffer", Request_get_buffer, Request_set_buffer, PyDoc_STR("The memory kept alive until completion."), NULL},
+    {"_buffer", Request_get_buffer, NULL, PyDoc_STR("The memory kept alive until completion."), NULL},
     {0},
 };
 

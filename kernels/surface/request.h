@@ -1,6 +1,6 @@
 /* request.h -- RequestBase: a transfer under way, and the memory it reads or writes.
  *
- * Isend and Irecv make requests here; smpy.mpi makes its own through the same attributes (of objects, of derived datatypes).
+ * Isend and Irecv make requests here; smpy.mpi makes its own (of objects, of derived datatypes) by _refer_to().
  * Laws:
  *   (1) number > 0: under way; 0: the kernel is through with it, but nobody has waited; NO_NUMBER: null;
  *   (2) `view` is held exactly while the kernel may touch the user's memory: a completed request refers to nothing of the user's;
@@ -12,12 +12,10 @@
 #include "payload.h"
 
 enum { NO_NUMBER = -1 };
-enum { IDLE = 0, SENDING = 1, RECEIVING = 2 };
 
 typedef struct request_object {
     PyObject_HEAD
     int number;                     /* the kernel's */
-    int kind;
     unsigned epoch;                 /* the world of the number, when there is a view */
     int is_held;
     Py_buffer view;                 /* .obj is NULL when there is none */
@@ -29,7 +27,7 @@ typedef struct request_object {
 int request_add_type(PyObject *module); /* 0, or -1 with an exception */
 
 /* Complete, of the class smpy.mpi has named, which never sees __new__ or __init__; or NULL with an exception. */
-request_object *request_new(int kind);
+request_object *request_new(void);
 
 /* What the kernel knows of a request it has completed, read before it is released. */
 typedef struct {

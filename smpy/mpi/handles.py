@@ -6,8 +6,9 @@ basic type and hands everything else, before it has posted anything, to the meth
 underscore.
 
 CommBase
-    Slot ``comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2)
-    for COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``.
+    ``_comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2) for
+    COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``;
+    ``_refer_to(number)`` alone sets it.
     ``Get_rank, Get_size, rank, size`` fall back to ``self._Get_rank()`` and ``self._Get_size()`` for a null handle.
     ``Send, Recv, Isend, Irecv, Sendrecv, Iprobe`` fall back to ``self._Send, ...``, which have the same signatures:
     ``_Send(buf, dest, tag=0)``, ``_Recv(buf, source=-1, tag=-1, status=None)``, ``_Isend(buf, dest, tag=0)``,
@@ -21,16 +22,17 @@ CommBase
     rank is the first; the fast path joins one that is open, when the call is the same.
 
 RequestBase
-    ``number`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1:
-    null. ``kind`` (int): ``IDLE`` 0 (null), ``SENDING`` 1, ``RECEIVING`` 2. ``buffer``: keeps the memory alive until
-    the request completes, then None. ``message``: None, or the `Message` of a request that has completed already
-    (then ``number`` is 0). ``finish``: None, or a callable that the owner runs on completion, given the `Message`;
-    what it returns is the object that the lower-case forms return; or an `Undertaking`, for a request that is not one
-    of the kernel's (then ``number`` is 0). A persistent request that is not under way is null here: its `Prequest`
-    knows better. ``RequestBase.__new__`` takes any arguments and leaves -1, 0, None, None, None.
+    ``_id`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1:
+    null. ``_buffer``: keeps the memory alive until the request completes, then None. ``_message``: None, or the
+    `Message` of a request that has completed already (then ``_id`` is 0). ``_finish``: None, or a callable that
+    the owner runs on completion, given the `Message`; what it returns is the object that the lower-case forms return;
+    or an `Undertaking`, for a request that is not one of the kernel's (then ``_id`` is 0). An inactive persistent
+    request is null here: its `Prequest` keeps the operation to start. ``RequestBase.__new__`` takes any arguments and
+    leaves a null request; ``_refer_to(number)``, ``_share(other)`` and ``_end()``, which makes it null, alone change
+    the first two.
     ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
-    ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``message`` and ``finish`` are None. On
-    completion number becomes -1, kind 0, the others None. ``Waitall(requests, statuses=None)`` is a class method: the
+    ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``_message`` and ``_finish`` are None. On
+    completion they become null. ``Waitall(requests, statuses=None)`` is a class method: the
     fast path is for a list or tuple of such requests (null ones are skipped) and no statuses; else ``cls._Waitall``.
     Isend and Irecv make objects of the class given to ``use_request_class(Request)``.
 
@@ -59,10 +61,9 @@ if TYPE_CHECKING or surface is None:
 else:
     CommBase, RequestBase = surface.CommBase, surface.RequestBase
 
-__all__ = ["IDLE", "MYSELF", "NOWHERE", "RECEIVING", "SENDING", "CommBase", "RequestBase", "use_request_class"]
+__all__ = ["MYSELF", "NOWHERE", "CommBase", "RequestBase", "use_request_class"]
 
 NOWHERE, MYSELF = -1, -2
-IDLE, SENDING, RECEIVING = 0, 1, 2
 
 
 def use_request_class(request_class: type[RequestBase]) -> None:

@@ -18,14 +18,18 @@ __all__ = ["CommBase", "RequestBase"]
 class CommBase:
     """A communicator's number and its hot calls."""
 
-    __slots__ = {"comm": "The kernel's number; -1 when null, -2 for the running rank alone."}
+    __slots__ = {"_comm": "The kernel's number; -1 when null, -2 for the running rank alone."}
 
-    comm: int
+    _comm: int
 
     def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
-        self.comm = -1
+        self._comm = -1
         return self
+
+    def _refer_to(self, number: int, /) -> None:
+        """Stand for the communicator with this number of the kernel's."""
+        self._comm = number
 
     def Get_size(self) -> int:
         """Number of ranks."""
@@ -126,25 +130,35 @@ class RequestBase:
     """A kernel request, what it keeps alive, and its hot calls."""
 
     __slots__ = {
-        "buffer": "Kept alive until the request completes.",
-        "finish": "What the owner does on completion, given the message.",
-        "kind": "0 when null, 1 for a send, 2 for a receive.",
-        "message": "What a request that has completed already received.",
-        "number": "The kernel's number; 0 when it is through, -1 when null.",
+        "_buffer": "Kept alive until the request completes.",
+        "_finish": "What the owner does on completion, given the message.",
+        "_message": "What a request that has completed already received.",
+        "_id": "The kernel's number; 0 when it is through, -1 when null.",
     }
 
-    number: int
-    kind: int
-    buffer: object
-    message: Message | None
-    finish: Any
+    _id: int
+    _buffer: object
+    _message: Message | None
+    _finish: Any
 
     def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
-        self.number = -1
-        self.kind = 0
-        self.buffer = self.message = self.finish = None
+        self._end()
         return self
+
+    def _refer_to(self, number: int, /) -> None:
+        """Stand for the kernel's request with this number; 0: it is complete."""
+        self._id = number
+
+    def _share(self, request: RequestBase, /) -> None:
+        """Stand for what another request stands for."""
+        self._id, self._buffer = request._id, request._buffer
+        self._message, self._finish = request._message, request._finish
+
+    def _end(self) -> None:
+        """Become null, and let go of all memory."""
+        self._id = -1
+        self._buffer = self._message = self._finish = None
 
     def Wait(self, status: Status | None = None) -> Literal[True]:
         """Wait until the operation has completed."""

@@ -47,7 +47,7 @@ class Comm(_surface.CommBase, Recorder):
     __slots__ = ()
 
     def __init__(self, comm: int) -> None:
-        self.comm = comm
+        self._refer_to(comm)
 
     def _Send(self, *args: Any, **named: Any) -> str:
         return self.note("Send", args, named)

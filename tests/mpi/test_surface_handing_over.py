@@ -137,19 +137,21 @@ def test_what_is_no_status_is_handed_over_before_anything_is_received() -> None:
 def test_requests_with_more_to_do_than_the_kernel_knows_are_handed_over() -> None:
     def body() -> None:
         null, early, owned = Request(), Request(), Request()
-        early.number, early.message = 0, (0, 0, 0, 0)
-        owned.number, owned.finish = 0, print
+        early._refer_to(0)
+        early._message = (0, 0, 0, 0)
+        owned._refer_to(0)
+        owned._finish = print
         complete = WORLD.Isend(b"", 0)
-        assert complete.number == 0
+        assert complete._id == 0
         assert null.Wait() == early.Wait() == owned.Wait() == null.Test() == complete.Test() == GENERAL
         assert Request.Waitall([complete, owned]) == GENERAL
         assert Request.Waitall([complete], []) == GENERAL
         assert Request.Waitall(iter([complete])) == GENERAL
         assert Request.Waitall([complete, "request"]) == GENERAL
-        assert complete.number == 0
+        assert complete._id == 0
         assert Request.Waitall([complete, null]) is True
         assert Request.Waitall([]) is Request.Waitall(()) is True
-        assert complete.number == -1
+        assert complete._id == -1
 
     run(body)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
-from smpy.mpi.handles import SENDING
 from smpy.mpi.pending.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
 from smpy.mpi.pending.requests import Request, new_request
 from smpy.mpi.pending.sending import buffer, outgoing_of
@@ -87,4 +86,4 @@ def Iflush_buffer() -> Request:
 
 
 def _flushing(communicator: int) -> Request:
-    return new_request(0, SENDING, finish=Flush(attached(communicator, "Iflush_buffer")))
+    return new_request(0, finish=Flush(attached(communicator, "Iflush_buffer")))

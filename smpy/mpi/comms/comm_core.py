@@ -13,7 +13,7 @@ from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import PROC_NULL, ROOT
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
-from smpy.mpi.handles import MYSELF, NOWHERE, SENDING, CommBase
+from smpy.mpi.handles import MYSELF, NOWHERE, CommBase
 from smpy.mpi.meetings.gathering import OpenCollective
 from smpy.mpi.pending.requests import Request, new_request
 
@@ -38,21 +38,21 @@ class CommCore(CommBase, Handle):
     _null: ClassVar = NOWHERE
 
     def _identity(self) -> int:
-        return self.comm
+        return self._comm
 
 
 def number_of(comm: CommCore, call: str) -> int:
     """The kernel's number of a communicator for the running rank; raises ``ERR_COMM`` when the handle is null."""
-    if comm.comm >= 0:
-        return comm.comm
-    if comm.comm == MYSELF:
+    if comm._comm >= 0:
+        return comm._comm
+    if comm._comm == MYSELF:
         return 1 + current().rank
     return fail("ERR_COMM", f"{call}: the communicator is null")
 
 
 def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
     """The communicator as its ranks share it, and the running rank there."""
-    number = comm.comm
+    number = comm._comm
     communicator = world().communicator(number if number >= 0 else number_of(comm, call))
     rank = comm.rank
     if rank < 0:
@@ -63,7 +63,7 @@ def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
 def handle_on(kind: type[C], number: int) -> C:
     """A handle, of class `kind`, on the communicator with a number."""
     handle = kind.__new__(kind)
-    handle.comm = number
+    handle._refer_to(number)
     return handle
 
 
@@ -152,7 +152,7 @@ def start(
         if schedule < 0:
             schedule = _schedule(meeting, communicator, f"i{op}", nbytes, commutative, item_bytes, **facts)
         number = current().start_collective(communicator.number, schedule, root, nbytes, tables, gate)
-    return new_request(number, SENDING, finish=finish)
+    return new_request(number, finish=finish)
 
 
 def _schedule(

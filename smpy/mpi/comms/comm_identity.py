@@ -38,10 +38,10 @@ class Identity(CommCore, Attributed, ErrorHandling):
     # ---- as a handle ----
 
     def _number(self) -> int:
-        return self.comm + _FIRST_NUMBER
+        return self._comm + _FIRST_NUMBER
 
     def _become_null(self) -> None:
-        self.comm = NOWHERE
+        self._refer_to(NOWHERE)
 
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
@@ -109,7 +109,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     def Get_name(self) -> str:
         """What it is called."""
-        if self.comm == NOWHERE:
+        if self._comm == NOWHERE:
             return "MPI_COMM_NULL"
         name = self._own("Get_name").name
         return world().communicator(number_of(self, "Get_name")).name if name is None else name
@@ -201,7 +201,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
     @property
     def is_topo(self) -> bool:
         """Whether it has a virtual topology."""
-        return self.comm != NOWHERE and self.Get_topology() != UNDEFINED
+        return self._comm != NOWHERE and self.Get_topology() != UNDEFINED
 
 
 def _are_similar(mine: Members, its: Members) -> bool:

@@ -180,11 +180,11 @@ class Management(Identity):
 
     def _end(self, call: str) -> None:
         communicator, rank = member_of(self, call)
-        if self.comm in (0, MYSELF):
+        if self._comm in (0, MYSELF):
             fail("ERR_COMM", f"{call}: {communicator.name} is predefined")
         delete_attributes(self, communicator.own_of(rank, to_change=False).attributes, call)
         communicator.own.pop(rank, None)
-        self.comm = NOWHERE
+        self._refer_to(NOWHERE)
         joint = communicator.joint
         joint.n_freed += 1
         if joint.n_freed == joint.n_members:

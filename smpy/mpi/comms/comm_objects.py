@@ -20,7 +20,6 @@ from smpy.mpi.comms.comm_point_to_point import PointToPoint
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.pickling import pickle
 from smpy.mpi.environment import option
-from smpy.mpi.handles import RECEIVING
 from smpy.mpi.pending.inbox import ANY_SIZE, Inbox
 from smpy.mpi.pending.peers import check_source
 from smpy.mpi.pending.requests import FROM_NOBODY, Request, from_nobody, new_request
@@ -103,7 +102,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         source, tag = check_source(number, source, tag, "irecv")
         inbox = Inbox()
         capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf, "irecv")
-        return new_request(current().irecv(number, source, tag, inbox.load(capacity)), RECEIVING, finish=inbox.open)
+        return new_request(current().irecv(number, source, tag, inbox.load(capacity)), finish=inbox.open)
 
     @mpi_call
     def sendrecv(
@@ -119,7 +118,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         """Send one object and receive another at the same time."""
         request = start_send(self, load_of, sendobj, dest, sendtag, STANDARD, "sendrecv")
         received = self._receive_object(recvbuf, source, recvtag, status, "sendrecv")
-        current().wait(request.number, "sendrecv")
+        current().wait(request._id, "sendrecv")
         return received
 
     @mpi_call

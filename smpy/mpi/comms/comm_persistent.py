@@ -13,7 +13,6 @@ from smpy.mpi.comms.world import world
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.messages import Part, message_of
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import RECEIVING, SENDING
 from smpy.mpi.pending.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.pending.peers import check_dest, check_source, to_fill, to_send
 from smpy.mpi.pending.persistent import Prequest, new_prequest
@@ -61,7 +60,7 @@ class PersistentPointToPoint(CommCore):
         part = to_fill(buf, "Recv_init")
         source, tag = check_source(number, source, tag, "Recv_init")
         return new_prequest(
-            lambda: new_request(current().irecv(number, source, tag, part.incoming()), RECEIVING),
+            lambda: new_request(current().irecv(number, source, tag, part.incoming())),
         )
 
     @mpi_call
@@ -123,7 +122,7 @@ def _sending(comm: CommCore, buf: Any, dest: int, tag: int, mode: int, call: str
     """A send to be started. It pays what a blocking send pays, as SMPI's do."""
 
     def start(number: int, part: Part) -> Request:
-        return new_request(current().isend(number, dest, tag, part.outgoing(), mode, is_blocking=True), SENDING)
+        return new_request(current().isend(number, dest, tag, part.outgoing(), mode, is_blocking=True))
 
     return _starting(comm, buf, dest, tag, start, call)
 

@@ -9,7 +9,6 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.comms.world import world
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
-from smpy.mpi.handles import RECEIVING
 from smpy.mpi.pending.peers import check_dest, check_source, to_fill, to_send
 from smpy.mpi.pending.requests import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.pending.sending import lent, outgoing_of, send, start_send
@@ -72,7 +71,7 @@ class PointToPoint(CommCore):
             return from_nobody()
         load = to_fill(buf, "Irecv").incoming()
         source, tag = check_source(number, source, tag, "Irecv")
-        return new_request(current().irecv(number, source, tag, load), RECEIVING)
+        return new_request(current().irecv(number, source, tag, load))
 
     @mpi_call
     def _Sendrecv(
@@ -216,9 +215,9 @@ def _exchange_of(
     engine = current()
     sending = 0 if load is None else engine.isend(number, dest, sendtag, load, STANDARD)
     if into is None:
-        return new_request(0, RECEIVING, finish=Several([sending], whole=FROM_NOBODY))
+        return new_request(0, finish=Several([sending], whole=FROM_NOBODY))
     receiving = engine.irecv(number, source, recvtag, into.incoming())
-    return new_request(0, RECEIVING, finish=Several([sending, receiving]))
+    return new_request(0, finish=Several([sending, receiving]))
 
 
 def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Message:

@@ -12,7 +12,6 @@ from smpy.mpi.comms.world import Own
 from smpy.mpi.error_handlers import Errhandler, ErrorHandling
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import of_family
-from smpy.mpi.handles import SENDING
 from smpy.mpi.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.pending.attached import Flush, attach, attached, detach
 from smpy.mpi.pending.requests import Request, new_request
@@ -170,7 +169,7 @@ class Session(ErrorHandling):
     @mpi_call
     def Iflush_buffer(self) -> Request:
         """A request that completes when all buffered messages have been delivered."""
-        return new_request(0, SENDING, finish=Flush(attached(self._place("Iflush_buffer"), "Iflush_buffer")))
+        return new_request(0, finish=Flush(attached(self._place("Iflush_buffer"), "Iflush_buffer")))
 
     def _place(self, call: str) -> int:
         """Where the buffer is kept: no communicator has a number like that."""

@@ -1,7 +1,7 @@
 """Waiting for requests and testing them, one or several.
 
-A request is complete when its ``message`` is set: nothing is left to ask the kernel, and asking is free. One whose
-``number`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
+A request is complete when its ``_message`` is set: nothing is left to ask the kernel, and asking is free. One whose
+``_id`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
 several, one after the other is asked for (`undertakings`).
 
 Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
@@ -18,7 +18,7 @@ from smpy.engine.running import current
 from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.exceptions import Exception as MPIException
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import IDLE, RequestBase
+from smpy.mpi.handles import RequestBase
 from smpy.mpi.pending.status import Status, fill
 from smpy.mpi.pending.undertakings import OUT_OF_REACH, Undertaking, report
 
@@ -44,9 +44,8 @@ __all__ = [
 
 def end(request: Request, message: Message, status: Status | None, call: str) -> Any:
     """Make a request null, now that its operation has completed: the object that was received, if any."""
-    finish = request.finish
-    request.number, request.kind = -1, IDLE
-    request.buffer = request.message = request.finish = None
+    finish = request._finish
+    request._end()
     if isinstance(finish, Undertaking):
         return finish.conclude(message, status, call)
     report(message, status, call)
@@ -55,19 +54,18 @@ def end(request: Request, message: Message, status: Status | None, call: str) ->
 
 def release(request: Request) -> None:
     """Make a request null whose operation may go on by itself; it still delivers."""
-    undertaking = request.finish
+    undertaking = request._finish
     if isinstance(undertaking, Undertaking):
         undertaking.release()
-    elif request.number > 0:
-        lent: Any = request.buffer  # a compiled request's own hold on it ends with the request
-        current().release(request.number, None if lent is None else memoryview(lent))
-    request.number, request.kind = -1, IDLE
-    request.buffer = request.message = request.finish = None
+    elif request._id > 0:
+        lent: Any = request._buffer  # a compiled request's own hold on it ends with the request
+        current().release(request._id, None if lent is None else memoryview(lent))
+    request._end()
 
 
 def wait(request: Request, status: Status | None, call: str) -> Any:
     """Wait for one: the object received."""
-    if request.number < 0:
+    if request._id < 0:
         fill(status, NO_MESSAGE)
         return None
     return end(request, _wait_for_all_of(request, call), status, call)
@@ -75,7 +73,7 @@ def wait(request: Request, status: Status | None, call: str) -> Any:
 
 def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]:
     """Look at one: whether it has completed, and the object received."""
-    if request.number < 0:
+    if request._id < 0:
         fill(status, NO_MESSAGE)
         return True, None
     message = look(request, call)
@@ -84,24 +82,24 @@ def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]
 
 def look(request: Request, call: str) -> Message | None:
     """Look at a request that is not null: its message when it has completed, which is remembered."""
-    while request.message is None:
+    while request._message is None:
         number = _next_of(request)
         message = current().test(max(number, 0), call)
         if message is None or number == OUT_OF_REACH:
             return None
         _tell(request, message)
-    return request.message
+    return request._message
 
 
 def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
     given = checked(requests, call)
-    open_ones = [request for request in given if request.number >= 0 and request.message is None]
-    transfers = [request for request in open_ones if not isinstance(request.finish, Undertaking)]
+    open_ones = [request for request in given if request._id >= 0 and request._message is None]
+    transfers = [request for request in open_ones if not isinstance(request._finish, Undertaking)]
     for request, message in zip(
-        transfers, current().wait_all([request.number for request in transfers], call), strict=True
+        transfers, current().wait_all([request._id for request in transfers], call), strict=True
     ):
-        request.number, request.message = 0, message
+        _complete(request, message)
     for request in open_ones:
         _wait_for_all_of(request, call)
     return _end_all(given, statuses, call)
@@ -110,7 +108,7 @@ def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: s
 def test_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Look at each: the objects received when all have completed, else None."""
     given = checked(requests, call)
-    are_complete = [request.number < 0 or look(request, call) is not None for request in given]
+    are_complete = [request._id < 0 or look(request, call) is not None for request in given]
     return _end_all(given, statuses, call) if all(are_complete) else None
 
 
@@ -123,7 +121,7 @@ def wait_any(requests: Iterable[Request], status: Status | None, call: str) -> t
             return UNDEFINED, None
         numbers = _next_of_each(given)
         if all(number < 0 for number in numbers):
-            _check_reach(next(request for request in given if request.number >= 0), OUT_OF_REACH, call)
+            _check_reach(next(request for request in given if request._id >= 0), OUT_OF_REACH, call)
         index, message = current().wait_any(numbers, call)
         _tell(given[index], message)
     return early, _end_early(given[early], status, call)
@@ -197,53 +195,58 @@ def checked(requests: Iterable[Request], call: str) -> list[Request]:
 
 
 def _wait_for_all_of(request: Request, call: str) -> Message:
-    while request.message is None:
+    while request._message is None:
         number = _next_of(request)
         _check_reach(request, number, call)
         _tell(request, current().wait(number, call))
-    return request.message
+    return request._message
 
 
 def _next_of(request: Request) -> int:
     """What to ask the kernel for."""
-    undertaking = request.finish
-    return undertaking.next() if isinstance(undertaking, Undertaking) else request.number
+    undertaking = request._finish
+    return undertaking.next() if isinstance(undertaking, Undertaking) else request._id
 
 
 def _next_of_each(requests: Sequence[Request]) -> list[int]:
-    return [request.number if request.number < 0 else _next_of(request) for request in requests]
+    return [request._id if request._id < 0 else _next_of(request) for request in requests]
 
 
 def _check_reach(request: Request, number: int, call: str) -> None:
     if number == OUT_OF_REACH:
-        fail("ERR_PENDING", request.finish.explain(call))
+        fail("ERR_PENDING", request._finish.explain(call))
 
 
 def _tell(request: Request, message: Message) -> None:
     """Take what the kernel says; the request is complete unless more is left of it."""
-    undertaking = request.finish
+    undertaking = request._finish
     whole = undertaking.told(message) if isinstance(undertaking, Undertaking) else message
     if whole is not None:
-        request.number, request.message = 0, whole
+        _complete(request, whole)
+
+
+def _complete(request: Request, message: Message) -> None:
+    request._refer_to(0)
+    request._message = message
 
 
 def _are_null(requests: Sequence[Request]) -> bool:
-    return all(request.number < 0 for request in requests)
+    return all(request._id < 0 for request in requests)
 
 
 def _early(requests: Sequence[Request]) -> int | None:
-    return next((i for i, request in enumerate(requests) if request.message is not None), None)
+    return next((i for i, request in enumerate(requests) if request._message is not None), None)
 
 
 def _end_early(request: Request, status: Status | None, call: str) -> Any:
-    return end(request, request.message or NO_MESSAGE, status, call)
+    return end(request, request._message or NO_MESSAGE, status, call)
 
 
 def _look_at_each(
     requests: Sequence[Request], call: str, indices: list[int], objects: list[Any], told: list[Status]
 ) -> None:
     for index, request in enumerate(requests):
-        message = look(request, call) if request.number >= 0 else None
+        message = look(request, call) if request._id >= 0 else None
         if message is not None:
             status = Status()
             objects.append(end(request, message, status, call))
@@ -257,7 +260,7 @@ def _end_all(requests: Sequence[Request], statuses: list[Status] | None, call: s
     first_error: MPIException | None = None
     for request, status in zip(requests, told, strict=True):
         try:
-            objects.append(_end_early(request, status, call) if request.number >= 0 else None)
+            objects.append(_end_early(request, status, call) if request._id >= 0 else None)
         except MPIException as error:
             status.Set_error(error.Get_error_class())
             first_error = first_error or error

@@ -124,8 +124,8 @@ class Grequest(Request):
             return lambda *first: None if function is None else function(*first, *more, **named)
 
         request = Grequest()
-        request.number = 0
-        request.finish = _Own(bound(query_fn), bound(free_fn), bound(cancel_fn))
+        request._refer_to(0)
+        request._finish = _Own(bound(query_fn), bound(free_fn), bound(cancel_fn))
         return request
 
     @mpi_call
@@ -145,7 +145,7 @@ class Grequest(Request):
         self._complete(obj)
 
     def _complete(self, received: Any) -> None:
-        own = self.finish
+        own = self._finish
         if not isinstance(own, _Own):
             fail("ERR_REQUEST", "Complete: the request is null")
         own.complete(received)

@@ -11,7 +11,6 @@ from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle, of_family
-from smpy.mpi.handles import RECEIVING
 from smpy.mpi.pending.inbox import ANY_SIZE, Inbox
 from smpy.mpi.pending.peers import check_source, to_fill
 from smpy.mpi.pending.requests import FROM_NOBODY, Request, from_nobody, new_request
@@ -94,7 +93,7 @@ class Message(Handle):
     def Irecv(self, buf: Any) -> Request:
         """Start to receive the message into a buffer."""
         number = self._start(self._room_in(buf, "Irecv"), "Irecv")
-        return new_request(number, RECEIVING) if number else from_nobody()
+        return new_request(number) if number else from_nobody()
 
     @mpi_call
     def recv(self, status: Status | None = None) -> Any:
@@ -110,7 +109,7 @@ class Message(Handle):
         """Start to receive the object that the message carries."""
         inbox = Inbox()
         number = self._start(inbox.load(ANY_SIZE), "irecv")
-        return new_request(number, RECEIVING, finish=inbox.open) if number else from_nobody()
+        return new_request(number, finish=inbox.open) if number else from_nobody()
 
     # ---- inside ----
 

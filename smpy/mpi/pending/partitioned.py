@@ -11,7 +11,6 @@ from smpy.engine.messages import STANDARD, Message
 from smpy.engine.running import current
 from smpy.mpi.data.parts import Part
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import RECEIVING, SENDING
 from smpy.mpi.pending.requests import Request, from_nobody, new_request
 from smpy.mpi.pending.undertakings import OUT_OF_REACH, Several, Undertaking
 
@@ -45,7 +44,7 @@ class PartitionedReceive:
         if self._part is None:
             return from_nobody()
         number = current().irecv(self._number, self._source, self._tag, self._part.incoming())
-        return new_request(0, RECEIVING, finish=_Receiving([number]))
+        return new_request(0, finish=_Receiving([number]))
 
 
 class PartitionedSend:
@@ -73,7 +72,7 @@ class PartitionedSend:
     def __call__(self) -> Request:
         self.missing = set(range(self.n_partitions))
         self.request = 0
-        return new_request(0, SENDING, finish=_WhenReady(self))
+        return new_request(0, finish=_WhenReady(self))
 
     def ready(self, partitions: Iterable[int], call: str) -> None:
         """Some parts may be sent."""

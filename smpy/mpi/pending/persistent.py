@@ -11,7 +11,6 @@ from typing import Self
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import IDLE
 from smpy.mpi.pending.completion import look
 from smpy.mpi.pending.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.pending.requests import Request
@@ -105,7 +104,7 @@ class Prequest(Request):
             fail("ERR_REQUEST", "Parrived: the request is not one of Precv_init")
         if not 0 <= partition < receive.n_partitions:
             fail("ERR_ARG", f"Parrived({partition}): the message has partitions 0 to {receive.n_partitions - 1}")
-        return self.number < 0 or look(self, "Parrived") is not None
+        return self._id < 0 or look(self, "Parrived") is not None
 
 
 def new_prequest(start: Callable[[], Request]) -> Prequest:
@@ -126,7 +125,7 @@ def _partitioned_send(request: Prequest, call: str) -> PartitionedSend:
     send = request._persistent()
     if not isinstance(send, PartitionedSend):
         fail("ERR_REQUEST", f"{call}: the request is not one of Psend_init")
-    if request.number < 0:
+    if request._id < 0:
         fail("ERR_REQUEST", f"{call}: the request is not under way: call Start first")
     return send
 
@@ -137,8 +136,8 @@ def _start(request: Prequest, call: str) -> None:
     operation = request._persistent()
     if operation is None:
         fail("ERR_REQUEST", f"{call}: the request is null")
-    if request.number >= 0:
+    if request._id >= 0:
         fail("ERR_REQUEST", f"{call}: the request is under way already: wait for it first")
     started = operation()
-    request._take_over(started)
-    started.number, started.kind = -1, IDLE
+    request._share(started)
+    started._end()

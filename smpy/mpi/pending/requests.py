@@ -10,7 +10,7 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.constants import ANY_TAG, PROC_NULL
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle, of_family
-from smpy.mpi.handles import RECEIVING, RequestBase, use_request_class
+from smpy.mpi.handles import RequestBase, use_request_class
 from smpy.mpi.pending import completion, glances
 from smpy.mpi.pending.status import Status
 from smpy.mpi.pending.undertakings import Several, Undertaking, truncated
@@ -41,16 +41,11 @@ class Request(RequestBase, Handle):
         self = super().__new__(cls)
         if request is not None:
             of_family(request, Request)
-            self._take_over(request)
+            self._share(request)
             operation = request._persistent()
             if operation is not None:
                 self._operation = operation
         return self
-
-    def _take_over(self, request: Request) -> None:
-        """Stand for what another request stands for."""
-        self.number, self.kind, self.buffer = request.number, request.kind, request.buffer
-        self.message, self.finish = request.message, request.finish
 
     def _persistent(self) -> Callable[[], Request] | None:
         return getattr(self, "_operation", None)
@@ -59,9 +54,9 @@ class Request(RequestBase, Handle):
         operation = self._persistent()
         if operation is not None:
             return id(operation)
-        if self.number == 0:
-            return id(self.finish) if isinstance(self.finish, Undertaking) else id(self)
-        return self.number
+        if self._id == 0:
+            return id(self._finish) if isinstance(self._finish, Undertaking) else id(self)
+        return self._id
 
     def _become_null(self) -> None:
         completion.release(self)
@@ -90,12 +85,12 @@ class Request(RequestBase, Handle):
     @mpi_call
     def Cancel(self) -> None:
         """Try to stop the operation; it still has to be waited for, and the status tells whether it was stopped."""
-        if self.number < 0:
+        if self._id < 0:
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
-        if isinstance(self.finish, Undertaking):
-            self.finish.cancel("Cancel")
-        elif self.number > 0:
-            current().cancel(self.number)
+        if isinstance(self._finish, Undertaking):
+            self._finish.cancel("Cancel")
+        elif self._id > 0:
+            current().cancel(self._id)
 
     @mpi_call
     def Free(self) -> None:
@@ -247,20 +242,20 @@ Request.know({"REQUEST_NULL": REQUEST_NULL})
 
 def new_request(
     number: int,
-    kind: int,
     *,
     finish: Callable[[Message], Any] | Undertaking | None = None,
     message: Message | None = None,
 ) -> Request:
     """A request for what the kernel knows by `number`, or for an undertaking.
 
-    `smpy.mpi.handles` says what the other arguments are.
+    `smpy.mpi.handles` says what the arguments are.
     """
     request = Request()
-    request.number, request.kind, request.finish, request.message = number, kind, finish, message
+    request._refer_to(number)
+    request._finish, request._message = finish, message
     return request
 
 
 def from_nobody() -> Request:
     """A receive from ``PROC_NULL``: it is complete, but a look costs what a look costs."""
-    return new_request(0, RECEIVING, finish=Several((), whole=FROM_NOBODY))
+    return new_request(0, finish=Several((), whole=FROM_NOBODY))

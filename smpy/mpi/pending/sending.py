@@ -11,7 +11,6 @@ from smpy.engine.running import current
 from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.constants import PROC_NULL
 from smpy.mpi.data.messages import message_of
-from smpy.mpi.handles import SENDING
 from smpy.mpi.pending.attached import room_for
 from smpy.mpi.pending.peers import blame, check_dest
 from smpy.mpi.pending.requests import Request, new_request
@@ -35,7 +34,7 @@ def outgoing_of(buf: Any) -> Load:
 
 def to_nobody() -> Request:
     """A send to ``PROC_NULL``: it is complete, as one is that needs no receive."""
-    return new_request(0, SENDING)
+    return new_request(0)
 
 
 def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> None:
@@ -54,7 +53,7 @@ def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int,
         return to_nobody()
     load = _load_of(payload, what, call)
     dest, tag = check_dest(number, dest, tag, call)
-    return new_request(current().isend(number, dest, tag, load, mode), SENDING)
+    return new_request(current().isend(number, dest, tag, load, mode))
 
 
 def buffer(
@@ -73,7 +72,7 @@ def buffer_load(number: int, load: Load, dest: int, tag: int, call: str, *, is_b
     """Send a payload through the attached buffer."""
     room = room_for(number, load.nbytes, call)
     room.hold(current().isend(number, dest, tag, load, BUFFERED, is_blocking=is_blocking), load.nbytes)
-    return new_request(0, SENDING)
+    return new_request(0)
 
 
 def _load_of(payload: Payload, what: Any, call: str) -> Load:

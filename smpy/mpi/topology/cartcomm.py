@@ -104,7 +104,7 @@ class Cartcomm(Topocomm):
         grid, rank = placed(self, CartTopology, "Sub")
         remains = [bool(flag) for flag in ints(remain_dims, len(grid.dims))]
         if any(remains):
-            new = world().communicator(self.Split(grid.color(rank, remains), rank).comm)
+            new = world().communicator(self.Split(grid.color(rank, remains), rank)._comm)
         else:
             communicator, _ = member_of(self, "Sub")
             new = world().new_communicator(communicator.world_ranks()[rank : rank + 1])
