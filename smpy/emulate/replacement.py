@@ -31,9 +31,6 @@ class Replacement(staticmethod):  # type: ignore[type-arg]  # any function
         self._original = original
         vars(self).update({name: getattr(original(), name, None) for name in _NAMES})
 
-    def stands_for(self, original: object) -> bool:
-        return self._original() is original
-
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self
 
@@ -61,14 +58,10 @@ class Replacement(staticmethod):  # type: ignore[type-arg]  # any function
 
 def in_place_of(original: Any, value: Any) -> Any:
     """What is to replace `original`: when both are functions, one that looks and behaves like it."""
-    if not isinstance(original, _ROUTINES) or not isinstance(value, (*_ROUTINES, Replacement)):
+    if not isinstance(original, _ROUTINES) or not isinstance(value, _ROUTINES):
         return value
     if isinstance(original, FunctionType):
         return functools.update_wrapper(value if isinstance(value, FunctionType) else _function(value), original)
-    if isinstance(value, Replacement):
-        if value.stands_for(original):
-            return value
-        value = value.__func__
     return Replacement(value, lambda: original)
 
 

@@ -16,11 +16,10 @@ EPOCH_S: Final = 1_600_000_000
 
 def install_time(patches: Patches) -> None:
     """Give ranks simulated time until the patches are undone; whoever is no rank keeps the real one."""
-    for name, origin_s in {"time": EPOCH_S, "monotonic": 0, "perf_counter": 0, "process_time": 0}.items():
+    origins_s = {"time": EPOCH_S, "monotonic": 0, "perf_counter": 0, "process_time": 0, "thread_time": 0}
+    for name, origin_s in origins_s.items():
         patches.attribute(time, name, _clock(getattr(time, name), origin_s))
         patches.attribute(time, f"{name}_ns", _clock_ns(getattr(time, f"{name}_ns"), origin_s))
-    patches.attribute(time, "thread_time", time.process_time)
-    patches.attribute(time, "thread_time_ns", time.process_time_ns)
     patches.attribute(time, "sleep", _sleeper(time.sleep))
     for name in ("gmtime", "localtime", "ctime"):
         patches.attribute(time, name, _of_now(getattr(time, name)))
