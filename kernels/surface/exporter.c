@@ -37,12 +37,12 @@ static void Exporter_dealloc(PyObject *self)
 }
 
 static PyMemberDef members[] = {
-    {"view", T_OBJECT_EX, offsetof(exporter_object, view), 0, PyDoc_STR("What owns the memory: it exports a buffer.")},
+    {"_view", T_OBJECT_EX, offsetof(exporter_object, view), 0, PyDoc_STR("What owns the memory: it exports a buffer.")},
     {0},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)PyDoc_STR("An object that lends the memory of its `view`.")},
+    {Py_tp_doc, (void *)PyDoc_STR("An object that lends the memory of its `_view`.")},
     {Py_tp_members, members},
     {Py_tp_traverse, (void *)Exporter_traverse},
     {Py_tp_clear, (void *)Exporter_clear},

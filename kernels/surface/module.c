@@ -83,7 +83,7 @@ static int intern_names(void)
         {&surface.name.put, "put"},
         {&surface.name.result, "result"},
         {&surface.name.leave, "leave"},
-        {&surface.name._operation, "_operation"},
+        {&surface.name._operation, "_operation_or_null"},
         {&surface.name._size, "_size"},
         {&surface.name._source, "_source"},
         {&surface.name._tag, "_tag"},

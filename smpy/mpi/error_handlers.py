@@ -94,32 +94,32 @@ class Errhandler(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_handler")
+    __slots__ = ("__weakref__", "_handler_or_null")
     _family: ClassVar = "Errhandler"
 
-    _handler: ErrorHandler | None
+    _handler_or_null: ErrorHandler | None
 
     def __new__(cls, errhandler: Errhandler | None = None) -> Self:
         self = super().__new__(cls)
-        self._handler = None if errhandler is None else of_family(errhandler, Errhandler)._handler
+        self._handler_or_null = None if errhandler is None else of_family(errhandler, Errhandler)._handler_or_null
         return self
 
     def _identity(self) -> int:
-        return 0 if self._handler is None else id(self._handler)
+        return 0 if self._handler_or_null is None else id(self._handler_or_null)
 
     def _become_null(self) -> None:
-        self._handler = None
+        self._handler_or_null = None
 
     @property
-    def handler(self) -> ErrorHandler:
+    def _handler(self) -> ErrorHandler:
         """What the handle refers to; raises ``ERR_ERRHANDLER`` when it is null."""
-        if self._handler is None:
+        if self._handler_or_null is None:
             fail("ERR_ERRHANDLER", "the error handler is null")
-        return self._handler
+        return self._handler_or_null
 
     def Free(self) -> None:
         """Give the error handler back; the handle becomes null. It goes on where it has been set."""
-        handler = self.handler
+        handler = self._handler
         if any(known is self for known in self._named.values()):
             fail("ERR_ERRHANDLER", "Free: the error handler is predefined")
         handler.give_back()
@@ -129,7 +129,7 @@ class Errhandler(Handle):
 def _handle(handler: ErrorHandler) -> Errhandler:
     handler.take()
     made = Errhandler()
-    made._handler = handler
+    made._handler_or_null = handler
     return made
 
 
@@ -137,7 +137,7 @@ ERRHANDLER_NULL: Final = Errhandler()
 ERRORS_RETURN: Final = _handle(ErrorHandler(""))
 ERRORS_ABORT: Final = _handle(ErrorHandler("", ends_run=True))
 ERRORS_ARE_FATAL: Final = _handle(ErrorHandler("", ends_run=True))
-Errhandler.know(
+Errhandler._know(
     {
         "ERRHANDLER_NULL": ERRHANDLER_NULL,
         "ERRORS_RETURN": ERRORS_RETURN,
@@ -176,7 +176,7 @@ class ErrorHandling(Handle):
 
     def Get_errhandler(self) -> Errhandler:
         """The error handler of this object, on the running rank."""
-        return _handle(self._own("Get_errhandler").error_handler or ERRORS_RETURN.handler)
+        return _handle(self._own("Get_errhandler").error_handler or ERRORS_RETURN._handler)
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Give this object an error handler, on the running rank.
@@ -186,10 +186,10 @@ class ErrorHandling(Handle):
         errhandler : Errhandler
             ``ERRORS_RETURN``: errors are raised; ``ERRORS_ARE_FATAL``, ``ERRORS_ABORT``: they end the run.
         """
-        own, handler = self._own("Set_errhandler", to_change=True), errhandler.handler
+        own, handler = self._own("Set_errhandler", to_change=True), errhandler._handler
         if handler.family not in ("", self._family):
             fail("ERR_ARG", f"Set_errhandler: this is the error handler of a {handler.family}")
-        own.error_handler = None if handler is ERRORS_RETURN.handler else handler
+        own.error_handler = None if handler is ERRORS_RETURN._handler else handler
         if own.error_handler is not None:
             from smpy.mpi.guard import watch_calls  # it imports what it watches
 

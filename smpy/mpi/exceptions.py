@@ -98,9 +98,9 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
         Number of an error class; a negative one means ``ERR_UNKNOWN``.
     """
 
-    detail: str = ""
+    _detail: str = ""
     """What happened in this case: the call, its arguments, what to do."""
-    is_told: bool = False
+    _is_told: bool = False
     """Whether the error handler has been told."""
 
     def __init__(self, ierr: int = 0, /) -> None:
@@ -151,7 +151,7 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
     def Get_error_string(self) -> str:
         """What went wrong, with the details of the case when there are any."""
         text = Get_error_string(int(self))
-        return f"{text}: {self.detail}" if self.detail else text
+        return f"{text}: {self._detail}" if self._detail else text
 
     @property
     def error_code(self) -> int:
@@ -172,7 +172,7 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
 def fail(error_class: str, detail: str = "") -> NoReturn:
     """Raise `Exception` of the class named ``"ERR_..."``; `detail` says what, who, what to do."""
     error = Exception(_NUMBERS[error_class])
-    error.detail = detail
+    error._detail = detail
     raise error
 
 

@@ -77,8 +77,8 @@ def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return method(*args, **kwargs)
     except MpiException as error:
-        if not error.is_told:
-            error.is_told = True
+        if not error._is_told:
+            error._is_told = True
             _tell(args, error)
         raise
 

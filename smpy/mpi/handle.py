@@ -68,7 +68,7 @@ class Handle:
         raise ValueError(f"cannot pickle a {type(self).__name__} that is not predefined")
 
     @classmethod
-    def know(cls, named: Mapping[str, Any]) -> None:
+    def _know(cls, named: Mapping[str, Any]) -> None:
         """Say which objects are predefined."""
         cls._named = named
 

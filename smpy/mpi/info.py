@@ -27,21 +27,21 @@ class Info(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_pairs")
+    __slots__ = ("__weakref__", "_pairs_or_null")
     _family: ClassVar = "Info"
 
-    _pairs: dict[str, str] | None
+    _pairs_or_null: dict[str, str] | None
 
     def __new__(cls, info: Info | None = None) -> Self:
         self = super().__new__(cls)
-        self._pairs = None if info is None else of_family(info, Info)._pairs
+        self._pairs_or_null = None if info is None else of_family(info, Info)._pairs_or_null
         return self
 
     def _identity(self) -> int:
-        return 0 if self._pairs is None else id(self._pairs)
+        return 0 if self._pairs_or_null is None else id(self._pairs_or_null)
 
     def _become_null(self) -> None:
-        self._pairs = None
+        self._pairs_or_null = None
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         if not self or self._is_predefined():
@@ -49,11 +49,11 @@ class Info(Handle):
         return type(self).Create, (self.items(),)
 
     @property
-    def pairs(self) -> dict[str, str]:
+    def _pairs(self) -> dict[str, str]:
         """The pairs; raises ``ERR_INFO`` when the handle is null."""
-        if self._pairs is None:
+        if self._pairs_or_null is None:
             fail("ERR_INFO", "the info object is null")
-        return _environment() if self._pairs is _ENVIRONMENT else self._pairs
+        return _environment() if self._pairs_or_null is _ENVIRONMENT else self._pairs_or_null
 
     # ---- the standard's ----
 
@@ -67,7 +67,7 @@ class Info(Handle):
             Keys and values.
         """
         self = cls()
-        self._pairs = {}
+        self._pairs_or_null = {}
         self.update(items or ())
         return self
 
@@ -89,11 +89,11 @@ class Info(Handle):
 
     def Dup(self) -> Self:
         """A further object with the same pairs."""
-        return self.Create(self.pairs)
+        return self.Create(self._pairs)
 
     def Get(self, key: str) -> str | None:
         """The value of a key, None when there is no such key."""
-        return self.pairs.get(_checked_key(key, "Get"))
+        return self._pairs.get(_checked_key(key, "Get"))
 
     def Set(self, key: str, value: str) -> None:
         """Give a key a value."""
@@ -111,11 +111,11 @@ class Info(Handle):
 
     def Get_nkeys(self) -> int:
         """Number of keys."""
-        return len(self.pairs)
+        return len(self._pairs)
 
     def Get_nthkey(self, n: int) -> str:
         """The n-th key, in the order in which keys were set."""
-        keys = list(self.pairs)
+        keys = list(self._pairs)
         if not 0 <= n < len(keys):
             fail("ERR_ARG", f"Get_nthkey({n}): there are {len(keys)} keys, counted from 0")
         return keys[n]
@@ -126,15 +126,15 @@ class Info(Handle):
         return iter(self.keys())
 
     def __len__(self) -> int:
-        return len(self.pairs) if self else 0
+        return len(self._pairs) if self else 0
 
     def __contains__(self, key: str, /) -> bool:
-        return bool(self) and key in self.pairs
+        return bool(self) and key in self._pairs
 
     def __getitem__(self, key: str, /) -> str:
         if key not in self:
             raise KeyError(key)
-        return self.pairs[key]
+        return self._pairs[key]
 
     def __setitem__(self, key: str, value: str, /) -> None:
         self._need(key)
@@ -147,19 +147,19 @@ class Info(Handle):
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """The value of a key, `default` when there is no such key."""
-        return self.pairs[key] if key in self else default
+        return self._pairs[key] if key in self else default
 
     def keys(self) -> list[str]:
         """The keys."""
-        return list(self.pairs) if self else []
+        return list(self._pairs) if self else []
 
     def values(self) -> list[str]:
         """The values."""
-        return list(self.pairs.values()) if self else []
+        return list(self._pairs.values()) if self else []
 
     def items(self) -> list[tuple[str, str]]:
         """Keys and values."""
-        return list(self.pairs.items()) if self else []
+        return list(self._pairs.items()) if self else []
 
     def update(self, items: Items = (), **kwds: str) -> None:
         """Set several pairs.
@@ -208,9 +208,9 @@ class Info(Handle):
             raise KeyError(key)
 
     def _writable(self, call: str) -> dict[str, str]:
-        if self._pairs is _ENVIRONMENT:
+        if self._pairs_or_null is _ENVIRONMENT:
             fail("ERR_INFO", f"{call}: MPI_INFO_ENV is predefined: use a Dup() of it")
-        return self.pairs
+        return self._pairs
 
 
 Items: TypeAlias = Info | Mapping[str, str] | Iterable[tuple[str, str]]
@@ -218,7 +218,7 @@ Items: TypeAlias = Info | Mapping[str, str] | Iterable[tuple[str, str]]
 
 def pairs_of(info: Info | None) -> dict[str, str]:
     """The hints that a call was given, as a dictionary of its own; none when null."""
-    return dict(info.pairs) if info else {}
+    return dict(info._pairs) if info else {}
 
 
 def _checked_key(key: str, call: str) -> str:
@@ -240,5 +240,5 @@ def _environment(args: Sequence[str] | None = None) -> dict[str, str]:
 
 INFO_NULL: Final = Info()
 INFO_ENV: Final = Info()
-INFO_ENV._pairs = _ENVIRONMENT
-Info.know({"INFO_NULL": INFO_NULL, "INFO_ENV": INFO_ENV})
+INFO_ENV._pairs_or_null = _ENVIRONMENT
+Info._know({"INFO_NULL": INFO_NULL, "INFO_ENV": INFO_ENV})

@@ -45,7 +45,7 @@ def test_sizes_and_bounds_are_those_of_the_typemap(recipe):
     assert (made.lb, made.extent) == (expected.lb, expected.extent)
     if places:
         assert (made.true_lb, made.true_ub) == (min(places), max(places) + 1)
-    assert made.layout.typemap.n_elements == len(expected.elements)
+    assert made._layout.typemap.n_elements == len(expected.elements)
 
 
 @given(recipes(), st.integers(1, 3))
@@ -173,7 +173,7 @@ def test_blocks_that_touch_are_one_and_gapless_datatypes_travel_by_reference():
         MPI.Datatype.Create_struct([1, 1], [0, 4], [MPI.INT, MPI.INT]),
         MPI.DOUBLE.Create_subarray([3, 4], [3, 4], [0, 0]),
     ):
-        assert made.layout.is_contiguous
+        assert made._layout.is_contiguous
         data = np.arange(30.0)
         part = message_of([data, 1, made.Commit()], is_written=False)
         assert part.outgoing().address == data.__array_interface__["data"][0]
@@ -182,9 +182,9 @@ def test_blocks_that_touch_are_one_and_gapless_datatypes_travel_by_reference():
 def test_a_datatype_is_as_small_as_the_calls_that_made_it():
     column = MPI.DOUBLE.Create_vector(10**6, 1, 10**6)
     block = column.Create_hvector(10**3, 1, 8)
-    assert len(block.layout.typemap.runs) == 1
+    assert len(block._layout.typemap.runs) == 1
     scattered = MPI.DOUBLE.Create_indexed_block(2, np.arange(0, 3 * 10**5, 3) ** 2 // 10**4 * 3)
-    assert len(scattered.layout.typemap.runs) < 5
+    assert len(scattered._layout.typemap.runs) < 5
 
 
 def test_many_places_without_a_rule_are_found_again():

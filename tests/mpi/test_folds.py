@@ -10,10 +10,10 @@ from smpy.mpi.data.folds import Fold
 
 
 def result_of(rows, arrival, op=MPI.SUM, datatype=MPI.DOUBLE):
-    fold = Fold(op.operation, datatype.layout, len(rows))
+    fold = Fold(op._operation, datatype._layout, len(rows))
     for rank in arrival:
         fold.put(rank, memoryview(rows[rank].tobytes()))
-    return np.frombuffer(fold.result(op.operation), rows.dtype)
+    return np.frombuffer(fold.result(op._operation), rows.dtype)
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 511, 512, 513, 5000])
@@ -34,21 +34,21 @@ def test_a_sum_of_one_column_is_not_summed_in_pairs():
 
 
 def test_contributions_in_rank_order_are_not_kept():
-    fold = Fold(MPI.SUM.operation, MPI.DOUBLE.layout, 500)
+    fold = Fold(MPI.SUM._operation, MPI.DOUBLE._layout, 500)
     wide = memoryview(np.ones(10_000).tobytes())
     for rank in range(500):
         fold.put(rank, wide)
         assert not any(fold._kept)
-    assert np.frombuffer(fold.result(MPI.SUM.operation))[0] == 500
+    assert np.frombuffer(fold.result(MPI.SUM._operation))[0] == 500
 
 
 def test_many_short_contributions_are_folded_as_they_come():
-    fold = Fold(MPI.SUM.operation, MPI.DOUBLE.layout, 5000)
+    fold = Fold(MPI.SUM._operation, MPI.DOUBLE._layout, 5000)
     short = memoryview(np.ones(100).tobytes())
     for rank in range(5000):
         fold.put(rank, short)
         assert fold._kept_bytes <= 1 << 20
-    assert np.frombuffer(fold.result(MPI.SUM.operation))[0] == 5000
+    assert np.frombuffer(fold.result(MPI.SUM._operation))[0] == 5000
 
 
 @pytest.mark.parametrize("name", ["i1", "u1", "i2"])

@@ -51,7 +51,7 @@ def test_whole_numbers_and_bytes_have_bits(datatype):
 
 @pytest.mark.parametrize("datatype", PAIRS)
 def test_pairs_have_extremes_with_their_least_location(datatype):
-    value, location = datatype.layout.typestr.split(",")
+    value, location = datatype._layout.typestr.split(",")
     pair = np.dtype([("v", value), ("i", location)], align=True)
     assert pair.itemsize == datatype.extent
     assert reduced(MPI.MAXLOC, datatype, [(1, 7), (5, 3)], [(2, 1), (5, 2)], pair) == [(2, 1), (5, 2)]

@@ -103,4 +103,4 @@ class Intercomm(RemoteGroup, Comm):
 COMM_NULL: Final = Comm()
 COMM_SELF: Final[Intracomm] = handle_on(Intracomm, MYSELF)
 COMM_WORLD: Final[Intracomm] = handle_on(Intracomm, 0)
-Comm.know({"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD})
+Comm._know({"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD})

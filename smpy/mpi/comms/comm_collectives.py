@@ -132,14 +132,14 @@ def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) 
 
 
 if surface is not None:
-    surface.use_sum(SUM.operation)
+    surface.use_sum(SUM._operation)
 
 
 def _allreduce_plain(
     communicator: Communicator, rank: int, content: bytes, buffer_format: str, recvbuf: Any, op: Op
 ) -> None:
     """`Allreduce` of plain buffers, which the compiled surface has seen to be alike; other ranks join there."""
-    operation, layout, nbytes = op.operation, of_format(buffer_format).layout, len(content)
+    operation, layout, nbytes = op._operation, of_format(buffer_format)._layout, len(content)
     check_defined(operation, layout)
     signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
     meeting = enter(communicator, rank, signature, list)

@@ -46,8 +46,8 @@ class CreationByGroup(Management):
             Tells apart what several groups make at the same time.
         """
         communicator, rank = member_of(self, "Create_group")
-        key = ("Create_group", communicator.number, tag, group.members)
-        new = _made_by(group.members, key, "Create_group")
+        key = ("Create_group", communicator.number, tag, group._members)
+        new = _made_by(group._members, key, "Create_group")
         return self._of_rank(new, communicator, rank)
 
     @classmethod
@@ -72,7 +72,7 @@ class CreationByGroup(Management):
         errhandler : Errhandler, optional
             Its error handler.
         """
-        new = _made_by(group.members, ("Create_from_group", stringtag, group.members), "Create_from_group")
+        new = _made_by(group._members, ("Create_from_group", stringtag, group._members), "Create_from_group")
         return cls._equipped(new, info, errhandler)
 
     @mpi_call
@@ -124,7 +124,7 @@ class RemoteGroup(Management):
 
     def Get_remote_group(self) -> Group:
         """The group of the ranks on the other side."""
-        return Group.of(member_of(self, "Get_remote_group")[0].remote.world_ranks())
+        return Group._of(member_of(self, "Get_remote_group")[0].remote.world_ranks())
 
     def Get_remote_size(self) -> int:
         """Number of ranks on the other side."""
@@ -192,7 +192,7 @@ class RemoteGroup(Management):
         errhandler : Errhandler, optional
             Its error handler.
         """
-        call, mine, its = "Create_from_groups", local_group.members, remote_group.members
+        call, mine, its = "Create_from_groups", local_group._members, remote_group._members
         _check_leader(local_leader, len(mine), "local_leader")
         _check_leader(remote_leader, len(its), "remote_leader")
         pair = tuple(sorted((tuple(mine), tuple(its))))

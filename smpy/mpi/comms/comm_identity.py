@@ -71,7 +71,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     def Get_group(self) -> Group:
         """The group of its ranks; of an intercommunicator, those on the running rank's side."""
-        return Group.of(member_of(self, "Get_group")[0].world_ranks())
+        return Group._of(member_of(self, "Get_group")[0].world_ranks())
 
     def Is_inter(self) -> bool:
         """Whether it joins two groups."""

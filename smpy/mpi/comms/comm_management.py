@@ -134,9 +134,9 @@ class Management(Identity):
             Ranks of this communicator, of the running rank's side.
         """
         communicator, rank = member_of(self, "Create")
-        _check_within(group.members, communicator, "Create")
+        _check_within(group._members, communicator, "Create")
         make = _create_between if communicator.is_inter else _create_within
-        new = make(communicator, rank, group.members)
+        new = make(communicator, rank, group._members)
         return self._of_rank(new, communicator, rank)
 
     @mpi_call

@@ -27,45 +27,45 @@ class Group(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_members")
+    __slots__ = ("__weakref__", "_members_or_null")
     _family: ClassVar = "Group"
 
-    _members: Members | None
+    _members_or_null: Members | None
 
     def __new__(cls, group: Group | None = None) -> Self:
-        return cls.of(None if group is None else of_family(group, Group)._members)
+        return cls._of(None if group is None else of_family(group, Group)._members_or_null)
 
     @classmethod
-    def of(cls, world_ranks: Members | None) -> Self:
+    def _of(cls, world_ranks: Members | None) -> Self:
         """The group of these world ranks, in this order, as `in_order` gives them."""
         self = super().__new__(cls)
-        self._members = world_ranks
+        self._members_or_null = world_ranks
         return self
 
     def _identity(self) -> int:
-        return 0 if self._members is None else id(self._members)
+        return 0 if self._members_or_null is None else id(self._members_or_null)
 
     def _become_null(self) -> None:
-        self._members = None
+        self._members_or_null = None
 
     @property
-    def members(self) -> Members:
+    def _members(self) -> Members:
         """World ranks in order; raises ``ERR_GROUP`` when the group is null."""
-        if self._members is None:
+        if self._members_or_null is None:
             fail("ERR_GROUP", "the group is null")
-        return self._members
+        return self._members_or_null
 
     # ---- what it is ----
 
     @mpi_call
     def Get_size(self) -> int:
         """Number of ranks."""
-        return len(self.members)
+        return len(self._members)
 
     @mpi_call
     def Get_rank(self) -> int:
         """Rank of the running rank in the group, ``UNDEFINED`` when it is not a member."""
-        place = place_of(self.members, current().rank)
+        place = place_of(self._members, current().rank)
         return UNDEFINED if place < 0 else place
 
     @property
@@ -89,11 +89,11 @@ class Group(Handle):
         group : Group, optional
             The other group; that of the world without it.
         """
-        members = self.members
+        members = self._members
         wanted = range(len(members)) if ranks is None else [self._checked(rank, or_null=True) for rank in ranks]
         if group is None:
             return [PROC_NULL if rank == PROC_NULL else members[rank] for rank in wanted]
-        places = {member: rank for rank, member in enumerate(group.members)}
+        places = {member: rank for rank, member in enumerate(group._members)}
         return [PROC_NULL if rank == PROC_NULL else places.get(members[rank], UNDEFINED) for rank in wanted]
 
     @mpi_call
@@ -105,7 +105,7 @@ class Group(Handle):
         group : Group
             The other group.
         """
-        mine, its = self.members, group.members
+        mine, its = self._members, group._members
         if mine == its:
             return IDENT
         return SIMILAR if len(mine) == len(its) and set(mine) == set(its) else UNEQUAL
@@ -166,13 +166,13 @@ class Group(Handle):
     @mpi_call
     def Union(cls, group1: Group, group2: Group) -> Self:
         """The members of the first, then those of the second that are not in the first."""
-        return cls.of(joined(group1.members, group2.members))
+        return cls._of(joined(group1._members, group2._members))
 
     @classmethod
     @mpi_call
     def Intersection(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are in the second."""
-        return cls.of(common(group1.members, group2.members))
+        return cls._of(common(group1._members, group2._members))
 
     @classmethod
     @mpi_call
@@ -184,7 +184,7 @@ class Group(Handle):
     @mpi_call
     def Difference(cls, group1: Group, group2: Group) -> Self:
         """The members of the first that are not in the second."""
-        return cls.of(without(group1.members, group2.members))
+        return cls._of(without(group1._members, group2._members))
 
     @classmethod
     @mpi_call
@@ -198,7 +198,7 @@ class Group(Handle):
         pset_name : str
             Name of one of its sets.
         """
-        return cls.of(session.Create_group(pset_name).members)
+        return cls._of(session.Create_group(pset_name)._members)
 
     @mpi_call
     def Free(self) -> None:
@@ -211,7 +211,7 @@ class Group(Handle):
     # ---- checks ----
 
     def _check(self) -> None:
-        self.members  # noqa: B018  # raises when there are none
+        self._members  # noqa: B018  # raises when there are none
 
     def _checked(self, rank: int, *, or_null: bool = False) -> int:
         if type(rank) is not int:
@@ -228,15 +228,15 @@ class Group(Handle):
         return unique
 
     def _these(self, ranks: list[int], call: str) -> Self:
-        members = self.members
+        members = self._members
         self._once(ranks, call)
-        return self.of(in_order(members[rank] for rank in ranks))
+        return self._of(in_order(members[rank] for rank in ranks))
 
     def _others(self, ranks: list[int], call: str) -> Self:
-        members, left_out = self.members, self._once(ranks, call)
+        members, left_out = self._members, self._once(ranks, call)
         if not left_out:
             return type(self)(self)
-        return self.of(in_order(member for rank, member in enumerate(members) if rank not in left_out))
+        return self._of(in_order(member for rank, member in enumerate(members) if rank not in left_out))
 
     def _listed(self, ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
         ranks: list[int] = []
@@ -251,5 +251,5 @@ class Group(Handle):
 
 
 GROUP_NULL: Final = Group()
-GROUP_EMPTY: Final = Group.of(NOBODY)
-Group.know({"GROUP_NULL": GROUP_NULL, "GROUP_EMPTY": GROUP_EMPTY})
+GROUP_EMPTY: Final = Group._of(NOBODY)
+Group._know({"GROUP_NULL": GROUP_NULL, "GROUP_EMPTY": GROUP_EMPTY})

@@ -135,7 +135,7 @@ class Session(ErrorHandling):
         pset_name : str
             Its name.
         """
-        return Group.of(self._members(pset_name, "Create_group"))
+        return Group._of(self._members(pset_name, "Create_group"))
 
     def _members(self, pset_name: str, call: str) -> Members:
         self._opened(call)
@@ -177,4 +177,4 @@ class Session(ErrorHandling):
 
 
 SESSION_NULL: Final = Session()
-Session.know({"SESSION_NULL": SESSION_NULL})
+Session._know({"SESSION_NULL": SESSION_NULL})

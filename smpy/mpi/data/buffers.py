@@ -189,8 +189,8 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
 
 def _described(exporter: Any, is_written: bool) -> Memory:
     """The memory that an object describes which exports none."""
-    if isinstance(exporter, Exporter) and hasattr(exporter, "view"):
-        return memory_of(exporter.view, is_written)  # without the compiled surface, before Python 3.12
+    if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
+        return memory_of(exporter._view, is_written)  # without the compiled surface, before Python 3.12
     if hasattr(exporter, "__dlpack__"):
         from smpy.mpi.data.dlpack import described_by_dlpack as described_by
     elif hasattr(exporter, "__cuda_array_interface__"):

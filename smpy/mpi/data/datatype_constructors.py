@@ -27,8 +27,8 @@ class Constructors(Marks):
     @mpi_call
     def Dup(self) -> Self:
         """A datatype of its own with the same entries."""
-        old = self.layout
-        new = self.made(
+        old = self._layout
+        new = self._made(
             old.typemap,
             kind=old.kind,
             typestr=old.typestr,
@@ -50,7 +50,7 @@ class Constructors(Marks):
         count : int
             Number of entries.
         """
-        old, count = self.layout, _count(count, "Create_contiguous")
+        old, count = self._layout, _count(count, "Create_contiguous")
         return self._derived(repeated(old.typemap, count, old.extent), "CONTIGUOUS", [old], count=count)
 
     @mpi_call
@@ -66,7 +66,7 @@ class Constructors(Marks):
         stride : int
             Entries from the start of one block to the next.
         """
-        old, count, blocklength = self.layout, _count(count, "Create_vector"), _count(blocklength, "Create_vector")
+        old, count, blocklength = self._layout, _count(count, "Create_vector"), _count(blocklength, "Create_vector")
         stride = index(stride)
         typemap = _vector(old.typemap, count, blocklength, stride * old.extent)
         return self._derived(typemap, "VECTOR", [old], count=count, blocklength=blocklength, stride=stride)
@@ -84,7 +84,7 @@ class Constructors(Marks):
         stride : int
             Bytes from the start of one block to the next.
         """
-        old, count, blocklength = self.layout, _count(count, "Create_hvector"), _count(blocklength, "Create_hvector")
+        old, count, blocklength = self._layout, _count(count, "Create_hvector"), _count(blocklength, "Create_hvector")
         stride = index(stride)
         typemap = _vector(old.typemap, count, blocklength, stride)
         return self._derived(typemap, "HVECTOR", [old], count=count, blocklength=blocklength, stride=stride)
@@ -101,7 +101,7 @@ class Constructors(Marks):
             Entries from the start to each block.
         """
         lengths, places = _blocks(blocklengths, displacements, "Create_indexed")
-        old = self.layout
+        old = self._layout
         typemap = placed(old.typemap, lengths, [place * old.extent for place in places])
         return self._derived(typemap, "INDEXED", [old], blocklengths=lengths, displacements=places)
 
@@ -117,7 +117,7 @@ class Constructors(Marks):
             Bytes from the start to each block.
         """
         lengths, places = _blocks(blocklengths, displacements, "Create_hindexed")
-        old = self.layout
+        old = self._layout
         typemap = placed(old.typemap, lengths, places)
         return self._derived(typemap, "HINDEXED", [old], blocklengths=lengths, displacements=places)
 
@@ -133,7 +133,7 @@ class Constructors(Marks):
             Entries from the start to each block.
         """
         length, places = _count(blocklength, "Create_indexed_block"), list(map(index, displacements))
-        old = self.layout
+        old = self._layout
         typemap = placed(old.typemap, [length] * len(places), [place * old.extent for place in places])
         return self._derived(typemap, "INDEXED_BLOCK", [old], blocklength=length, displacements=places)
 
@@ -149,7 +149,7 @@ class Constructors(Marks):
             Bytes from the start to each block.
         """
         length, places = _count(blocklength, "Create_hindexed_block"), list(map(index, displacements))
-        old = self.layout
+        old = self._layout
         typemap = placed(old.typemap, [length] * len(places), places)
         return self._derived(typemap, "HINDEXED_BLOCK", [old], blocklength=length, displacements=places)
 
@@ -172,7 +172,7 @@ class Constructors(Marks):
         lengths, places = _blocks(blocklengths, displacements, "Create_struct")
         if len(datatypes) != len(lengths):
             raise ValueError(f"expecting {len(lengths)} items, got {len(datatypes)}")
-        olds = [of_family(datatype, DatatypeCore).layout for datatype in datatypes]
+        olds = [of_family(datatype, DatatypeCore)._layout for datatype in datatypes]
         typemap = joined(zip(lengths, places, (old.typemap for old in olds), strict=True))
         return cls._derived(typemap, "STRUCT", olds, blocklengths=lengths, displacements=places)
 
@@ -200,7 +200,7 @@ class Constructors(Marks):
             if not (0 <= start <= start + subsize <= size):
                 fail("ERR_ARG", f"Create_subarray: {subsize} entries from {start} on, in a dimension of {size}")
         _check_order(order, "Create_subarray")
-        old = self.layout
+        old = self._layout
         typemap = subarray(old.typemap, whole, box, first, is_c=order == ORDER_C)
         return self._derived(typemap, "SUBARRAY", [old], sizes=whole, subsizes=box, starts=first, order=order)
 
@@ -238,7 +238,7 @@ class Constructors(Marks):
         for numbers in (kinds, blocks, grid):
             _check_same_length(numbers, len(whole))
         _check_order(order, "Create_darray")
-        size, rank, old = index(size), index(rank), self.layout
+        size, rank, old = index(size), index(rank), self._layout
         return self._derived(
             darray(old.typemap, size, rank, whole, kinds, blocks, grid, is_c=order == ORDER_C),
             "DARRAY",
@@ -263,7 +263,7 @@ class Constructors(Marks):
         extent : int
             Bytes from one entry to the next.
         """
-        lb, extent, old = index(lb), index(extent), self.layout
+        lb, extent, old = index(lb), index(extent), self._layout
         return self._derived(resized(old.typemap, lb, extent), "RESIZED", [old], lb=lb, extent=extent)
 
     Resized = Create_resized

@@ -49,7 +49,7 @@ class Contents(DatatypeCore):
 
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
         """How the datatype was made: numbers of integers, addresses, counts and datatypes given, and the combiner."""
-        origin = self.layout.origin
+        origin = self._layout.origin
         if origin is None:
             return 0, 0, 0, 0, constants.COMBINER_NAMED
         integers, addresses = self._numbers(_INTEGERS), self._numbers(_ADDRESSES)
@@ -60,14 +60,14 @@ class Contents(DatatypeCore):
 
         The datatypes are handles of their own on what they were then.
         """
-        origin = self.layout.origin
+        origin = self._layout.origin
         if origin is None:
             return [], [], [], []
         datatypes = [self._handle_on(layout) for layout in origin.datatypes]
         return self._numbers(_INTEGERS), self._numbers(_ADDRESSES), [], datatypes
 
     def _numbers(self, table: dict[str, str]) -> list[int]:
-        origin = self.layout.origin
+        origin = self._layout.origin
         assert origin is not None
         numbers: list[int] = []
         for name in table.get(origin.combiner, "").split():
@@ -81,17 +81,17 @@ class Contents(DatatypeCore):
     @classmethod
     def _handle_on(cls, layout: Layout) -> Self:
         """The predefined datatype itself, or a new handle."""
-        return cls._known.get(layout.number) or cls.of(layout)
+        return cls._known.get(layout.number) or cls._of(layout)
 
     @classmethod
-    def know(cls, named: Mapping[str, Any]) -> None:
+    def _know(cls, named: Mapping[str, Any]) -> None:
         """Say which datatypes are predefined."""
-        super().know(named)
+        super()._know(named)
         cls._known = {known._identity(): known for known in reversed(list(named.values())) if known}
 
     def decode(self) -> tuple[Self, str, dict[str, Any]]:
         """How the datatype was made: of what, the combiner's name, and the arguments of the method that makes it."""
-        origin = self.layout.origin
+        origin = self._layout.origin
         if origin is None:
             return self, "NAMED", {}
         arguments: dict[str, Any] = {
@@ -104,7 +104,7 @@ class Contents(DatatypeCore):
         return olds[0] if olds else self._named["DATATYPE_NULL"], origin.combiner, arguments
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        layout = self._layout
+        layout = self._layout_or_null
         if layout is None or layout.origin is None:
             return super().__reduce__()
         old, combiner, arguments = self.decode()
@@ -123,7 +123,7 @@ class Contents(DatatypeCore):
     @property
     def combiner(self) -> int:
         """How the datatype was made."""
-        origin = self.layout.origin
+        origin = self._layout.origin
         return constants.COMBINER_NAMED if origin is None else _COMBINERS[origin.combiner]
 
     @property
@@ -134,7 +134,7 @@ class Contents(DatatypeCore):
     @property
     def is_predefined(self) -> bool:
         """Whether it exists without being made."""
-        return self._layout is None or self._layout.is_basic
+        return self._layout_or_null is None or self._layout_or_null.is_basic
 
 
 def _made_again(old: Any, constructor: str, arguments: dict[str, Any]) -> Any:

@@ -16,23 +16,23 @@ __all__ = ["DatatypeCore"]
 class DatatypeCore(Handle):
     """A handle on a layout, or null."""
 
-    __slots__ = ("_layout", "_size")
+    __slots__ = ("_layout_or_null", "_size")
     _family: ClassVar = "Datatype"
 
-    _layout: Layout | None
+    _layout_or_null: Layout | None
     _size: int
 
     @classmethod
-    def of(cls, layout: Layout | None) -> Self:
+    def _of(cls, layout: Layout | None) -> Self:
         """A handle on a layout."""
         self = super().__new__(cls)
         self._refer_to(layout)
         return self
 
     @classmethod
-    def made(cls, typemap: Typemap, **named: Any) -> Self:
+    def _made(cls, typemap: Typemap, **named: Any) -> Self:
         """A handle on a new layout; `named`: its other fields."""
-        return cls.of(Layout(typemap, **named))
+        return cls._of(Layout(typemap, **named))
 
     @classmethod
     def _derived(cls, typemap: Typemap, combiner: str, olds: Iterable[Layout], **arguments: int | list[int]) -> Self:
@@ -40,43 +40,43 @@ class DatatypeCore(Handle):
         numbers = (typemap.size, typemap.lb, typemap.ub, typemap.true_lb, typemap.true_ub, typemap.extent)
         if max(map(abs, numbers)) > LARGEST_OFFSET:
             fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
-        return cls.made(typemap, origin=Origin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
+        return cls._made(typemap, origin=Origin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
 
     def _refer_to(self, layout: Layout | None) -> None:
-        self._layout = layout
+        self._layout_or_null = layout
         # the compiled surface sends whole buffers of entries of this size, without looking at the layout
         self._size = layout.size if layout is not None and layout.is_committed and layout.is_contiguous else 0
 
     def _identity(self) -> int:
-        return 0 if self._layout is None else self._layout.number
+        return 0 if self._layout_or_null is None else self._layout_or_null.number
 
     def _become_null(self) -> None:
         self._refer_to(None)
 
     @property
-    def layout(self) -> Layout:
+    def _layout(self) -> Layout:
         """What the handle refers to; raises ``ERR_TYPE`` when it is null."""
-        if self._layout is None:
+        if self._layout_or_null is None:
             fail("ERR_TYPE", "the datatype is null")
-        return self._layout
+        return self._layout_or_null
 
     def Get_size(self) -> int:
         """Bytes that one entry carries."""
-        return self.layout.size
+        return self._layout.size
 
     def Get_extent(self) -> tuple[int, int]:
         """Lower bound of an entry and bytes from one to the next."""
-        typemap = self.layout.typemap
+        typemap = self._layout.typemap
         return typemap.lb, typemap.extent
 
     def Get_true_extent(self) -> tuple[int, int]:
         """Offset of the first byte an entry carries, and bytes from there to behind the last."""
-        typemap = self.layout.typemap
+        typemap = self._layout.typemap
         return typemap.true_lb, typemap.true_ub - typemap.true_lb
 
     def Commit(self) -> Self:
         """Make the datatype fit for communication; predefined ones are."""
-        layout = self.layout
+        layout = self._layout
         layout.is_committed = True
         self._refer_to(layout)
         return self

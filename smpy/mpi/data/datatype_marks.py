@@ -25,20 +25,20 @@ class Marks(DatatypeCore, Attributed):
     _family: ClassVar = "Datatype"
 
     def _attributes(self, call: str) -> Attributes:
-        self.layout.has_attributes = True
-        return attributes_of(self._family, self.layout.number)
+        self._layout.has_attributes = True
+        return attributes_of(self._family, self._layout.number)
 
     def _inherit(self, old: Marks) -> None:
         """Begin with what `old` hands on to a duplicate."""
-        if old.layout.has_attributes and is_running():
+        if old._layout.has_attributes and is_running():
             self._attributes("Dup").update(copy_attributes(old, old._attributes("Dup"), "Dup"))
 
     def _is_predefined(self) -> bool:
-        return self._layout is None or self._layout.is_basic
+        return self._layout_or_null is None or self._layout_or_null.is_basic
 
     def Get_name(self) -> str:
         """Name in the standard, or what the rank has set."""
-        layout = self._layout
+        layout = self._layout_or_null
         if layout is None:
             return "MPI_DATATYPE_NULL"
         own = _names.get(world(), {}) if layout.is_basic and is_running() else {}
@@ -46,7 +46,7 @@ class Marks(DatatypeCore, Attributed):
 
     def Set_name(self, name: str) -> None:
         """Call it something, on this rank."""
-        layout, name = self.layout, name[: MAX_OBJECT_NAME - 1]
+        layout, name = self._layout, name[: MAX_OBJECT_NAME - 1]
         if layout.is_basic:  # all ranks share it
             _names.setdefault(world(), {})[current().rank, layout.number] = name
         else:
@@ -55,7 +55,7 @@ class Marks(DatatypeCore, Attributed):
     @mpi_call
     def Free(self) -> None:
         """Give the datatype back; messages under way keep what they need of it. Predefined ones cannot be."""
-        layout = self.layout
+        layout = self._layout
         if layout.is_basic:
             fail("ERR_TYPE", f"{self.Get_name() or 'the datatype'} is predefined and cannot be freed")
         if layout.has_attributes and is_running():

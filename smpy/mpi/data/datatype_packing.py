@@ -45,7 +45,7 @@ class Packing(DatatypeCore):
         """
         _check_comm(comm, "Pack")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
-        typemap = self.layout.typemap
+        typemap = self._layout.typemap
         packed = pack(typemap, entries, 0, self._entries_in(entries, "Pack"))
         return _put(packed, into, position, "Pack")
 
@@ -71,15 +71,15 @@ class Packing(DatatypeCore):
         """
         _check_comm(comm, "Unpack")
         packed, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
-        nbytes = self._entries_in(into, "Unpack") * self.layout.size
-        unpack(self.layout.typemap, _taken(packed, position, nbytes, "Unpack"), into, 0)
+        nbytes = self._entries_in(into, "Unpack") * self._layout.size
+        unpack(self._layout.typemap, _taken(packed, position, nbytes, "Unpack"), into, 0)
         return position + nbytes
 
     @mpi_call
     def Pack_size(self, count: int, comm: CommCore) -> int:
         """Room that `Pack` needs for a number of entries, in bytes."""
         _check_comm(comm, "Pack_size")
-        return _not_negative(count, "Pack_size") * self.layout.size
+        return _not_negative(count, "Pack_size") * self._layout.size
 
     @mpi_call
     def Pack_external(self, datarep: str, inbuf: Any, outbuf: Any, position: int) -> int:
@@ -105,7 +105,7 @@ class Packing(DatatypeCore):
 
         _check_representation(datarep, "Pack_external")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
-        typemap, count = self.layout.typemap, self._entries_in(entries, "Pack_external")
+        typemap, count = self._layout.typemap, self._entries_in(entries, "Pack_external")
         rows = np.frombuffer(pack(typemap, entries, 0, count), np.uint8).reshape(count, typemap.size)
         return _put(to_external(typemap, rows).ravel().data, into, position, "Pack_external")
 
@@ -133,7 +133,7 @@ class Packing(DatatypeCore):
 
         _check_representation(datarep, "Unpack_external")
         external, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
-        typemap, count = self.layout.typemap, self._entries_in(into, "Unpack_external")
+        typemap, count = self._layout.typemap, self._entries_in(into, "Unpack_external")
         width = external_size(typemap)
         taken = _taken(external, position, count * width, "Unpack_external")
         rows = np.frombuffer(taken, np.uint8).reshape(count, width)
@@ -144,11 +144,11 @@ class Packing(DatatypeCore):
     def Pack_external_size(self, datarep: str, count: int) -> int:
         """Room that `Pack_external` needs for a number of entries, in bytes."""
         _check_representation(datarep, "Pack_external_size")
-        return _not_negative(count, "Pack_external_size") * external_size(self.layout.typemap)
+        return _not_negative(count, "Pack_external_size") * external_size(self._layout.typemap)
 
     def _entries_in(self, memory: Memory, call: str) -> int:
         """How many entries the memory has room for; raises when their bytes reach out of it."""
-        layout = self.layout
+        layout = self._layout
         if layout.extent <= 0:
             fail("ERR_TYPE", f"{call}: entries of extent {layout.extent} cannot be counted by a buffer's length")
         count = memory.nbytes // layout.extent

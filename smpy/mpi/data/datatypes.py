@@ -28,7 +28,7 @@ class Datatype(Constructors, Contents, Packing):
     __slots__ = ("__weakref__",)
 
     def __new__(cls, datatype: Datatype | None = None) -> Self:
-        return cls.of(None if datatype is None else of_family(datatype, DatatypeCore)._layout)
+        return cls._of(None if datatype is None else of_family(datatype, DatatypeCore)._layout_or_null)
 
     @classmethod
     def Get_value_index(cls, value: Datatype, index: Datatype) -> Self:
@@ -39,8 +39,8 @@ class Datatype(Constructors, Contents, Packing):
         value, index : Datatype
             What the value and the location are.
         """
-        pair = pair_of(value.layout, index.layout)
-        return cls.of(pair)
+        pair = pair_of(value._layout, index._layout)
+        return cls._of(pair)
 
     @classmethod
     def Create_f90_integer(cls, r: int) -> Self:
@@ -51,7 +51,7 @@ class Datatype(Constructors, Contents, Packing):
         r : int
             Digits.
         """
-        return cls.of(f90_integer(r))
+        return cls._of(f90_integer(r))
 
     @classmethod
     def Create_f90_real(cls, p: int, r: int) -> Self:
@@ -64,7 +64,7 @@ class Datatype(Constructors, Contents, Packing):
         r : int
             Exponents of ten, or ``UNDEFINED``.
         """
-        return cls.of(f90_real(p, r))
+        return cls._of(f90_real(p, r))
 
     @classmethod
     def Create_f90_complex(cls, p: int, r: int) -> Self:
@@ -77,7 +77,7 @@ class Datatype(Constructors, Contents, Packing):
         r : int
             Exponents of ten, or ``UNDEFINED``.
         """
-        return cls.of(f90_complex(p, r))
+        return cls._of(f90_complex(p, r))
 
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> Self:
@@ -90,7 +90,7 @@ class Datatype(Constructors, Contents, Packing):
         size : int
             In bytes.
         """
-        return cls.of(sized(typeclass, size))
+        return cls._of(sized(typeclass, size))
 
     def tocode(self) -> str:
         """Character or type string that names the datatype in a message.
@@ -122,13 +122,13 @@ class Datatype(Constructors, Contents, Packing):
     @property
     def typestr(self) -> str:
         """Numpy's type string of an entry."""
-        layout = self.layout
+        layout = self._layout
         return layout.typestr if layout.kind != "pair" else f"V{layout.extent}"
 
     @property
     def typechar(self) -> str:
         """Character code of an entry."""
-        layout = self.layout
+        layout = self._layout
         return _CHARACTER_OF.get(layout.typestr, layout.code) if len(layout.code) > 1 else layout.code or "V"
 
 
@@ -137,9 +137,9 @@ _CHARACTER_OF: Final = {
     **dict(zip(("f2", "f4", "f8", "f16", "c8", "c16", "c32"), "efdgFDG", strict=True)),
 }
 
-PREDEFINED: Final[dict[str, Datatype]] = {name: Datatype.of(layout) for name, layout in LAYOUTS.items()}
+PREDEFINED: Final[dict[str, Datatype]] = {name: Datatype._of(layout) for name, layout in LAYOUTS.items()}
 """Every predefined datatype by its name in `mpi4py.MPI`."""
-Datatype.know(PREDEFINED)
+Datatype._know(PREDEFINED)
 
 DATATYPE_NULL: Final = PREDEFINED["DATATYPE_NULL"]
 BYTE: Final = PREDEFINED["BYTE"]
@@ -182,12 +182,12 @@ def as_datatype(datatype: Datatype | str) -> Datatype:
 
 def _typecode(datatype: Datatype) -> str | None:
     """Map a datatype to its character code or type string, or None when it has none."""
-    return datatype.layout.code or None if datatype else None
+    return datatype._layout.code or None if datatype else None
 
 
 def _typealign(datatype: Datatype) -> int | None:
     """Alignment of a predefined datatype in bytes; None of any other."""
-    return datatype.layout.alignment if datatype and datatype.layout.is_basic else None
+    return datatype._layout.alignment if datatype and datatype._layout.is_basic else None
 
 
 def __getattr__(name: str) -> Any:

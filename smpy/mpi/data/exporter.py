@@ -11,14 +11,14 @@ __all__ = ["Exporter"]
 if TYPE_CHECKING or surface is None:
 
     class Exporter:
-        """An object that lends the memory of its `view`, and none without; from Python 3.12 on."""
+        """An object that lends the memory of its `_view`, and none without; from Python 3.12 on."""
 
-        __slots__ = ("view",)
+        __slots__ = ("_view",)
 
-        view: memoryview
+        _view: memoryview
 
         def __buffer__(self, flags: int, /) -> memoryview:
-            return getattr(self, "view", memoryview(b""))
+            return getattr(self, "_view", memoryview(b""))
 
 else:
     Exporter = surface.Exporter

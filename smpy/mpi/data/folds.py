@@ -210,7 +210,7 @@ def _folded_by_program(operation: Operation, layout: Layout, rows: Sequence[byte
     accumulated = Operand(spread(typemap, rows[0]))
     for row in rows[1:]:
         into = Operand(spread(typemap, row))
-        operation.function(accumulated, into, Datatype.of(layout))
+        operation.function(accumulated, into, Datatype._of(layout))
         accumulated = into
     return bytes(gathered(typemap, accumulated, memoryview(rows[0]).nbytes // size if size else 0))
 

@@ -50,7 +50,7 @@ class buffer(Exporter):  # mpi4py's name for it
     def _on(cls, obj: Any, view: memoryview, address: int, *, is_host: bool = True) -> Self:
         self = super().__new__(cls)
         self._obj = obj
-        self.view = view
+        self._view = view
         self._address = address
         self._is_host = is_host
         return self
@@ -123,20 +123,20 @@ class buffer(Exporter):  # mpi4py's name for it
     @property
     def nbytes(self) -> int:
         """Length."""
-        return self.view.nbytes
+        return self._view.nbytes
 
     @property
     def readonly(self) -> bool:
         """Whether it must not be written."""
-        return self.view.readonly
+        return self._view.readonly
 
     def __len__(self) -> int:
-        return self.view.nbytes
+        return self._view.nbytes
 
     def __getitem__(self, item: int | slice, /) -> Any:
         if isinstance(item, slice):
             first, last = self._range(item)
-            return buffer._on(self._obj, self.view[first:last], self._address + first, is_host=self._is_host)
+            return buffer._on(self._obj, self._view[first:last], self._address + first, is_host=self._is_host)
         return self._on_host()[index(item)]
 
     def __setitem__(self, item: int | slice, value: Any, /) -> None:
@@ -164,7 +164,7 @@ class buffer(Exporter):  # mpi4py's name for it
     def _on_host(self) -> memoryview:
         if not self._is_host:
             raise BufferError("the memory is an accelerator's: copy it to the host first")
-        return self.view
+        return self._view
 
     def cast(self, format: str, shape: Sequence[int] | None = None) -> memoryview:
         """The bytes as items.
@@ -185,11 +185,11 @@ class buffer(Exporter):  # mpi4py's name for it
 
     def toreadonly(self) -> buffer:
         """The same memory, not to be written."""
-        return buffer._on(self._obj, self.view.toreadonly(), self._address, is_host=self._is_host)
+        return buffer._on(self._obj, self._view.toreadonly(), self._address, is_host=self._is_host)
 
     def release(self) -> None:
         """Let go of the memory: what is left has no bytes."""
-        self._obj, self.view, self._address = None, _NONE, 0
+        self._obj, self._view, self._address = None, _NONE, 0
 
 
 def Alloc_mem(size: int, info: Info | None = None) -> buffer:

@@ -100,7 +100,7 @@ def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
     else:
         stride = _one_or_all(displacements, n_blocks)
         places = [block * stride for block in range(n_blocks)] if isinstance(stride, int) else stride
-    extent = datatype.layout.extent
+    extent = datatype._layout.extent
     return _checked(Parts(memory, counts, [place * extent for place in places], [datatype]))
 
 
@@ -175,7 +175,7 @@ def _bottom(exporter: Any) -> Memory:
 
 
 def _committed(datatype: Datatype) -> Datatype:
-    layout = datatype._layout
+    layout = datatype._layout_or_null
     if layout is not None and not layout.is_committed:
         name = layout.name or "a derived datatype"
         fail("ERR_TYPE", f"{name} was not committed: call its Commit() before it is used in a message")
@@ -184,7 +184,7 @@ def _committed(datatype: Datatype) -> Datatype:
 
 def _extent(datatype: Datatype, otherwise: str) -> int:
     """Bytes from one entry to the next."""
-    layout = datatype._layout
+    layout = datatype._layout_or_null
     if layout is None:
         raise ValueError(f"message: {otherwise} without a datatype")
     if layout.extent <= 0:

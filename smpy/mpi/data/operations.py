@@ -32,21 +32,21 @@ class Op(Handle):
         One to make another handle of; null without it.
     """
 
-    __slots__ = ("__weakref__", "_is_by_number", "_operation")
+    __slots__ = ("__weakref__", "_is_by_number", "_operation_or_null")
     _family: ClassVar = "Op"
 
-    _operation: Operation | None
+    _operation_or_null: Operation | None
     _is_by_number: bool
     """Whether the program came back with a number alone."""
 
     def __new__(cls, op: Op | None = None) -> Self:
-        return cls.of(None if op is None else of_family(op, Op)._operation)
+        return cls._of(None if op is None else of_family(op, Op)._operation_or_null)
 
     @classmethod
-    def of(cls, operation: Operation | None) -> Self:
+    def _of(cls, operation: Operation | None) -> Self:
         """A handle on an operation."""
         self = super().__new__(cls)
-        self._operation = operation
+        self._operation_or_null = operation
         self._is_by_number = False
         return self
 
@@ -56,27 +56,27 @@ class Op(Handle):
         found = super().fromhandle(handle)
         if found.is_predefined:
             return found
-        other = cls.of(found._operation)
+        other = cls._of(found._operation_or_null)
         other._is_by_number = True
         return other
 
     def _become_null(self) -> None:
-        self._operation = None
+        self._operation_or_null = None
 
     def _identity(self) -> int:
-        return 0 if self._operation is None else self._operation.number
+        return 0 if self._operation_or_null is None else self._operation_or_null.number
 
     def __call__(self, x: Any, y: Any, /) -> Any:
         if not self:
             raise ValueError("cannot call the null operation")
-        return self.operation.on_objects(x, y)
+        return self._operation.on_objects(x, y)
 
     @property
-    def operation(self) -> Operation:
+    def _operation(self) -> Operation:
         """What the handle refers to; raises ``ERR_OP`` when it is null."""
-        if self._operation is None:
+        if self._operation_or_null is None:
             fail("ERR_OP", "the operation is null")
-        return self._operation
+        return self._operation_or_null
 
     @classmethod
     def Create(cls, function: Callable[[Any, Any, Any], object], commute: bool = False) -> Op:
@@ -102,12 +102,12 @@ class Op(Handle):
             is_commutative=bool(commute),
             function=function,
         )
-        return cls.of(operation)
+        return cls._of(operation)
 
     def Free(self) -> None:
         """Give the operation back; predefined ones cannot be."""
-        if self.operation.function is None:
-            fail("ERR_OP", f"{self.operation.name} is predefined and cannot be freed")
+        if self._operation.function is None:
+            fail("ERR_OP", f"{self._operation.name} is predefined and cannot be freed")
         if is_running():
             _n_made.get(world(), Counter())[current().rank] -= 1
         self._become_null()
@@ -126,7 +126,7 @@ class Op(Handle):
             raise ValueError("mismatch in inbuf and inoutbuf MPI datatypes")
         if left.count != right.count:
             raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
-        operation = self.operation
+        operation = self._operation
         check_defined(operation, right.layout)
         fold = Fold(operation, right.layout, 2)
         fold.put(0, left.carried())
@@ -134,14 +134,14 @@ class Op(Handle):
         right.put(fold.result(operation))
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        operation = self._operation
+        operation = self._operation_or_null
         if operation is None or operation.function is None or self._is_by_number:
             return super().__reduce__()
         return type(self).Create, (operation.function, operation.is_commutative)
 
     def Is_commutative(self) -> bool:
         """Whether operands may change places."""
-        return self.operation.is_commutative
+        return self._operation.is_commutative
 
     @property
     def is_commutative(self) -> bool:
@@ -151,11 +151,11 @@ class Op(Handle):
     @property
     def is_predefined(self) -> bool:
         """Whether it exists without being made."""
-        return self._operation is None or self._operation.function is None
+        return self._operation_or_null is None or self._operation_or_null.function is None
 
 
-PREDEFINED: Final[dict[str, Op]] = {name: Op.of(operation) for name, operation in BUILT_IN.items()}
+PREDEFINED: Final[dict[str, Op]] = {name: Op._of(operation) for name, operation in BUILT_IN.items()}
 """Every predefined operation by its name in `mpi4py.MPI`."""
-Op.know(PREDEFINED)
+Op._know(PREDEFINED)
 
 OP_NULL, SUM, MAX, MIN = (PREDEFINED[name] for name in ("OP_NULL", "SUM", "MAX", "MIN"))

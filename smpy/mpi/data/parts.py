@@ -41,7 +41,7 @@ class Part:
         self.start = start
         self.count = count
         self.datatype = datatype
-        self.layout: Layout = datatype.layout
+        self.layout: Layout = datatype._layout
         self.nbytes = count * self.layout.size
         """Bytes that one message, or one block, carries."""
 
@@ -135,7 +135,7 @@ class Parts(Sequence[Part]):
         self._memory = memory
         self.counts = counts
         self._starts = starts
-        self._datatypes = [Datatype.of(datatype.layout) for datatype in datatypes]  # the program may free its own
+        self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # the program may free its own
 
     @property
     def datatype(self) -> Datatype:
@@ -148,7 +148,7 @@ class Parts(Sequence[Part]):
 
     def offsets(self) -> array[int]:
         """Where each block begins when they are packed one behind the other, in bytes; the last entry is their end."""
-        sizes = [datatype.layout.size for datatype in self._datatypes]
+        sizes = [datatype._layout.size for datatype in self._datatypes]
         if len(sizes) == 1:
             sizes *= len(self.counts)
         return array("q", accumulate(map(mul, self.counts, sizes), initial=0))

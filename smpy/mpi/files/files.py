@@ -240,4 +240,4 @@ def _own_of_null() -> Own:
 
 
 FILE_NULL: Final = File()
-File.know({"FILE_NULL": FILE_NULL})
+File._know({"FILE_NULL": FILE_NULL})

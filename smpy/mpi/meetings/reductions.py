@@ -35,7 +35,7 @@ class _Reduction(Participation):
 
     def __init__(self, comm: CommCore, op: Op, call: str) -> None:
         super().__init__(comm, call)
-        self._operation = op.operation
+        self._operation = op._operation
         self._out = self._into = None
         self.signature = Signature(call)
 

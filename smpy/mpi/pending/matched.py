@@ -129,7 +129,7 @@ class Message(Handle):
 MESSAGE_NULL: Final = Message()
 MESSAGE_NO_PROC: Final = Message()
 MESSAGE_NO_PROC._held = _NO_PROC
-Message.know({"MESSAGE_NULL": MESSAGE_NULL, "MESSAGE_NO_PROC": MESSAGE_NO_PROC})
+Message._know({"MESSAGE_NULL": MESSAGE_NULL, "MESSAGE_NO_PROC": MESSAGE_NO_PROC})
 
 
 def _waited_for(number: int, call: str) -> Envelope:

@@ -237,7 +237,7 @@ class Request(RequestBase, Handle):
 use_request_class(Request)
 
 REQUEST_NULL: Final = Request()
-Request.know({"REQUEST_NULL": REQUEST_NULL})
+Request._know({"REQUEST_NULL": REQUEST_NULL})
 
 
 def new_request(

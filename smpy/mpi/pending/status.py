@@ -157,13 +157,13 @@ class Status:
             What the message was made of.
         """
         self._settle()
-        return elements_in(datatype.layout.typemap, self._nbytes)
+        return elements_in(datatype._layout.typemap, self._nbytes)
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
         """Set the size to `count` entries of `datatype`."""
         if count < 0:
             fail("ERR_COUNT", f"Set_elements(count={count}): a count is not negative")
-        self._nbytes = bytes_of_elements(datatype.layout.typemap, count)
+        self._nbytes = bytes_of_elements(datatype._layout.typemap, count)
 
     def Is_cancelled(self) -> bool:
         """Whether the operation was cancelled."""

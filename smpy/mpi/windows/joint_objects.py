@@ -99,7 +99,7 @@ class JointObject(ErrorHandling):
 
     def Get_group(self) -> Group:
         """The group of the ranks that have made it."""
-        return Group.of(self._member("Get_group").communicator.world_ranks())
+        return Group._of(self._member("Get_group").communicator.world_ranks())
 
     def Get_info(self) -> Info:
         """Its hints, on this rank, in a new object."""

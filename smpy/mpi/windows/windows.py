@@ -58,12 +58,12 @@ class Win(Exporter, WindowIdentity):
     def _of(cls, part: WindowPart | None) -> Self:
         self = cls._on(part)
         if part is not None:
-            self.view = part.piece.lent().view
+            self._view = part.piece.lent()._view
         return self
 
     def _become_null(self) -> None:
         super()._become_null()
-        self.view = memoryview(b"")
+        self._view = memoryview(b"")
 
     # ---- making one ----
 
@@ -256,4 +256,4 @@ def _lent(memory: Any) -> buffer:
 
 
 WIN_NULL: Final = Win()
-Win.know({"WIN_NULL": WIN_NULL})
+Win._know({"WIN_NULL": WIN_NULL})
