@@ -355,7 +355,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
-    {"_comm", T_INT, offsetof(comm_object, comm), READONLY,
+    {"_kernel_comm", T_INT, offsetof(comm_object, comm), READONLY,
      PyDoc_STR("The kernel's number; -1: null, -2: the caller alone.")},
     {0},
 };

@@ -238,7 +238,7 @@ static PyObject *Request_share(PyObject *self, PyObject *other)
     Py_RETURN_NONE;
 }
 
-static PyObject *Request_end(PyObject *self, PyObject *unused)
+static PyObject *Request_let_go(PyObject *self, PyObject *unused)
 {
     (void)unused;
     request_become_null((request_object *)self);
@@ -254,14 +254,14 @@ static PyMethodDef methods[] = {
      PyDoc_STR("_refer_to($self, number, /)\n--\n\nStand for the kernel's request with this number; 0: it is complete.")},
     {"_share", Request_share, METH_O,
      PyDoc_STR("_share($self, request, /)\n--\n\nStand for what another request stands for.")},
-    {"_end", Request_end, METH_NOARGS, PyDoc_STR("_end($self)\n--\n\nBecome null, and let go of all memory.")},
+    {"_let_go", Request_let_go, METH_NOARGS, PyDoc_STR("_let_go($self)\n--\n\nBecome null, and let go of all memory.")},
     {"Waitall", (PyCFunction)(void (*)(void))wait_all, METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
      PyDoc_STR("Waitall($type, requests, statuses=None)\n--\n\nWait for all of them to complete.")},
     {0},
 };
 
 static PyMemberDef members[] = {
-    {"_id", T_INT, offsetof(request_object, number), READONLY, PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
+    {"_kernel_request", T_INT, offsetof(request_object, number), READONLY, PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
     {"_message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
     {"_finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
     {0},

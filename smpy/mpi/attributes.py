@@ -38,13 +38,13 @@ class Attributed(Handle):
     __slots__ = ()
     _predefined_keyvals: ClassVar[frozenset[int]] = frozenset()
 
-    def _attributes(self, call: str) -> Attributes:
+    def _attributes_of_rank(self, call: str) -> Attributes:
         """What the running rank has cached; raises when the handle is null."""
         raise NotImplementedError
 
     def _attributes_to_change(self, call: str) -> Attributes:
         """The same, to be added to."""
-        return self._attributes(call)
+        return self._attributes_of_rank(call)
 
     def _predefined_attribute(self, keyval: int) -> Any:
         """Value of a predefined key."""
@@ -58,11 +58,11 @@ class Attributed(Handle):
         keyval : int
             A predefined key, or one of `Create_keyval`.
         """
-        attributes = self._attributes("Get_attr")
+        attributes = self._attributes_of_rank("Get_attr")
         if keyval in self._predefined_keyvals:
             return self._predefined_attribute(keyval)
         if keyval not in attributes:
-            self._kind(keyval, "Get_attr")
+            self._kind_of_keyval(keyval, "Get_attr")
             return None
         return attributes[keyval][1]
 
@@ -77,7 +77,7 @@ class Attributed(Handle):
             The value; an int when the key is for C and Fortran (``nopython``).
         """
         attributes = self._attributes_to_change("Set_attr")
-        kind = self._kind(keyval, "Set_attr")
+        kind = self._kind_of_keyval(keyval, "Set_attr")
         value = int(attrval) if kind.is_number else attrval
         if keyval in attributes:
             _delete(self, attributes, keyval, "Set_attr")
@@ -91,9 +91,9 @@ class Attributed(Handle):
         keyval : int
             One of `Create_keyval`.
         """
-        attributes = self._attributes("Delete_attr")
+        attributes = self._attributes_of_rank("Delete_attr")
         if keyval not in attributes:
-            self._kind(keyval, "Delete_attr")
+            self._kind_of_keyval(keyval, "Delete_attr")
             fail("ERR_KEYVAL", f"Delete_attr({keyval}): nothing is cached under this key")
         _delete(self, attributes, keyval, "Delete_attr")
 
@@ -136,12 +136,12 @@ class Attributed(Handle):
         int
             ``KEYVAL_INVALID``
         """
-        cls._kind(keyval, "Free_keyval")
+        cls._kind_of_keyval(keyval, "Free_keyval")
         del world().keyvals[keyval]
         return KEYVAL_INVALID
 
     @classmethod
-    def _kind(cls, keyval: int, call: str) -> Kind:
+    def _kind_of_keyval(cls, keyval: int, call: str) -> Kind:
         kind = world().keyvals.get(keyval)
         if kind is None or kind.family != cls._family:
             fail("ERR_KEYVAL", f"{call}({keyval}): this is no key of a {cls._family}: Create_keyval makes one")

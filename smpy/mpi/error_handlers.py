@@ -120,7 +120,7 @@ class Errhandler(Handle):
     def Free(self) -> None:
         """Give the error handler back; the handle becomes null. It goes on where it has been set."""
         handler = self._handler
-        if any(known is self for known in self._named.values()):
+        if any(known is self for known in self._predefined.values()):
             fail("ERR_ERRHANDLER", "Free: the error handler is predefined")
         handler.give_back()
         self._become_null()
@@ -152,7 +152,7 @@ class ErrorHandling(Handle):
 
     __slots__ = ()
 
-    def _own(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
         """What the running rank has made of the object; raises when the handle is null."""
         raise NotImplementedError
 
@@ -176,7 +176,7 @@ class ErrorHandling(Handle):
 
     def Get_errhandler(self) -> Errhandler:
         """The error handler of this object, on the running rank."""
-        return _handle(self._own("Get_errhandler").error_handler or ERRORS_RETURN._handler)
+        return _handle(self._own_part("Get_errhandler").error_handler or ERRORS_RETURN._handler)
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Give this object an error handler, on the running rank.
@@ -186,7 +186,7 @@ class ErrorHandling(Handle):
         errhandler : Errhandler
             ``ERRORS_RETURN``: errors are raised; ``ERRORS_ARE_FATAL``, ``ERRORS_ABORT``: they end the run.
         """
-        own, handler = self._own("Set_errhandler", to_change=True), errhandler._handler
+        own, handler = self._own_part("Set_errhandler", to_change=True), errhandler._handler
         if handler.family not in ("", self._family):
             fail("ERR_ARG", f"Set_errhandler: this is the error handler of a {handler.family}")
         own.error_handler = None if handler is ERRORS_RETURN._handler else handler
@@ -204,6 +204,6 @@ class ErrorHandling(Handle):
         errorcode : int
             What has happened; nothing, when ``SUCCESS``.
         """
-        handler = self._own("Call_errhandler").error_handler
+        handler = self._own_part("Call_errhandler").error_handler
         if handler is not None and errorcode:
             handler.tell(self, errorcode, MpiException(errorcode))

@@ -90,7 +90,7 @@ def _is_of_mpi(method: Callable[..., Any]) -> bool:
 
 def _tell(args: tuple[Any, ...], error: MpiException) -> None:
     holder = _holder(args[0] if args else None)
-    handler = holder._own("error handler").error_handler
+    handler = holder._own_part("error handler").error_handler
     if handler is not None:
         handler.tell(holder, int(error), error)
 

@@ -24,9 +24,9 @@ class Handle:
 
     _family: ClassVar[str]
     """Handles are compared within a family: a class and its subclasses."""
-    _null: ClassVar[int] = 0
+    _null_identity: ClassVar[int] = 0
     """The number of a handle that refers to nothing."""
-    _named: ClassVar[Mapping[str, Any]] = {}
+    _predefined: ClassVar[Mapping[str, Any]] = {}
     """The predefined objects of the family, by name."""
     _giving_back: ClassVar[str] = "Free"
     """The method that gives back what a handle refers to; the handle becomes null."""
@@ -35,7 +35,7 @@ class Handle:
         """What is compared: equal for all handles of one thing."""
         raise NotImplementedError
 
-    def _number(self) -> int:
+    def _handle_number(self) -> int:
         """What the program sees of the identity; not negative."""
         return self._identity() if self else 0
 
@@ -54,15 +54,15 @@ class Handle:
         return self._identity() != other._identity()
 
     def __bool__(self) -> bool:
-        return self._identity() != self._null
+        return self._identity() != self._null_identity
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        for name, known in self._named.items():
+        for name, known in self._predefined.items():
             if known is self:
                 return name
         if not self:
             return type(self), ()
-        for known in self._named.values():
+        for known in self._predefined.values():
             if known == self:
                 return type(self), (known,)
         raise ValueError(f"cannot pickle a {type(self).__name__} that is not predefined")
@@ -70,12 +70,12 @@ class Handle:
     @classmethod
     def _know(cls, named: Mapping[str, Any]) -> None:
         """Say which objects are predefined."""
-        cls._named = named
+        cls._predefined = named
 
     @property
     def handle(self) -> int:
         """The number of what the handle refers to."""
-        number = self._number()
+        number = self._handle_number()
         _shown[self._family, number] = self
         return number
 
@@ -88,13 +88,13 @@ class Handle:
         handle : int
             The number of a predefined object, or of one that a handle still refers to.
         """
-        for known in cls._named.values():
-            if known._number() == handle and isinstance(known, cls):
+        for known in cls._predefined.values():
+            if known._handle_number() == handle and isinstance(known, cls):
                 return known
         if handle == 0:
             return cls()
         shown = _shown.get((cls._family, handle))
-        if shown is None or shown._number() != handle:
+        if shown is None or shown._handle_number() != handle:
             return fail("ERR_ARG", f"{handle} is not the handle of a {cls.__name__} in use")
         kind: Any = cls  # every class of handles makes a further one of another
         made: Self = shown if isinstance(shown, cls) else kind(shown)
@@ -119,11 +119,11 @@ class Handle:
         return cls.fromhandle(arg)
 
     def _is_predefined(self) -> bool:
-        return any(known._identity() == self._identity() for known in self._named.values())
+        return any(known._identity() == self._identity() for known in self._predefined.values())
 
     def free(self) -> None:
         """Give back what the handle refers to; a predefined object stays, a further handle of one becomes null."""
-        if not self or any(known is self for known in self._named.values()):
+        if not self or any(known is self for known in self._predefined.values()):
             return
         if self._is_predefined():
             self._become_null()

@@ -18,18 +18,18 @@ __all__ = ["CommBase", "RequestBase"]
 class CommBase:
     """A communicator's number and its hot calls."""
 
-    __slots__ = {"_comm": "The kernel's number; -1 when null, -2 for the running rank alone."}
+    __slots__ = {"_kernel_comm": "The kernel's number; -1 when null, -2 for the running rank alone."}
 
-    _comm: int
+    _kernel_comm: int
 
     def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
-        self._comm = -1
+        self._kernel_comm = -1
         return self
 
     def _refer_to(self, number: int, /) -> None:
         """Stand for the communicator with this number of the kernel's."""
-        self._comm = number
+        self._kernel_comm = number
 
     def Get_size(self) -> int:
         """Number of ranks."""
@@ -132,32 +132,32 @@ class RequestBase:
     __slots__ = {
         "_buffer": "Kept alive until the request completes.",
         "_finish": "What the owner does on completion, given the message.",
-        "_id": "The kernel's number; 0 when it is through, -1 when null.",
         "_message": "What a request that has completed already received.",
+        "_kernel_request": "The kernel's number; 0 when it is through, -1 when null.",
     }
 
-    _id: int
+    _kernel_request: int
     _buffer: object
     _message: Message | None
     _finish: Any
 
     def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
-        self._end()
+        self._let_go()
         return self
 
     def _refer_to(self, number: int, /) -> None:
         """Stand for the kernel's request with this number; 0: it is complete."""
-        self._id = number
+        self._kernel_request = number
 
     def _share(self, request: RequestBase, /) -> None:
         """Stand for what another request stands for."""
-        self._id, self._buffer = request._id, request._buffer
+        self._kernel_request, self._buffer = request._kernel_request, request._buffer
         self._message, self._finish = request._message, request._finish
 
-    def _end(self) -> None:
+    def _let_go(self) -> None:
         """Become null, and let go of all memory."""
-        self._id = -1
+        self._kernel_request = -1
         self._buffer = self._message = self._finish = None
 
     def Wait(self, status: Status | None = None) -> Literal[True]:

@@ -243,7 +243,7 @@ def test_a_message_too_long_is_reported_with_its_call(form: str) -> None:
             else:
                 Request.Waitall([request, WORLD.Isend(b"", 0)])
         finally:
-            assert request._id == -1
+            assert request._kernel_request == -1
             got.append(0)  # the memory is the program's again
 
     with pytest.raises(Truncated) as caught:

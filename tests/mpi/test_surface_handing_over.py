@@ -142,16 +142,16 @@ def test_requests_with_more_to_do_than_the_kernel_knows_are_handed_over() -> Non
         owned._refer_to(0)
         owned._finish = print
         complete = WORLD.Isend(b"", 0)
-        assert complete._id == 0
+        assert complete._kernel_request == 0
         assert null.Wait() == early.Wait() == owned.Wait() == null.Test() == complete.Test() == GENERAL
         assert Request.Waitall([complete, owned]) == GENERAL
         assert Request.Waitall([complete], []) == GENERAL
         assert Request.Waitall(iter([complete])) == GENERAL
         assert Request.Waitall([complete, "request"]) == GENERAL
-        assert complete._id == 0
+        assert complete._kernel_request == 0
         assert Request.Waitall([complete, null]) is True
         assert Request.Waitall([]) is Request.Waitall(()) is True
-        assert complete._id == -1
+        assert complete._kernel_request == -1
 
     run(body)
 

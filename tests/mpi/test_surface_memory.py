@@ -249,8 +249,8 @@ def test_a_request_that_is_ended_frees_the_memory() -> None:
         WORLD.Recv(bytearray(8), 0)
         shared = Request()
         shared._share(request)
-        request._end()
-        assert request._id == -1
+        request._let_go()
+        assert request._kernel_request == -1
         assert shared._buffer is request._buffer is None
         assert is_free(buffer)
 

@@ -34,7 +34,7 @@ class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, Persis
     def __new__(cls, comm: Comm | None = None) -> Self:
         self = super().__new__(cls)
         if comm is not None:
-            self._refer_to(of_family(comm, Comm)._comm)
+            self._refer_to(of_family(comm, Comm)._kernel_comm)
         return self
 
     @classmethod
@@ -72,7 +72,7 @@ class Intracomm(Scans, ObjectScans, TopologyCreation, CreationByGroup, Comm):
 
     def __new__(cls, comm: Comm | None = None) -> Self:
         self = super().__new__(cls, comm)
-        if self._comm > 0 and self.Is_inter():
+        if self._kernel_comm > 0 and self.Is_inter():
             raise TypeError("expected an intracommunicator")
         return self
 
@@ -95,7 +95,7 @@ class Intercomm(RemoteGroup, Comm):
 
     def __new__(cls, comm: Comm | None = None) -> Self:
         self = super().__new__(cls, comm)
-        if self._comm != NOWHERE and not self.Is_inter():
+        if self._kernel_comm != NOWHERE and not self.Is_inter():
             raise TypeError("expected an intercommunicator")
         return self
 

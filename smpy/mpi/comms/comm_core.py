@@ -35,24 +35,24 @@ class CommCore(CommBase, Handle):
 
     __slots__ = ()
     _family: ClassVar = "Comm"
-    _null: ClassVar = NOWHERE
+    _null_identity: ClassVar = NOWHERE
 
     def _identity(self) -> int:
-        return self._comm
+        return self._kernel_comm
 
 
 def number_of(comm: CommCore, call: str) -> int:
     """The kernel's number of a communicator for the running rank; raises ``ERR_COMM`` when the handle is null."""
-    if comm._comm >= 0:
-        return comm._comm
-    if comm._comm == MYSELF:
+    if comm._kernel_comm >= 0:
+        return comm._kernel_comm
+    if comm._kernel_comm == MYSELF:
         return 1 + current().rank
     return fail("ERR_COMM", f"{call}: the communicator is null")
 
 
 def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
     """The communicator as its ranks share it, and the running rank there."""
-    number = comm._comm
+    number = comm._kernel_comm
     communicator = world().communicator(number if number >= 0 else number_of(comm, call))
     rank = comm.rank
     if rank < 0:

@@ -37,8 +37,8 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     # ---- as a handle ----
 
-    def _number(self) -> int:
-        return self._comm + _FIRST_NUMBER
+    def _handle_number(self) -> int:
+        return self._kernel_comm + _FIRST_NUMBER
 
     def _become_null(self) -> None:
         self._refer_to(NOWHERE)
@@ -46,8 +46,8 @@ class Identity(CommCore, Attributed, ErrorHandling):
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
         """The communicator with a number that `handle` gave; its class is that of what the number stands for."""
-        for known in cls._named.values():
-            if known._number() == handle:
+        for known in cls._predefined.values():
+            if known._handle_number() == handle:
                 return known if isinstance(known, cls) else cls(known)
         found: Any = cls._handle_on(world().communicator(handle - _FIRST_NUMBER))
         return found if isinstance(found, cls) else cls(found)
@@ -57,7 +57,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         """A handle of the class that fits."""
         raise NotImplementedError
 
-    def _own(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
         communicator, rank = member_of(self, call)
         return communicator.own_of(rank, to_change=to_change)
 
@@ -109,9 +109,9 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     def Get_name(self) -> str:
         """What it is called."""
-        if self._comm == NOWHERE:
+        if self._kernel_comm == NOWHERE:
             return "MPI_COMM_NULL"
-        name = self._own("Get_name").name
+        name = self._own_part("Get_name").name
         return world().communicator(number_of(self, "Get_name")).name if name is None else name
 
     def Set_name(self, name: str) -> None:
@@ -122,11 +122,11 @@ class Identity(CommCore, Attributed, ErrorHandling):
         name : str
             At most ``MAX_OBJECT_NAME - 1`` characters are kept.
         """
-        self._own("Set_name", to_change=True).name = name[: constants.MAX_OBJECT_NAME - 1]
+        self._own_part("Set_name", to_change=True).name = name[: constants.MAX_OBJECT_NAME - 1]
 
     def Get_info(self) -> Info:
         """Its hints, on this rank, in a new object."""
-        return Info.Create(self._own("Get_info").info)
+        return Info.Create(self._own_part("Get_info").info)
 
     def Set_info(self, info: Info) -> None:
         """Give it hints, on this rank; they change nothing.
@@ -139,13 +139,13 @@ class Identity(CommCore, Attributed, ErrorHandling):
         number_of(self, "Set_info")
         if not info:
             fail("ERR_INFO", "Set_info: the info object is null")
-        self._own("Set_info", to_change=True).info.update(pairs_of(info))
+        self._own_part("Set_info", to_change=True).info.update(pairs_of(info))
 
-    def _attributes(self, call: str) -> Attributes:
-        return self._own(call).attributes
+    def _attributes_of_rank(self, call: str) -> Attributes:
+        return self._own_part(call).attributes
 
     def _attributes_to_change(self, call: str) -> Attributes:
-        return self._own(call, to_change=True).attributes
+        return self._own_part(call, to_change=True).attributes
 
     def _predefined_attribute(self, keyval: int) -> int:
         if keyval == constants.LASTUSEDCODE:
@@ -201,7 +201,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
     @property
     def is_topo(self) -> bool:
         """Whether it has a virtual topology."""
-        return self._comm != NOWHERE and self.Get_topology() != UNDEFINED
+        return self._kernel_comm != NOWHERE and self.Get_topology() != UNDEFINED
 
 
 def _are_similar(mine: Members, its: Members) -> bool:

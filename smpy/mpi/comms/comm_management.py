@@ -171,16 +171,16 @@ class Management(Identity):
     @mpi_call
     def Free(self) -> None:
         """Give the communicator back; the handle becomes null."""
-        self._end("Free")
+        self._end_by("Free")
 
     @mpi_call
     def Disconnect(self) -> None:
         """Give the communicator back when its messages have arrived; the handle becomes null."""
-        self._end("Disconnect")
+        self._end_by("Disconnect")
 
-    def _end(self, call: str) -> None:
+    def _end_by(self, call: str) -> None:
         communicator, rank = member_of(self, call)
-        if self._comm in (0, MYSELF):
+        if self._kernel_comm in (0, MYSELF):
             fail("ERR_COMM", f"{call}: {communicator.name} is predefined")
         delete_attributes(self, communicator.own_of(rank, to_change=False).attributes, call)
         communicator.own.pop(rank, None)

@@ -118,7 +118,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         """Send one object and receive another at the same time."""
         request = start_send(self, load_of, sendobj, dest, sendtag, STANDARD, "sendrecv")
         received = self._receive_object(recvbuf, source, recvtag, status, "sendrecv")
-        current().wait(request._id, "sendrecv")
+        current().wait(request._kernel_request, "sendrecv")
         return received
 
     @mpi_call

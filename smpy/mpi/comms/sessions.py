@@ -64,7 +64,7 @@ class Session(ErrorHandling):
             fail("ERR_SESSION", f"{call}: the session is null")
         return self._open
 
-    def _own(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
         return self._opened(call).own
 
     # ---- start and end ----
@@ -115,7 +115,7 @@ class Session(ErrorHandling):
 
     def Get_info(self) -> Info:
         """Its hints, in a new object."""
-        return Info.Create(self._own("Get_info").info)
+        return Info.Create(self._own_part("Get_info").info)
 
     def Get_pset_info(self, pset_name: str) -> Info:
         """What is known of a set of processes: its size.

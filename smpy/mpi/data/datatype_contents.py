@@ -101,7 +101,7 @@ class Contents(DatatypeCore):
         if origin.combiner == "STRUCT":
             arguments["datatypes"] = olds
             olds = []
-        return olds[0] if olds else self._named["DATATYPE_NULL"], origin.combiner, arguments
+        return olds[0] if olds else self._predefined["DATATYPE_NULL"], origin.combiner, arguments
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         layout = self._layout_or_null

@@ -24,14 +24,14 @@ class Marks(DatatypeCore, Attributed):
     __slots__ = ()
     _family: ClassVar = "Datatype"
 
-    def _attributes(self, call: str) -> Attributes:
+    def _attributes_of_rank(self, call: str) -> Attributes:
         self._layout.has_attributes = True
         return attributes_of(self._family, self._layout.number)
 
     def _inherit(self, old: Marks) -> None:
         """Begin with what `old` hands on to a duplicate."""
         if old._layout.has_attributes and is_running():
-            self._attributes("Dup").update(copy_attributes(old, old._attributes("Dup"), "Dup"))
+            self._attributes_of_rank("Dup").update(copy_attributes(old, old._attributes_of_rank("Dup"), "Dup"))
 
     def _is_predefined(self) -> bool:
         return self._layout_or_null is None or self._layout_or_null.is_basic

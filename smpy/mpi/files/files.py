@@ -73,8 +73,8 @@ class File(JointObject):
     def __new__(cls, file: File | None = None) -> Self:
         return cls._on(None if file is None else of_family(file, File)._membership)
 
-    def _own(self, call: str, *, to_change: bool = False) -> Own:
-        return super()._own(call) if self else _own_of_null()
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
+        return super()._own_part(call) if self else _own_of_null()
 
     # ---- start and end ----
 

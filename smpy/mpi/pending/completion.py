@@ -1,7 +1,7 @@
 """Waiting for requests and testing them, one or several.
 
 A request is complete when its ``_message`` is set: nothing is left to ask the kernel, and asking is free. One whose
-``_id`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
+``_kernel_request`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
 several, one after the other is asked for (`undertakings`).
 
 Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
@@ -45,7 +45,7 @@ __all__ = [
 def end(request: Request, message: Message, status: Status | None, call: str) -> Any:
     """Make a request null, now that its operation has completed: the object that was received, if any."""
     finish = request._finish
-    request._end()
+    request._let_go()
     if isinstance(finish, Undertaking):
         return finish.conclude(message, status, call)
     report(message, status, call)
@@ -57,15 +57,15 @@ def release(request: Request) -> None:
     undertaking = request._finish
     if isinstance(undertaking, Undertaking):
         undertaking.release()
-    elif request._id > 0:
+    elif request._kernel_request > 0:
         lent: Any = request._buffer  # a compiled request's own hold on it ends with the request
-        current().release(request._id, None if lent is None else memoryview(lent))
-    request._end()
+        current().release(request._kernel_request, None if lent is None else memoryview(lent))
+    request._let_go()
 
 
 def wait(request: Request, status: Status | None, call: str) -> Any:
     """Wait for one: the object received."""
-    if request._id < 0:
+    if request._kernel_request < 0:
         fill(status, NO_MESSAGE)
         return None
     return end(request, _wait_for_all_of(request, call), status, call)
@@ -73,7 +73,7 @@ def wait(request: Request, status: Status | None, call: str) -> Any:
 
 def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]:
     """Look at one: whether it has completed, and the object received."""
-    if request._id < 0:
+    if request._kernel_request < 0:
         fill(status, NO_MESSAGE)
         return True, None
     message = look(request, call)
@@ -94,10 +94,10 @@ def look(request: Request, call: str) -> Message | None:
 def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
     given = checked(requests, call)
-    open_ones = [request for request in given if request._id >= 0 and request._message is None]
+    open_ones = [request for request in given if request._kernel_request >= 0 and request._message is None]
     transfers = [request for request in open_ones if not isinstance(request._finish, Undertaking)]
     for request, message in zip(
-        transfers, current().wait_all([request._id for request in transfers], call), strict=True
+        transfers, current().wait_all([request._kernel_request for request in transfers], call), strict=True
     ):
         _complete(request, message)
     for request in open_ones:
@@ -108,7 +108,7 @@ def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: s
 def test_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Look at each: the objects received when all have completed, else None."""
     given = checked(requests, call)
-    are_complete = [request._id < 0 or look(request, call) is not None for request in given]
+    are_complete = [request._kernel_request < 0 or look(request, call) is not None for request in given]
     return _end_all(given, statuses, call) if all(are_complete) else None
 
 
@@ -121,7 +121,7 @@ def wait_any(requests: Iterable[Request], status: Status | None, call: str) -> t
             return UNDEFINED, None
         numbers = _next_of_each(given)
         if all(number < 0 for number in numbers):
-            _check_reach(next(request for request in given if request._id >= 0), OUT_OF_REACH, call)
+            _check_reach(next(request for request in given if request._kernel_request >= 0), OUT_OF_REACH, call)
         index, message = current().wait_any(numbers, call)
         _tell(given[index], message)
     return early, _end_early(given[early], status, call)
@@ -205,11 +205,11 @@ def _wait_for_all_of(request: Request, call: str) -> Message:
 def _next_of(request: Request) -> int:
     """What to ask the kernel for."""
     undertaking = request._finish
-    return undertaking.next() if isinstance(undertaking, Undertaking) else request._id
+    return undertaking.next() if isinstance(undertaking, Undertaking) else request._kernel_request
 
 
 def _next_of_each(requests: Sequence[Request]) -> list[int]:
-    return [request._id if request._id < 0 else _next_of(request) for request in requests]
+    return [request._kernel_request if request._kernel_request < 0 else _next_of(request) for request in requests]
 
 
 def _check_reach(request: Request, number: int, call: str) -> None:
@@ -231,7 +231,7 @@ def _complete(request: Request, message: Message) -> None:
 
 
 def _are_null(requests: Sequence[Request]) -> bool:
-    return all(request._id < 0 for request in requests)
+    return all(request._kernel_request < 0 for request in requests)
 
 
 def _early(requests: Sequence[Request]) -> int | None:
@@ -246,7 +246,7 @@ def _look_at_each(
     requests: Sequence[Request], call: str, indices: list[int], objects: list[Any], told: list[Status]
 ) -> None:
     for index, request in enumerate(requests):
-        message = look(request, call) if request._id >= 0 else None
+        message = look(request, call) if request._kernel_request >= 0 else None
         if message is not None:
             status = Status()
             objects.append(end(request, message, status, call))
@@ -260,7 +260,7 @@ def _end_all(requests: Sequence[Request], statuses: list[Status] | None, call: s
     first_error: MPIException | None = None
     for request, status in zip(requests, told, strict=True):
         try:
-            objects.append(_end_early(request, status, call) if request._id >= 0 else None)
+            objects.append(_end_early(request, status, call) if request._kernel_request >= 0 else None)
         except MPIException as error:
             status.Set_error(error.Get_error_class())
             first_error = first_error or error

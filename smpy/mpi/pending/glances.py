@@ -20,7 +20,7 @@ __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
 def get_status(request: Request, status: Status | None, call: str) -> bool:
     """Whether one has completed; null ones have."""
-    message = NO_MESSAGE if request._id < 0 else _seen(request, call)
+    message = NO_MESSAGE if request._kernel_request < 0 else _seen(request, call)
     if message is None:
         return False
     undertaking = request._finish
@@ -35,7 +35,7 @@ def get_status_any(requests: Iterable[Request], status: Status | None, call: str
     """Index of the first that has completed, and whether there is one or all are null."""
     given = checked(requests, call)
     for index, request in enumerate(given):
-        if request._id >= 0 and get_status(request, status, call):
+        if request._kernel_request >= 0 and get_status(request, status, call):
             return index, True
     are_null = _are_null(given)
     if are_null:
@@ -63,7 +63,7 @@ def get_status_some(requests: Iterable[Request], statuses: list[Status] | None, 
     indices: list[int] = []
     for index, request in enumerate(given):
         status = Status()
-        if request._id >= 0 and get_status(request, status, call):
+        if request._kernel_request >= 0 and get_status(request, status, call):
             indices.append(index)
             told.append(status)
     reported(statuses, told)
@@ -76,8 +76,8 @@ def _seen(request: Request, call: str) -> Message | None:
         return look(request, call)
     if request._message is not None:
         return request._message
-    return current().peek(request._id) if request._id > 0 else NO_MESSAGE
+    return current().peek(request._kernel_request) if request._kernel_request > 0 else NO_MESSAGE
 
 
 def _are_null(requests: Sequence[Request]) -> bool:
-    return all(request._id < 0 for request in requests)
+    return all(request._kernel_request < 0 for request in requests)

@@ -34,7 +34,7 @@ class Message(Handle):
 
     __slots__ = ("__weakref__", "_held")
     _family: ClassVar = "Message"
-    _null: ClassVar = _NULL
+    _null_identity: ClassVar = _NULL
 
     _held: int
 
@@ -46,7 +46,7 @@ class Message(Handle):
     def _identity(self) -> int:
         return self._held
 
-    def _number(self) -> int:
+    def _handle_number(self) -> int:
         return self._held if self._held >= 0 else _SHOWN_NO_PROC
 
     def _become_null(self) -> None:

@@ -104,7 +104,7 @@ class Prequest(Request):
             fail("ERR_REQUEST", "Parrived: the request is not one of Precv_init")
         if not 0 <= partition < receive.n_partitions:
             fail("ERR_ARG", f"Parrived({partition}): the message has partitions 0 to {receive.n_partitions - 1}")
-        return self._id < 0 or look(self, "Parrived") is not None
+        return self._kernel_request < 0 or look(self, "Parrived") is not None
 
 
 def new_prequest(start: Callable[[], Request]) -> Prequest:
@@ -125,7 +125,7 @@ def _partitioned_send(request: Prequest, call: str) -> PartitionedSend:
     send = request._persistent()
     if not isinstance(send, PartitionedSend):
         fail("ERR_REQUEST", f"{call}: the request is not one of Psend_init")
-    if request._id < 0:
+    if request._kernel_request < 0:
         fail("ERR_REQUEST", f"{call}: the request is not under way: call Start first")
     return send
 
@@ -136,8 +136,8 @@ def _start(request: Prequest, call: str) -> None:
     operation = request._persistent()
     if operation is None:
         fail("ERR_REQUEST", f"{call}: the request is null")
-    if request._id >= 0:
+    if request._kernel_request >= 0:
         fail("ERR_REQUEST", f"{call}: the request is under way already: wait for it first")
     started = operation()
     request._share(started)
-    started._end()
+    started._let_go()

@@ -32,7 +32,7 @@ class Request(RequestBase, Handle):
 
     __slots__ = ("__weakref__", "_operation")
     _family: ClassVar = "Request"
-    _null: ClassVar = -1
+    _null_identity: ClassVar = -1
 
     _operation: Callable[[], Request]
     """What starts it once more; only persistent requests have it."""
@@ -54,9 +54,9 @@ class Request(RequestBase, Handle):
         operation = self._persistent()
         if operation is not None:
             return id(operation)
-        if self._id == 0:
+        if self._kernel_request == 0:
             return id(self._finish) if isinstance(self._finish, Undertaking) else id(self)
-        return self._id
+        return self._kernel_request
 
     def _become_null(self) -> None:
         completion.release(self)
@@ -85,12 +85,12 @@ class Request(RequestBase, Handle):
     @mpi_call
     def Cancel(self) -> None:
         """Try to stop the operation; it still has to be waited for, and the status tells whether it was stopped."""
-        if self._id < 0:
+        if self._kernel_request < 0:
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
         if isinstance(self._finish, Undertaking):
             self._finish.cancel("Cancel")
-        elif self._id > 0:
-            current().cancel(self._id)
+        elif self._kernel_request > 0:
+            current().cancel(self._kernel_request)
 
     @mpi_call
     def Free(self) -> None:

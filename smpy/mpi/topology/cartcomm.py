@@ -33,7 +33,7 @@ class Cartcomm(Topocomm):
     """
 
     __slots__ = ()
-    _topology: ClassVar = CartTopology
+    _topology_class: ClassVar = CartTopology
 
     @mpi_call
     def Get_dim(self) -> int:
@@ -104,7 +104,7 @@ class Cartcomm(Topocomm):
         grid, rank = placed(self, CartTopology, "Sub")
         remains = [bool(flag) for flag in ints(remain_dims, len(grid.dims))]
         if any(remains):
-            new = world().communicator(self.Split(grid.color(rank, remains), rank)._comm)
+            new = world().communicator(self.Split(grid.color(rank, remains), rank)._kernel_comm)
         else:
             communicator, _ = member_of(self, "Sub")
             new = world().new_communicator(communicator.world_ranks()[rank : rank + 1])

@@ -28,7 +28,7 @@ class Graphcomm(Topocomm):
     """
 
     __slots__ = ()
-    _topology: ClassVar = GraphTopology
+    _topology_class: ClassVar = GraphTopology
 
     @mpi_call
     def Get_dims(self) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class Distgraphcomm(Topocomm):
     """
 
     __slots__ = ()
-    _topology: ClassVar = DistGraphTopology
+    _topology_class: ClassVar = DistGraphTopology
 
     @mpi_call
     def Get_dist_neighbors_count(self) -> tuple[int, int, bool]:

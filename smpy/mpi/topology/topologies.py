@@ -29,11 +29,11 @@ class Topocomm(NeighbourhoodCollectives, NeighbourhoodObjects, Intracomm):
     """
 
     __slots__ = ()
-    _topology: ClassVar[type[Topology]] = Topology
+    _topology_class: ClassVar[type[Topology]] = Topology
 
     def __new__(cls, comm: Comm | None = None) -> Self:
         self = super().__new__(cls, comm)
-        if self and not isinstance(member_of(self, cls.__name__)[0].topology, cls._topology):
+        if self and not isinstance(member_of(self, cls.__name__)[0].topology, cls._topology_class):
             raise TypeError(f"{cls.__name__}: the communicator has no such topology")
         return self
 

@@ -93,7 +93,7 @@ class JointObject(ErrorHandling):
             )
         return self._membership
 
-    def _own(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
         own: Own = self._member(call).own
         return own
 

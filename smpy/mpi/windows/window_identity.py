@@ -39,8 +39,8 @@ class WindowIdentity(JointObject, Attributed):
         """
         self._member("Set_name").own.name = name[: constants.MAX_OBJECT_NAME - 1]
 
-    def _attributes(self, call: str) -> Attributes:
-        return self._own(call).attributes
+    def _attributes_of_rank(self, call: str) -> Attributes:
+        return self._own_part(call).attributes
 
     def _predefined_attribute(self, keyval: int) -> int:
         part: WindowPart = self._member("Get_attr")
