@@ -116,11 +116,6 @@ const double *sim_finish_s(const sim *s)
     return s->finish_s;
 }
 
-const double *sim_compute_s(const sim *s)
-{
-    return s->compute_s;
-}
-
 const void *sim_kernel_calls(void)
 {
     static const kernel_calls calls = {

@@ -25,7 +25,7 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
         overhead_s = piecewise(m->isend_overhead, m->n_isend_overhead, bytes);
     else if (is_detached || mode == SEND_SYNCHRONOUS)
         overhead_s = piecewise(m->send_overhead, m->n_send_overhead, bytes);
-    if (sim_append_sleep(s, rank, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
+    if (sim_append_overhead(s, rank, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int id = request_new(s, (request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes, .is_send = 1,
                                       .is_detached = is_detached});
     if (id < 0) return id;

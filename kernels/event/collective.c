@@ -81,6 +81,7 @@ int show(sim *s, int line)
     int error = 0;
     if (t->stage == FETCH) {
         t->busy_until_s = 0;
+        if (p->frame.at == 0 && (p->instance = instance_enter(s, p->comm, (int)p->frame.rank)) < 0) return SIM_OUT_OF_MEMORY;
         *c = schedule_step(&p->frame);
         if (p->frame.is_broken) return SIM_BAD_SCHEDULE;
         if (c->code == CALL_HALT && !p->group && (p->n_background || p->n_background_ended)) c->code = CALL_WAIT_ALL;
@@ -88,7 +89,7 @@ int show(sim *s, int line)
         int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
         t->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
         double first_s = inner_overhead_s(s, c);
-        if (first_s > 0) return sleep_until(s, line, s->now_s + first_s);
+        if (first_s > 0) return sleep_until(s, line, s->now_s + first_s, SPENT_OVERHEAD);
     }
     if (t->stage == SEND) {
         error = post_inner(s, line, p, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);

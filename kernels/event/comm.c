@@ -8,7 +8,7 @@
  * A communicator speaks to its other side: itself, or the remote group of an intercommunicator, whose number the ranks over
  * there use. A number is used again when both sides are free and nothing under way names either. */
 
-static comm_table *table_of(const sim *s, int comm)
+comm_table *table_of(const sim *s, int comm)
 {
     return &s->comm[comm > 0 ? comm - s->n_ranks : 0];
 }
@@ -81,7 +81,10 @@ static void table_free(comm_table *c)
 
 void comm_tables_free(sim *s)
 {
-    for (int c = 0; c < s->n_comms; c++) table_free(&s->comm[c]);
+    for (int c = 0; c < s->n_comms; c++) {
+        free(s->comm[c].entered);
+        table_free(&s->comm[c]);
+    }
     free(s->comm);
 }
 
@@ -92,6 +95,7 @@ static void recycle(sim *s, int comm)
     int number[2] = {comm, c->other};
     for (int side = 0; side < 1 + (c != other); side++) {
         comm_table *t = table_of(s, number[side]);
+        instances_free(s, t);
         table_free(t);
         t->n = 0;
         t->next = s->free_comm;

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "perform.h"
 
 /* Sleeps, and executions on a core.
@@ -12,7 +10,7 @@
 
 void runs_next(sim *s, int line)
 {
-    s->line[line].state = AWAKE;
+    timeline_enters(s, &s->line[line], AWAKE, SPENT_OVERHEAD);
     s->next_turn[s->n_next_turn++] = line;
 }
 
@@ -49,26 +47,26 @@ static void begin(sim *s, int line, int is_computing)
     s->n_probing += probes_on(t);
 }
 
-static int until(sim *s, int line, double date_s)
+static int until(sim *s, int line, double date_s, int spends)
 {
     timeline *t = &s->line[line];
-    t->state = ASLEEP;
+    timeline_enters(s, t, ASLEEP, spends);
     return heap_push(&s->sleeps, date_s, t->began, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
 }
 
-int sleep_until(sim *s, int line, double date_s)
+int sleep_until(sim *s, int line, double date_s, int spends)
 {
     begin(s, line, 0);
-    return until(s, line, date_s);
+    return until(s, line, date_s, spends);
 }
 
-int compute(sim *s, int line, double flop)
+int compute(sim *s, int line, double flop, int spends)
 {
     timeline *t = &s->line[line];
     const processor *h = &s->host[t->host];
     begin(s, line, 1);
-    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s);
-    t->state = COMPUTING;
+    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s, spends);
+    timeline_enters(s, t, COMPUTING, spends);
     cpu_start(s, t->host, line, flop);
     return BLOCKED;
 }
@@ -79,9 +77,5 @@ void timeline_woken(sim *s, int line)
     host_left(s, t->host, t->is_computing);
     s->n_timed--;
     s->n_probing -= probes_on(t);
-    if (!isnan(t->computing_since_s)) {
-        s->compute_s[line] += s->now_s - t->computing_since_s;
-        t->computing_since_s = NAN;
-    }
     runs_next(s, line);
 }

@@ -24,9 +24,8 @@ int perform(sim *s, int line)
     case DO_COMPUTE:
         if (t->stage++ < STARTED) return MADE_A_CALL;
         timeline_drop_first(t);
-        t->computing_since_s = s->now_s;
-        return compute(s, line, a.with.amount);
-    case DO_SLEEP: timeline_drop_first(t); return sleep_until(s, line, s->now_s + a.with.amount);
+        return compute(s, line, a.with.amount, SPENT_COMPUTING);
+    case DO_SLEEP: timeline_drop_first(t); return sleep_until(s, line, s->now_s + a.with.amount, a.id);
     case DO_POST: {
         timeline_drop_first(t);
         int error = post(s, a.id);
@@ -54,7 +53,7 @@ int perform(sim *s, int line)
         return BLOCKED;
     default: /* DO_END */
         timeline_drop_first(t);
-        t->state = ENDED;
+        timeline_enters(s, t, ENDED, SPENT_OVERHEAD);
         s->finish_s[line] = s->now_s;
         s->n_ended++;
         return BLOCKED;

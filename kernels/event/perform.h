@@ -25,8 +25,8 @@ static inline int probes_on(timeline *t)
 void runs_next(sim *s, int line);
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
 void host_left(sim *s, int host, int is_execution);
-int sleep_until(sim *s, int line, double date_s);
-int compute(sim *s, int line, double flop);
+int sleep_until(sim *s, int line, double date_s, int spends);
+int compute(sim *s, int line, double flop, int spends);
 
 /* poll.c */
 int poll_begins(sim *s, int line, double poll_s, int in_a_row);

@@ -42,13 +42,19 @@ static double stands_for(timeline *t)
     return (1.0 + t->n_rounds) * (1.0 + t->n_rounds);
 }
 
+/* What the poll that begins is: a blocking probe that has found nothing goes on looking. */
+static int kind_of_poll(timeline *t)
+{
+    return probes_on(t) && t->news >= 0 ? SPENT_PROBING : SPENT_POLLING;
+}
+
 int poll_begins(sim *s, int line, double poll_s, int in_a_row)
 {
     timeline *t = &s->line[line];
-    if (!s->model.polls_notice) return sleep_until(s, line, s->now_s + in_a_row * poll_s);
+    if (!s->model.polls_notice) return sleep_until(s, line, s->now_s + in_a_row * poll_s, kind_of_poll(t));
     t->poll_s = poll_s;
     t->polls_since_s = s->now_s;
-    return sleep_until(s, line, s->now_s + poll_s * stands_for(t));
+    return sleep_until(s, line, s->now_s + poll_s * stands_for(t), kind_of_poll(t));
 }
 
 void poll_ends(sim *s, int line, int *in_a_row, int is_success, int grows)
@@ -155,7 +161,7 @@ int look(sim *s, int line)
     switch (t->stage++) {
     case MADE: a->with.amount = s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s; return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
-    case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount) : MADE_A_CALL;
+    case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount, kind_of_poll(t)) : MADE_A_CALL;
     case LOOKED: t->answer = find(s, t, a); return MADE_A_CALL;
     default: /* KNOWN */
         poll_ends(s, line, &s->iprobes_in_a_row, t->answer != 0, s->model.polls_grow);

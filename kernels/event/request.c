@@ -72,6 +72,7 @@ parcel *parcel_of(sim *s, const slot *x)
 
 void performance_free(sim *s, performance *p)
 {
+    instance_leave(s, p->instance);
     comm_leave(s, p->comm);
     free((void *)p->frame.tables);
     free(p->made);

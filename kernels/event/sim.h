@@ -100,6 +100,11 @@ typedef struct {
     int64_t events, solves, parcels_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
 } statistics;
 
+/* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a
+ * collective, all ranks have entered that; then for a transfer. Looks of a blocking probe after its first, which found nothing,
+ * are apart from other polls. */
+enum { SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER, SPENT_WAITING, SPENT_KINDS };
+
 typedef struct {
     int kind;                         /* WAIT_* */
     int comm, peer, tag;              /* of the request, when there is one */
@@ -124,6 +129,7 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 /* ---- the running rank's timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int rank, double flop);
 int sim_append_sleep(sim *s, int rank, double seconds);
+int sim_append_overhead(sim *s, int rank, double seconds);              /* likewise, inside MPI */
 int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
 int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
 int sim_append_wait(sim *s, int rank, int request);
@@ -182,7 +188,7 @@ int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int rank, waiting *out);
 const double *sim_finish_s(const sim *s);    /* [n_ranks] date of the end action, NaN before */
-const double *sim_compute_s(const sim *s);   /* [n_ranks] simulated time spent computing */
+void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
 /* end cdef */
 
 /* The calls the compiled surface needs, so that it shares the one kernel of the process. */

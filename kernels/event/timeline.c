@@ -50,14 +50,25 @@ int sim_append_compute(sim *s, int rank, double flop)
     return 0;
 }
 
-int sim_append_sleep(sim *s, int rank, double seconds)
+static int append_pause(sim *s, int rank, double seconds, int spends)
 {
     if (!(seconds > 0)) return 0;
     action *a = timeline_append(s, rank, DO_SLEEP);
     if (!a) return SIM_OUT_OF_MEMORY;
+    a->id = spends;
     a->with.amount = seconds > SHORTEST_SLEEP_S ? seconds : SHORTEST_SLEEP_S;
     s->line[rank].tail_s += a->with.amount;
     return 0;
+}
+
+int sim_append_sleep(sim *s, int rank, double seconds)
+{
+    return append_pause(s, rank, seconds, SPENT_SLEEPING);
+}
+
+int sim_append_overhead(sim *s, int rank, double seconds)
+{
+    return append_pause(s, rank, seconds, SPENT_OVERHEAD);
 }
 
 static int append_mark(sim *s, int rank, int what, int64_t id)

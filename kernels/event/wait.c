@@ -22,6 +22,8 @@ int post(sim *s, int id)
     to->is.matched_source = from->is.matched_source;
     to->is.matched_tag = from->is.tag;
     to->is.matched_bytes = from->is.bytes;
+    from->has_matched = to->has_matched = 1;
+    from->matched_s = to->matched_s = s->now_s;
     to->has_overhead = from->is.is_detached && s->model.n_recv_overhead > 0;
     return flow_start(s, send, recv);
 }
@@ -49,7 +51,7 @@ int after_overheads(sim *s, int line)
     if (t->busy_until_s <= s->now_s) return MADE_A_CALL;
     double until_s = t->busy_until_s;
     t->busy_until_s = 0;
-    return sleep_until(s, line, until_s);
+    return sleep_until(s, line, until_s, SPENT_OVERHEAD);
 }
 
 enum { LEARNT_OF = -1 }; /* in the list of a wait for several */
@@ -116,9 +118,21 @@ static void tell_waiter(sim *s, timeline *t, const slot *x)
     wake(s, t->rank);
 }
 
+/* From when on the timeline that waits for a request waits for its transfer, and for nobody. */
+static double met_s(const sim *s, timeline *t, const slot *x)
+{
+    const performance *p = x->is_group          ? x->show
+                           : x->group           ? s->requests.at[x->group].show
+                           : x->waiter_index < 0 ? first_action(t)->with.show
+                                                 : NULL;
+    const double matched_s = x->has_matched ? x->matched_s : INFINITY;
+    return p && p->instance ? fmin(matched_s, s->instance[p->instance].complete_s) : matched_s;
+}
+
 static void tell(sim *s, slot *x)
 {
     timeline *t = &s->line[x->waiter];
+    if (t->state == WAITING) t->met_s = met_s(s, t, x);
     x->waiter = -1;
     if (x->group)
         group_told(s, x);
@@ -139,7 +153,7 @@ void request_done(sim *s, int id)
 
 void wait_begins(sim *s, timeline *t, int is_for_one)
 {
-    t->state = WAITING;
+    timeline_enters(s, t, WAITING, SPENT_WAITING);
     t->waits_for_one = is_for_one;
     if (is_for_one) host_entered(s, t->host);
     t->waits_since = s->order++;

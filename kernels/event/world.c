@@ -25,11 +25,10 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->turn = malloc(n * sizeof *s->turn);
     s->next_turn = malloc(n * sizeof *s->next_turn);
     s->finish_s = malloc(n * sizeof *s->finish_s);
-    s->compute_s = calloc(n, sizeof *s->compute_s);
     s->host = calloc((size_t)n_hosts, sizeof *s->host);
     s->shares = fair_new(platform_n_links(p), platform_bandwidth_bytes_per_s(p), platform_policy(p));
     if ((m->polls_notice && !s->sleeps.place) || !s->cores.place || !s->transfers.place || !s->line || !s->turn ||
-        !s->next_turn || !s->finish_s || !s->compute_s || !s->host || !s->shares ||
+        !s->next_turn || !s->finish_s || !s->host || !s->shares ||
         match_init(&s->match, n_ranks) < 0 || comm_tables_init(s) < 0) {
         sim_free(s);
         return NULL;
@@ -40,7 +39,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
         s->host[h].touched = -1;
     }
     for (int r = 0; r < n_ranks; r++) {
-        s->line[r] = (timeline){.rank = r, .host = host_of_rank[r], .computing_since_s = NAN, .news = -1};
+        s->line[r] = (timeline){.rank = r, .host = host_of_rank[r], .news = -1};
         s->host[host_of_rank[r]].n_ranks++;
         s->finish_s[r] = NAN;
         s->turn[r] = r;
@@ -114,7 +113,7 @@ void sim_free(sim *s)
     free(s->loose);
     free(s->note);
     free(s->gate);
+    free(s->instance);
     free(s->finish_s);
-    free(s->compute_s);
     free(s);
 }

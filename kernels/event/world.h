@@ -28,8 +28,10 @@ typedef struct {
     uint8_t has_overhead;        /* a receive whose sender was detached: it pays the receive overhead */
     uint8_t is_queued;           /* posted, and without a match */
     uint8_t is_group;            /* of a collective that was started */
+    uint8_t has_matched;
     union {
         int64_t posted;          /* when it was posted, as a count */
+        double matched_s;        /* when its transfer started */
         struct performance *show;/* of a group */
     };
 } slot;
@@ -78,6 +80,7 @@ int match_withdraw(matching *m, slot_pool *pool, int id);        /* 1, or 0 when
 typedef struct {
     int n;
     int first;                   /* rank r is world rank first + r when world is NULL */
+    int *entered;                /* the instance (instance.c) each rank entered last; NULL before the first collective */
     int other;                   /* number of the side it talks to: its own, unless it is an intercommunicator */
     int is_freed, n_uses;        /* by its ranks; by requests and collectives under way */
     int next;                    /* in the free list */
@@ -127,7 +130,7 @@ static inline int is_poll(int what)
 
 typedef struct {
     int what;
-    int id;                      /* request, number of requests in the list, or of turns to let pass */
+    int id;                      /* request, number of requests in the list, or what a pause is (SPENT_*) */
     union {
         double amount;           /* flop or seconds */
         int64_t note;
@@ -145,6 +148,7 @@ typedef struct performance {
     int comm;
     int n_awaited, n_background; /* requests of the call under way; outstanding ones */
     int n_ended, n_background_ended; /* of either, that it has not learnt of */
+    int instance;                /* which collective of the communicator it is, or 0 */
     double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
     int group;                   /* its request, when the rank goes on meanwhile; or 0 */
     int gate, next_at_gate;      /* the gate, or 0; the group that came to it next */
@@ -164,6 +168,14 @@ typedef struct {
     int first, last;             /* groups that came, linked by next_at_gate */
     int next;                    /* in the free list */
 } gate;
+
+/* ---- instances (instance.c): one collective of a communicator ---- */
+typedef struct {
+    int n_missing;               /* ranks that have not entered */
+    int n_users;                 /* ranks that have not entered the next one, and performances */
+    int next;                    /* the one that follows it, or 0; or in the free list */
+    double complete_s;           /* when the last rank entered; before, infinite */
+} instance;
 
 /* What fires at one date: sleeps and executions by date, then the network's in order of creation. */
 typedef struct {
@@ -187,7 +199,10 @@ typedef struct {
 typedef struct {
     action *queue;               /* a ring */
     int first, n, room;
-    int state;
+    int state, spends;           /* and what its time goes to (SPENT_*) */
+    double since_s;              /* it is in this state */
+    double met_s;                /* from when on nobody kept it waiting; known when it is told so */
+    double spent_s[SPENT_KINDS]; /* in earlier ones */
     int rank, host;
     int stage;                   /* progress within the first action */
     int n_pending;               /* requests the first action still waits for */
@@ -202,7 +217,6 @@ typedef struct {
     double poll_s, polls_since_s;/* the poll under way: those it stands for take so long, from when on; 0: none */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
-    double computing_since_s;
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     request probed;
     int64_t news;                /* what a blocking probe knows: see sim.news */
@@ -248,6 +262,8 @@ struct sim {
     performance *free_show;
     gate *gate;                  /* numbered from 1 */
     int n_gates, gate_room, free_gate;
+    instance *instance;          /* numbered from 1 */
+    int n_instances, instance_room, free_instance;
 
     errand *errand;
     int n_errands, errand_room;
@@ -267,7 +283,7 @@ struct sim {
     int64_t news;                /* how many sends have been queued: a probe that has looked since will not find one */
     int n_informed;              /* blocking probes that have */
     statistics stats;
-    double *finish_s, *compute_s;
+    double *finish_s;
 };
 
 /* request.c */
@@ -296,8 +312,17 @@ int cpu_ended(sim *s, int host);                  /* a timeline whose execution 
 /* comm.c */
 int comm_tables_init(sim *s);
 void comm_tables_free(sim *s);
+comm_table *table_of(const sim *s, int comm);     /* of one that is not a rank alone */
 void comm_use(sim *s, int comm);                  /* something under way names it; then, no longer */
 void comm_leave(sim *s, int comm);
+
+/* instance.c */
+int instance_enter(sim *s, int comm, int rank);   /* the next collective of a rank of the communicator; 0: none; or an error */
+void instance_leave(sim *s, int id);              /* by one of its users */
+void instances_free(sim *s, comm_table *c);
+
+/* states.c */
+void timeline_enters(sim *s, timeline *t, int state, int spends); /* alone changes its state */
 
 /* timeline.c */
 action *timeline_append(sim *s, int rank, int what); /* NULL without memory */

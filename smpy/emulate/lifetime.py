@@ -67,7 +67,6 @@ class Lifetime:
         self.exit_code = 0
         self.first_exit = ""
         self._living: dict[int, RankState] = {}
-        self._slept_s = 0.0
         self.at_end: list[Callable[[RankState], None]] = []
 
     def live(self, rank: int) -> None:
@@ -80,12 +79,7 @@ class Lifetime:
         clock = self._engine.clock
         if clock is not None:
             clock.stop()
-        self._slept_s += state.slept_s
         del self._living[rank]
-
-    def slept_s(self) -> float:
-        """How long all ranks together have slept."""
-        return self._slept_s + sum(state.slept_s for state in self._living.values())
 
     def _run(self, state: RankState) -> int | None:
         """Run the program: its exit code, or None when it failed."""

@@ -40,8 +40,6 @@ class RankState:
         What of the process's own state the rank has changed.
     environment : dict or None
         The rank's environment variables, once it has changed one.
-    slept_s : float
-        Simulated time it has slept.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
     abort_status : int
@@ -56,7 +54,6 @@ class RankState:
     loggers: object = None
     settings: object = None
     environment: dict[Any, Any] | None = None
-    slept_s: float = 0.0
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
     abort_status: int = 0
 

@@ -7,7 +7,6 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import fsum, isnan
 from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
@@ -29,6 +28,7 @@ from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
 from smpy.records.summary import Summary
+from smpy.records.time_shares import TimeShares
 
 EXIT_FAILURE: Final = 1
 
@@ -156,9 +156,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    summary = _summarise(
-        config, platform, engine, perf_counter() - began_s, lifetime.slept_s(), is_partial=error is not None
-    )
+    summary = _summarise(config, platform, engine, perf_counter() - began_s, is_partial=error is not None)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
 
 
@@ -248,12 +246,8 @@ class _Reporter:
         self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, _rss_bytes()))
 
 
-def _summarise(
-    config: RunConfig, platform: Platform, engine: Engine, wall_s: float, slept_s: float, *, is_partial: bool
-) -> Summary:
-    counts, finish_s = engine.statistics(), engine.finish_s()
-    lived_s = fsum(engine.now_s if isnan(date_s) else date_s for date_s in finish_s)
-    computed_s = fsum(engine.compute_s())
+def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: float, *, is_partial: bool) -> Summary:
+    counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     return Summary(
         platform=platform.name,
         n_ranks=config.n_ranks,
@@ -261,8 +255,12 @@ def _summarise(
         finish_s=finish_s,
         messages=counts.messages,
         bytes=counts.bytes,
-        compute_share=min(computed_s / lived_s, 1.0) if lived_s else 0.0,
-        communication_share=max(lived_s - computed_s - slept_s, 0.0) / lived_s if lived_s else 0.0,
+        shares=TimeShares.of(
+            compute_s=spent_s.computing,
+            communication_s=spent_s.communicating,
+            waiting_s=spent_s.waiting_for_others,
+            sleep_s=spent_s.sleeping,
+        ),
         compute=config.compute,
         host_speed_flop_per_s=config.host_speed_flop_per_s,
         is_partial=is_partial,

@@ -36,7 +36,6 @@ def _read_s(state: RankState) -> float:
 @mpi_call
 def _sleep_s(state: RankState, duration_s: float) -> None:
     state.engine.sleep(duration_s)
-    state.slept_s += duration_s
 
 
 def _clock(real: Callable[[], float], origin_s: int) -> Callable[[], float]:

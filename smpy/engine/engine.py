@@ -9,6 +9,7 @@ from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import WaitingRank
 from smpy.engine.point_to_point import PointToPoint
+from smpy.engine.spent import Spent
 
 
 class Engine(PointToPoint, Collectives):
@@ -57,6 +58,8 @@ class Engine(PointToPoint, Collectives):
         """Date at which each rank ended, NaN for those that have not."""
         return array("d", ffi.buffer(lib.sim_finish_s(self._sim), 8 * self.n_ranks)[:])
 
-    def compute_s(self) -> array[float]:
-        """Simulated time each rank has computed, in seconds."""
-        return array("d", ffi.buffer(lib.sim_compute_s(self._sim), 8 * self.n_ranks)[:])
+    def spent_s(self) -> Spent:
+        """What the time of all ranks together went to, up to now or to their ends."""
+        spent = ffi.new("double[]", lib.SPENT_KINDS)
+        lib.sim_spent_s(self._sim, spent)
+        return Spent(*spent)

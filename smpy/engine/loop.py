@@ -254,7 +254,8 @@ class Loop:
     def wtime(self) -> float:
         """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
         date_s = self.clock_s()
-        self.sleep(self._model.wtime_s)
+        lib.sim_append_overhead(self._sim, self.rank, self._model.wtime_s)
+        self._keep_pace()
         return date_s
 
     def sleep(self, seconds: float) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.records.files import write_whole
+from smpy.records.time_shares import TimeShares
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Summary:
         Simulated date at which each rank ended; NaN if it had not.
     messages, bytes : int
         Messages that started to travel, those inside collectives included, and what they carried.
-    compute_share, communication_share : float
-        Parts of the time the ranks lived, between 0 and 1, spent computing and inside MPI.
+    shares : TimeShares
+        What the ranks' time went to.
     compute : {"measured", "none"}
         How computing became simulated time.
     host_speed_flop_per_s : float or None
@@ -57,8 +58,7 @@ class Summary:
     finish_s: Sequence[float] | NDArray[np.float64]
     messages: int
     bytes: int
-    compute_share: float
-    communication_share: float
+    shares: TimeShares
     compute: Literal["measured", "none"]
     host_speed_flop_per_s: float | None
     is_partial: bool
@@ -79,8 +79,7 @@ class Summary:
             "makespan_s": self.makespan_s,
             "messages": self.messages,
             "bytes": self.bytes,
-            "compute_share": self.compute_share,
-            "communication_share": self.communication_share,
+            **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
             "host_speed_flop_per_s": self.host_speed_flop_per_s,
             "is_partial": self.is_partial,
@@ -109,7 +108,7 @@ class Summary:
             ("wall time", format_time(self.wall_s)),
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
-            ("share of time", f"{self.compute_share:.1%} compute, {self.communication_share:.1%} communication"),
+            ("share of time", self.shares.render()),
             ("computing", self._computing()),
         ]
         if self.is_folded:

@@ -233,6 +233,37 @@ static void who_waits_for_a_started_collective_says_so(const platform *p, const 
     sim_free(s);
 }
 
+/* ---- who has entered ---- */
+
+static int pair;
+
+static void collect_and_go_on(sim *s, int rank, int stage)
+{
+    if (stage == 0) {
+        if (rank == 1) sim_append_sleep(s, rank, 1);
+        for (int i = 0; i < 3; i++) sim_append_collective(s, rank, pair, to_neighbour, 0, 0, NULL);
+    } else if (stage == 1) {
+        if (rank == 0) sim_append_start(s, rank, pair, from_everyone, 0, 0, NULL, 0); /* one that the other never enters */
+        sim_comm_free(s, pair);
+        sim_append_end(s, rank);
+    }
+}
+
+static void waiting_for_a_late_rank_is_no_transfer(const platform *p, const model *m)
+{
+    static const int64_t exchange[] = {CALL_EXCHANGE, TERM_CONSTANT, 1, TERM_RANK, TERM_SUB, TERM_END, TERM_BYTES, TERM_END,
+                                       TERM_CONSTANT, 1, TERM_RANK, TERM_SUB, TERM_END, TERM_BYTES, TERM_END, CALL_HALT};
+    double spent_s[SPENT_KINDS];
+    sim *s = world(p, m, 2);
+    to_neighbour = sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange);
+    from_everyone = new_exchange(s);
+    pair = sim_comm_new(s, 2, (int[]){1, 0});
+    assert(to_neighbour >= 0 && pair > 0 && run(s, 2, collect_and_go_on) == SIM_DONE);
+    sim_spent_s(s, spent_s);
+    assert(spent_s[SPENT_WAITING] == 1 && spent_s[SPENT_SLEEPING] == 1 && spent_s[SPENT_TRANSFER] > 0);
+    sim_free(s);
+}
+
 int main(void)
 {
     platform *p = machine();
@@ -243,6 +274,7 @@ int main(void)
     a_test_of_a_group_polls_each_of_its_requests(p, &m);
     a_gate_holds_back_until_the_last_has_come(p, &m);
     who_waits_for_a_started_collective_says_so(p, &m);
+    waiting_for_a_late_rank_is_no_transfer(p, &m);
     platform_free(p);
     puts("groups: all well");
     return 0;

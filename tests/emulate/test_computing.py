@@ -19,7 +19,7 @@ def makespan_s(ran) -> float:
 def test_computing_is_measured(emulated: Callable):
     ran = emulated(BURN, 1, compute="measured")
     assert makespan_s(ran) > 0.01
-    assert ran.outcome.summary.compute_share > 0.9
+    assert ran.outcome.summary.shares.compute > 0.9
 
 
 def test_computing_is_free_when_told_so(emulated: Callable):

@@ -144,7 +144,7 @@ def test_sleeping_takes_no_real_time(emulated: Callable):
     ran = emulated("import time\ntime.sleep(1000)\n")
     assert time.perf_counter() - start_s < 5
     assert ran.outcome.summary.makespan_s == pytest.approx(1000)
-    assert ran.outcome.summary.communication_share == 0
+    assert ran.outcome.summary.shares.sleep == 1
 
 
 def test_environment_variables_are_each_ranks_own(emulated: Callable, monkeypatch: pytest.MonkeyPatch):

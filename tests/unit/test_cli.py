@@ -14,6 +14,7 @@ from smpy.cli.main import main
 from smpy.emulate.run import Outcome, Progress, RunConfig
 from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
 from smpy.records.summary import Summary
+from smpy.records.time_shares import TimeShares
 
 
 class Stub:
@@ -36,8 +37,7 @@ class Stub:
             finish_s=np.full(config.n_ranks, 2.0),
             messages=0,
             bytes=0,
-            compute_share=1.0,
-            communication_share=0.0,
+            shares=TimeShares(compute=1.0, communication=0.0, waiting=0.0, sleep=0.0),
             compute=config.compute,
             host_speed_flop_per_s=config.host_speed_flop_per_s,
             is_partial=self.error is not None,

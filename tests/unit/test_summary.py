@@ -12,6 +12,7 @@ import pytest
 from smpy.errors import UsageError
 from smpy.records.files import check_writable, write_whole
 from smpy.records.summary import SCHEMA, Summary
+from smpy.records.time_shares import TimeShares
 
 SUMMARY = Summary(
     platform="default cluster",
@@ -20,8 +21,7 @@ SUMMARY = Summary(
     finish_s=np.array([0.125, 0.25]),
     messages=12,
     bytes=3000,
-    compute_share=0.75,
-    communication_share=0.125,
+    shares=TimeShares(compute=0.75, communication=0.125, waiting=0.0625, sleep=0.0625),
     compute="measured",
     host_speed_flop_per_s=None,
     is_partial=False,

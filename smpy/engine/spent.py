@@ -1,0 +1,45 @@
+"""What the ranks' simulated time went to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Spent(NamedTuple):
+    """Seconds of the ranks' lives, from their start to their end or to the present; together they are all of them.
+
+    A blocked rank *waits* until the message that ends the wait starts to travel, which it does when both its sides have
+    been posted; inside a collective at most until all ranks of the communicator have entered. From then on it is in a
+    *transfer*. Between groups nobody counts who has entered. (A wait that the end of the run cut short is all waiting.)
+
+    Parameters
+    ----------
+    computing, sleeping : float
+        Outside MPI.
+    overhead : float
+        What the model says that sending, receiving and looking at the clock take.
+    polling : float
+        In polls, failed and successful: tests, and probes that do not block.
+    probing : float
+        In blocking probes that have looked once and found nothing.
+    transfer, waiting : float
+        Blocked.
+    """
+
+    computing: float
+    sleeping: float
+    overhead: float
+    polling: float
+    probing: float
+    transfer: float
+    waiting: float
+
+    @property
+    def communicating(self) -> float:
+        """Inside MPI, but for what `waiting_for_others` is."""
+        return self.overhead + self.polling + self.transfer
+
+    @property
+    def waiting_for_others(self) -> float:
+        """In blocking calls whose other side was not there."""
+        return self.probing + self.waiting

@@ -1,0 +1,57 @@
+"""What the ranks' time went to, in parts of a whole."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import Self
+
+_THOUSAND = 1000  # a share is printed as a per cent with one digit behind the point
+
+
+@dataclass(frozen=True, slots=True)
+class TimeShares:
+    """Parts of the time that the ranks lived; they add up to 1, unless no time passed: then they are 0.
+
+    Attributes
+    ----------
+    compute : float
+        The program computed.
+    communication : float
+        Messages travelled for a rank that waited for them; overheads of sending and receiving; polls, of tests and of
+        probes that do not block; looks at the clock.
+    waiting : float
+        Blocked in MPI because of others: nothing that the rank waited for was on its way yet. Its partner had not
+        posted the other side, or some rank of the communicator had not entered the collective.
+    sleep : float
+        In `time.sleep`.
+    """
+
+    compute: float
+    communication: float
+    waiting: float
+    sleep: float
+
+    @classmethod
+    def of(cls, *, compute_s: float, communication_s: float, waiting_s: float, sleep_s: float) -> Self:
+        """The shares of these times in their sum."""
+        whole_s = compute_s + communication_s + waiting_s + sleep_s
+        parts_s = (compute_s, communication_s, waiting_s, sleep_s)
+        return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
+
+    def render(self) -> str:
+        """The shares for people; what is printed adds up to 100 %, too.
+
+        Examples
+        --------
+        >>> TimeShares(compute=1 / 3, communication=1 / 3, waiting=1 / 3, sleep=0.0).render()
+        '33.4% compute, 33.3% communication, 33.3% waiting for others, 0.0% sleep'
+        """
+        names = ("compute", "communication", "waiting for others", "sleep")
+        parts = astuple(self)
+        if not any(parts):
+            return "no simulated time passed"
+        printed = [int(part * _THOUSAND) for part in parts]
+        by_rest = sorted(range(len(parts)), key=lambda i: printed[i] - parts[i] * _THOUSAND)
+        for i in by_rest[: _THOUSAND - sum(printed)]:
+            printed[i] += 1
+        return ", ".join(f"{part / 10:.1f}% {name}" for part, name in zip(printed, names, strict=True))
