@@ -132,8 +132,8 @@ class RequestBase:
     __slots__ = {
         "_buffer": "Kept alive until the request completes.",
         "_finish": "What the owner does on completion, given the message.",
-        "_message": "What a request that has completed already received.",
         "_kernel_request": "The kernel's number; 0 when it is through, -1 when null.",
+        "_message": "What a request that has completed already received.",
     }
 
     _kernel_request: int
