@@ -21,11 +21,13 @@ int64_t sim_answer(const sim *s, int rank)
 
 const request *sim_request(const sim *s, int id)
 {
-    return &s->requests.at[id].is;
+    static const request nobody = {.rank = -1, .is_done = 1};
+    return is_request(s, id) ? &s->requests.at[id].is : &nobody;
 }
 
 void sim_release(sim *s, int id)
 {
+    if (!is_request(s, id)) return;
     slot *x = &s->requests.at[id];
     if (x->is.is_done)
         request_free(s, id);

@@ -6,6 +6,11 @@
 
 /* The MPI calls that a rank appends to its timeline. A wait or test of a group (collective.c) is an action of its own. */
 
+static int is_member(const sim *s, int comm, int rank)
+{
+    return is_line(s, rank) && sim_comm_rank(s, comm, rank) >= 0;
+}
+
 static int append_post(sim *s, int rank, int id)
 {
     action *a = timeline_append(s, rank, DO_POST);
@@ -18,6 +23,7 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
 {
     const model *m = &s->model;
     int other = sim_comm_other(s, comm);
+    if (!is_member(s, comm, rank)) return SIM_BAD_RANK;
     if (dest < 0 || dest >= sim_comm_size(s, other)) return SIM_BAD_RANK;
     uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || bytes < m->detached_below_bytes);
     double overhead_s = 0;
@@ -45,7 +51,7 @@ static int is_source(const sim *s, int comm, int source)
 
 int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes)
 {
-    if (!is_source(s, comm, source)) return SIM_BAD_RANK;
+    if (!is_member(s, comm, rank) || !is_source(s, comm, source)) return SIM_BAD_RANK;
     int id = request_new(s, (request){.rank = rank, .comm = comm, .peer = source, .tag = tag, .bytes = capacity_bytes});
     if (id < 0) return id;
     slot *x = &s->requests.at[id];
@@ -56,6 +62,7 @@ int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t cap
 
 int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes)
 {
+    if (!is_request(s, send) || !s->requests.at[send].is.is_send) return SIM_BAD_REQUEST;
     const slot found = s->requests.at[send];
     int id = sim_append_recv(s, rank, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (id > 0) s->requests.at[id].partner = send;
@@ -64,8 +71,23 @@ int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes)
 
 /* ---- completion ---- */
 
+/* A rank completes its own requests. */
+static int is_own(const sim *s, int rank, int id)
+{
+    return is_request(s, id) && s->requests.at[id].is.rank == rank;
+}
+
+static int are_own(const sim *s, int rank, int n, const int *request)
+{
+    for (int i = 0; i < n; i++)
+        if (request[i] > 0 && !is_own(s, rank, request[i])) return 0;
+    return 1;
+}
+
 static int append_blocking(sim *s, int rank, int what, int id, int n, const int *list)
 {
+    if (!is_line(s, rank)) return SIM_BAD_RANK;
+    if (!are_own(s, rank, n, list)) return SIM_BAD_REQUEST;
     int *copy = NULL;
     if (list && n > 0) {
         copy = malloc((size_t)n * sizeof *copy);
@@ -90,13 +112,14 @@ static int is_group(const sim *s, int id)
 
 int sim_append_wait(sim *s, int rank, int request)
 {
+    if (!is_own(s, rank, request)) return SIM_BAD_REQUEST;
     return append_blocking(s, rank, is_group(s, request) ? DO_WAIT_GROUP : DO_WAIT, request, 0, NULL);
 }
 
 /* The peer waits for groups first, for each as a whole. */
 int sim_append_wait_all(sim *s, int rank, int n, const int *request)
 {
-    int n_groups = 0, error = 0;
+    int n_groups = 0, error = are_own(s, rank, n, request) ? 0 : SIM_BAD_REQUEST;
     for (int i = 0; i < n && error == 0; i++) {
         if (!is_group(s, request[i])) continue;
         n_groups++;
@@ -118,6 +141,7 @@ int sim_append_wait_any(sim *s, int rank, int n, const int *request)
 
 int sim_append_test(sim *s, int rank, int request)
 {
+    if (request != 0 && !is_own(s, rank, request)) return SIM_BAD_REQUEST;
     return append_blocking(s, rank, is_group(s, request) ? DO_TEST_GROUP : DO_TEST, request, 0, NULL);
 }
 
@@ -128,11 +152,13 @@ int sim_append_test_any(sim *s, int rank, int n, const int *request)
 
 int sim_append_peek(sim *s, int rank, int request)
 {
+    if (!is_own(s, rank, request)) return SIM_BAD_REQUEST;
     return append_blocking(s, rank, DO_PEEK, request, 0, NULL);
 }
 
 int sim_append_cancel(sim *s, int rank, int request)
 {
+    if (!is_own(s, rank, request)) return SIM_BAD_REQUEST;
     action *a = timeline_append(s, rank, DO_CANCEL);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->id = request;
@@ -143,7 +169,7 @@ int sim_append_cancel(sim *s, int rank, int request)
 
 static int append_look(sim *s, int rank, int what, int comm, int source, int tag)
 {
-    if (!is_source(s, comm, source)) return SIM_BAD_RANK;
+    if (!is_member(s, comm, rank) || !is_source(s, comm, source)) return SIM_BAD_RANK;
     s->line[rank].probed = (request){.rank = rank, .comm = comm, .peer = source, .tag = tag};
     return append_blocking(s, rank, what, 0, 0, NULL);
 }
@@ -208,6 +234,7 @@ static int append_show(sim *s, int rank, performance *p)
 
 int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given)
 {
+    if (!is_member(s, comm, rank)) return SIM_BAD_RANK;
     if (schedule < 0 || schedule >= s->n_schedules || !are_tables(given)) return SIM_BAD_SCHEDULE;
     performance *p = performance_new(s, rank, comm, schedule, root, bytes, given);
     if (!p) return SIM_OUT_OF_MEMORY;
@@ -218,6 +245,7 @@ int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, in
 
 int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given, int gate)
 {
+    if (!is_member(s, comm, rank)) return SIM_BAD_RANK;
     if (schedule < 0 || schedule >= s->n_schedules || !are_tables(given)) return SIM_BAD_SCHEDULE;
     if (gate < 0 || gate > s->n_gates || (gate && s->gate[gate].n_to_come <= 0)) return SIM_BAD_SCHEDULE;
     int id = request_new(s, (request){.rank = rank, .comm = comm, .peer = root, .matched_source = SIM_ANY,

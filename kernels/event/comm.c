@@ -10,7 +10,8 @@
 
 comm_table *table_of(const sim *s, int comm)
 {
-    return &s->comm[comm > 0 ? comm - s->n_ranks : 0];
+    const int at = comm > 0 ? comm - s->n_ranks : comm;
+    return at >= 0 && at < s->n_comms ? &s->comm[at] : (comm_table *)&s->no_comm;
 }
 
 static inline int is_alone(const sim *s, int comm)
@@ -37,6 +38,7 @@ int sim_comm_world_rank(const sim *s, int comm, int rank)
 {
     if (is_alone(s, comm)) return comm - 1;
     const comm_table *c = table_of(s, comm);
+    if (rank < 0 || rank >= c->n) return -1;
     return c->world ? c->world[rank] : c->first + rank;
 }
 
@@ -68,6 +70,7 @@ int comm_tables_init(sim *s)
     s->comm = calloc((size_t)s->comm_room, sizeof *s->comm);
     if (!s->comm) return SIM_OUT_OF_MEMORY;
     s->comm[0] = (comm_table){.n = s->n_ranks};
+    s->no_comm = (comm_table){.other = -1};
     s->n_comms = 1;
     return 0;
 }
@@ -115,7 +118,7 @@ void comm_leave(sim *s, int comm)
 
 void sim_comm_free(sim *s, int comm)
 {
-    if (comm <= s->n_ranks || table_of(s, comm)->is_freed) return;
+    if (comm <= s->n_ranks || table_of(s, comm)->n == 0 || table_of(s, comm)->is_freed) return;
     table_of(s, comm)->is_freed = 1;
     recycle(s, comm);
 }

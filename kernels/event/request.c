@@ -25,6 +25,11 @@ int request_new(sim *s, request is)
     return id;
 }
 
+int is_request(const sim *s, int id)
+{
+    return id > 0 && id <= s->requests.n && !s->requests.at[id].is_free;
+}
+
 void request_free(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
@@ -34,6 +39,7 @@ void request_free(sim *s, int id)
         s->parcels.free = x->parcel;
     }
     x->is_group = 0;
+    x->is_free = 1;
     x->parcel = 0;
     x->next = s->requests.free;
     s->requests.free = id;
@@ -42,6 +48,7 @@ void request_free(sim *s, int id)
 
 parcel *sim_parcel(sim *s, int id)
 {
+    if (!is_request(s, id)) return NULL;
     parcel_pool *pool = &s->parcels;
     slot *x = &s->requests.at[id];
     if (x->parcel) return &pool->at[x->parcel];

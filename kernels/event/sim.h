@@ -7,7 +7,8 @@
  *   (1) at one date every runnable rank performs one call in turn, ranks in the order their events fired, then the next turn;
  *   (2) sim_next names a rank only when its timeline is empty and the rank has been executed up to its tail;
  *   (3) sim_next returns after at most about 50 ms of its own work;
- *   (4) payload of a transfer is moved (courier.h) when the transfer ends, before either side's next action. */
+ *   (4) no number that a caller passes (rank, communicator, request, schedule) is used before it is checked: SIM_BAD_*;
+ *   (5) payload of a transfer is moved (courier.h) when the transfer ends, before either side's next action. */
 #ifndef SMPY_SIM_H
 #define SMPY_SIM_H
 #include <stdint.h>
@@ -24,7 +25,8 @@ enum {                                /* what sim_next says besides a rank */
     SIM_STOPPED = -4,                 /* a stop action was executed: see sim_stop_id */
     SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
 };
-enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13 };
+enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13,
+       SIM_BAD_REQUEST = -14 };
 enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2 }; /* buffered: whatever its size, as if detached */
 enum {                                /* what a rank waits for (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6

@@ -40,6 +40,7 @@ void timeline_drop_first(timeline *t)
 
 int sim_append_compute(sim *s, int rank, double flop)
 {
+    if (!is_line(s, rank)) return SIM_BAD_RANK;
     timeline *t = &s->line[rank];
     const processor *h = &s->host[t->host];
     if (!(flop > 0)) return 0;
@@ -52,6 +53,7 @@ int sim_append_compute(sim *s, int rank, double flop)
 
 static int append_pause(sim *s, int rank, double seconds, int spends)
 {
+    if (!is_line(s, rank)) return SIM_BAD_RANK;
     if (!(seconds > 0)) return 0;
     action *a = timeline_append(s, rank, DO_SLEEP);
     if (!a) return SIM_OUT_OF_MEMORY;
@@ -73,6 +75,7 @@ int sim_append_overhead(sim *s, int rank, double seconds)
 
 static int append_mark(sim *s, int rank, int what, int64_t id)
 {
+    if (!is_line(s, rank)) return SIM_BAD_RANK;
     action *a = timeline_append(s, rank, what);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->with.note = id;

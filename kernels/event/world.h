@@ -29,6 +29,7 @@ typedef struct {
     uint8_t is_queued;           /* posted, and without a match */
     uint8_t is_group;            /* of a collective that was started */
     uint8_t has_matched;
+    uint8_t is_free;             /* no request: its number is that of nothing */
     union {
         int64_t posted;          /* when it was posted, as a count */
         double matched_s;        /* when its transfer started */
@@ -250,6 +251,7 @@ struct sim {
     matching match;
     comm_table *comm;
     int n_comms, comm_room, free_comm;
+    comm_table no_comm;          /* of numbers that are none's: nobody is in it */
     flow *flow;
     int n_flows, flow_room, free_flow, n_live_flows;
     fair *shares;
@@ -288,6 +290,7 @@ struct sim {
 
 /* request.c */
 int request_new(sim *s, request is);              /* a slot; or without memory an error */
+int is_request(const sim *s, int id);             /* does the number name one? */
 void request_free(sim *s, int id);
 parcel *parcel_of(sim *s, const slot *x);         /* one that carries nothing, when it has none */
 void performance_free(sim *s, performance *p);
@@ -325,6 +328,11 @@ void instances_free(sim *s, comm_table *c);
 void timeline_enters(sim *s, timeline *t, int state, int spends); /* alone changes its state */
 
 /* timeline.c */
+static inline int is_line(const sim *s, int rank)
+{
+    return rank >= 0 && rank < s->n_ranks;
+}
+
 action *timeline_append(sim *s, int rank, int what); /* NULL without memory */
 void timeline_drop_first(timeline *t);
 

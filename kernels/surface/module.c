@@ -26,6 +26,8 @@ int surface_kernel_error(int code)
 {
     if (code == SIM_OUT_OF_MEMORY)
         PyErr_NoMemory();
+    else if (code == SIM_BAD_REQUEST)
+        PyErr_SetString(PyExc_RuntimeError, "a request that is over, or that another rank has started: each rank completes its own");
     else
         PyErr_Format(PyExc_SystemError, "the kernel refused a call with checked arguments (error %d)", code);
     return -1;

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib, surface
-from smpy.engine.loop import TROUBLE, Loop
-from smpy.errors import SmpyError
+from smpy.engine.loop import Loop, check
 
 _MOST_TABLES = 4
 
@@ -40,8 +39,7 @@ class Collectives(Loop):
         """Hand a collective's program to the kernel: its number."""
         code = array("q", words)
         number = int(lib.sim_schedule_new(self._sim, len(code), ffi.from_buffer("int64_t[]", code)))
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         return number
 
     def collective(
@@ -67,8 +65,7 @@ class Collectives(Loop):
     ) -> None:
         given, _alive = _rank_tables(tables)
         code = lib.sim_append_collective(self._sim, self.rank, comm, schedule, root, nbytes, given)
-        if code < 0:
-            raise SmpyError(TROUBLE[code])
+        check(code)
         self.block(call)
 
     def start_collective(
@@ -81,24 +78,21 @@ class Collectives(Loop):
         """
         given, _alive = _rank_tables(tables)
         number = int(lib.sim_append_start(self._sim, self.rank, comm, schedule, root, nbytes, given, gate))
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         self._keep_pace()
         return number
 
     def new_gate(self, n_ranks: int) -> int:
         """A gate for `start_collective` that opens when `n_ranks` ranks have come: its number."""
         number = int(lib.sim_gate_new(self._sim, n_ranks))
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         return number
 
     def comm_new(self, world_ranks: Sequence[int]) -> int:
         """Make a communicator of these world ranks: its number."""
         ranks = array("i", world_ranks)
         number = int(lib.sim_comm_new(self._sim, len(ranks), ffi.from_buffer("int[]", ranks)))
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         return number
 
     def comm_new_inter(self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]) -> tuple[int, int]:
@@ -109,8 +103,7 @@ class Collectives(Loop):
         ranks = [array("i", side) for side in (side0_world_ranks, side1_world_ranks)]
         sides = [(len(side), ffi.from_buffer("int[]", side)) for side in ranks]
         number = int(lib.sim_comm_new_inter(self._sim, *sides[0], *sides[1]))
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         return number, int(lib.sim_comm_other(self._sim, number))
 
     def comm_free(self, comm: int) -> None:

@@ -38,9 +38,16 @@ _OTHER_THREAD = (
 TROUBLE = {
     lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
+    lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads beside the tables it was given",
 }
 """What the kernel's error codes mean."""
+
+
+def check(code: int) -> None:
+    """Raise ``SmpyError`` when the kernel has refused a call."""
+    if code < 0:
+        raise SmpyError(TROUBLE[code])
 
 
 def _address(pointer: Any) -> int:

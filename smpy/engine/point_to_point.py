@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
-from smpy.engine.loop import TROUBLE, Loop
+from smpy.engine.loop import Loop, check
 from smpy.engine.messages import BUFFERED, CANCELLED, NO_MESSAGE, STANDARD, Load, Message
-from smpy.errors import SmpyError
 
 
 def _message_of(request: Any) -> Message:
@@ -26,8 +25,7 @@ class PointToPoint(Loop):
 
     def _post(self, number: int, load: Load) -> bool:
         """Attach the payload; whether the request is a detached send, complete for its rank."""
-        if number < 0:
-            raise SmpyError(TROUBLE[number])
+        check(number)
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
             self._parcel(number).kind = lib.PARCEL_PYTHON
@@ -93,7 +91,7 @@ class PointToPoint(Loop):
         """Wait for one request and release it."""
         if request <= 0:
             return NO_MESSAGE
-        lib.sim_append_wait(self._sim, self.rank, request)
+        check(lib.sim_append_wait(self._sim, self.rank, request))
         self.block(call)
         return self._collect(request)
 
@@ -101,28 +99,28 @@ class PointToPoint(Loop):
         """Wait for all of them and release them; numbers of 0 are complete."""
         numbers = array("i", requests)
         if any(number > 0 for number in numbers):
-            lib.sim_append_wait_all(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+            check(lib.sim_append_wait_all(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
             self.block(call)
         return [self._collect(number) for number in numbers]
 
     def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Message]:
         """Wait for one of them and release it: its index and message. 0 is complete, negative ones are skipped."""
         numbers = array("i", requests)
-        lib.sim_append_wait_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+        check(lib.sim_append_wait_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
         index = int(lib.sim_answer(self._sim, self.rank))
         return index, self._collect(numbers[index])
 
     def test(self, request: int, call: str = "Test") -> Message | None:
         """Poll one request; it is released when complete. A poll takes simulated time."""
-        lib.sim_append_test(self._sim, self.rank, request)
+        check(lib.sim_append_test(self._sim, self.rank, request))
         self.block(call)
         return self._collect(request) if lib.sim_answer(self._sim, self.rank) else None
 
     def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Message] | None:
         """Poll several requests: index and message of the first that is complete, or None."""
         numbers = array("i", requests)
-        lib.sim_append_test_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers))
+        check(lib.sim_append_test_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
         index = int(lib.sim_answer(self._sim, self.rank))
         return None if index < 0 else (index, self._collect(numbers[index]))
@@ -131,13 +129,13 @@ class PointToPoint(Loop):
         """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
         if request <= 0:
             return NO_MESSAGE
-        lib.sim_append_peek(self._sim, self.rank, request)
+        check(lib.sim_append_peek(self._sim, self.rank, request))
         self.block(call)
         return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
 
     def cancel(self, request: int) -> None:
         """Take a request back: unless it has matched by then, it ends there and its message says so."""
-        lib.sim_append_cancel(self._sim, self.rank, request)
+        check(lib.sim_append_cancel(self._sim, self.rank, request))
         self._keep_pace()
 
     def is_done(self, request: int) -> bool:
@@ -161,26 +159,26 @@ class PointToPoint(Loop):
 
     def iprobe(self, comm: int, source: int, tag: int) -> Message | None:
         """Look for a message that could be received; a look takes simulated time."""
-        lib.sim_append_iprobe(self._sim, self.rank, comm, source, tag)
+        check(lib.sim_append_iprobe(self._sim, self.rank, comm, source, tag))
         self.block("Iprobe")
         return self._probed() if lib.sim_answer(self._sim, self.rank) else None
 
     def probe(self, comm: int, source: int, tag: int) -> Message:
         """Wait until a message could be received."""
-        lib.sim_append_probe(self._sim, self.rank, comm, source, tag)
+        check(lib.sim_append_probe(self._sim, self.rank, comm, source, tag))
         self.block("Probe")
         return self._probed()
 
     def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Message] | None:
         """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
-        lib.sim_append_improbe(self._sim, self.rank, comm, source, tag)
+        check(lib.sim_append_improbe(self._sim, self.rank, comm, source, tag))
         self.block("Improbe")
         held = int(lib.sim_answer(self._sim, self.rank))
         return (held, self._probed()) if held else None
 
     def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Message]:
         """Wait for a message, and hold it."""
-        lib.sim_append_mprobe(self._sim, self.rank, comm, source, tag)
+        check(lib.sim_append_mprobe(self._sim, self.rank, comm, source, tag))
         self.block("Mprobe")
         return int(lib.sim_answer(self._sim, self.rank)), self._probed()
 

@@ -1,5 +1,6 @@
 /* The calls beside plain messages: communicators with another side, matched probes, requests taken back. */
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,46 @@ static void an_intercommunicator_speaks_to_its_other_side(const platform *p, con
     assert(run(s, 5, talk_across) == SIM_DONE && copies(s) == 0);
     assert(sim_append_send(s, 0, side[0], 2, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
     assert(sim_append_recv(s, 3, side[1], 3, 0, 0) == SIM_BAD_RANK);
+    sim_free(s);
+}
+
+static void a_number_of_nothing_is_refused(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 3);
+    assert(sim_next(s) == 0);
+    const int pair = sim_comm_new(s, 2, (int[]){0, 1}), own = sim_append_recv(s, 0, 0, 1, 0, 0);
+    const int wrong_comm[] = {-1, -2, pair + 1, 100000000, INT_MIN, INT_MAX};
+    for (int i = 0; i < 6; i++) {
+        const int comm = wrong_comm[i];
+        assert(sim_comm_size(s, comm) == 0 && sim_comm_peers(s, comm) == 0 && sim_comm_rank(s, comm, 0) == -1);
+        assert(sim_comm_world_rank(s, comm, 0) == -1);
+        assert(sim_append_send(s, 0, comm, 0, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
+        assert(sim_append_recv(s, 0, comm, SIM_ANY, 0, 0) == SIM_BAD_RANK);
+        assert(sim_append_probe(s, 0, comm, SIM_ANY, 0) == SIM_BAD_RANK);
+        assert(sim_append_collective(s, 0, comm, 0, 0, 0, NULL) == SIM_BAD_RANK);
+        assert(sim_append_start(s, 0, comm, 0, 0, 0, NULL, 0) == SIM_BAD_RANK);
+        sim_comm_free(s, comm);
+    }
+    const int wrong_rank[] = {-1, 3, INT_MIN, INT_MAX};
+    for (int i = 0; i < 4; i++) {
+        const int rank = wrong_rank[i];
+        assert(sim_append_send(s, rank, 0, 0, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
+        assert(sim_append_send(s, 0, 0, rank, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
+        assert(sim_append_recv(s, rank, 0, 0, 0, 0) == SIM_BAD_RANK && sim_append_compute(s, rank, 1) == SIM_BAD_RANK);
+        assert(sim_append_sleep(s, rank, 1) == SIM_BAD_RANK && sim_append_end(s, rank) == SIM_BAD_RANK);
+    }
+    assert(sim_append_recv(s, 2, pair, SIM_ANY, 0, 0) == SIM_BAD_RANK);
+    const int wrong_request[] = {-1, own + 1, 100000000, INT_MIN, INT_MAX};
+    for (int i = 0; i < 5; i++) {
+        const int id = wrong_request[i];
+        assert(sim_append_wait(s, 0, id) == SIM_BAD_REQUEST && sim_append_test(s, 0, id) == SIM_BAD_REQUEST);
+        assert(sim_append_peek(s, 0, id) == SIM_BAD_REQUEST && sim_append_cancel(s, 0, id) == SIM_BAD_REQUEST);
+        assert(sim_append_mrecv(s, 0, id, 0) == SIM_BAD_REQUEST && !sim_parcel(s, id) && sim_request(s, id)->rank == -1);
+        if (id > 0) assert(sim_append_wait_all(s, 0, 2, (int[]){own, id}) == SIM_BAD_REQUEST);
+        if (id > 0) assert(sim_append_wait_any(s, 0, 2, (int[]){own, id}) == SIM_BAD_REQUEST);
+        sim_release(s, id);
+    }
+    assert(sim_append_wait(s, 1, own) == SIM_BAD_REQUEST && sim_append_mrecv(s, 0, own, 0) == SIM_BAD_REQUEST);
     sim_free(s);
 }
 
@@ -238,6 +279,7 @@ int main(void)
     platform *p = machine();
     model m = plain();
     an_intercommunicator_speaks_to_its_other_side(p, &m);
+    a_number_of_nothing_is_refused(p, &m);
     a_number_is_used_again_when_nothing_names_it(p, &m);
     a_matched_probe_holds_its_message(p, &m);
     a_held_message_that_nobody_receives_leaks_nothing(p, &m);
