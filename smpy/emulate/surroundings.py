@@ -67,7 +67,7 @@ def install_surroundings(
 
 
 def _load_mpi(patches: Patches) -> ModuleType:
-    module = importlib.import_module("smpy.mpi")
+    module = importlib.import_module("smpy.mpi.MPI")
     patches.attribute(module, "_set_abort_status", set_abort_status)
     sys.modules["smpy.mpi.environment"].imported()
     return module

@@ -8,7 +8,6 @@ UNDEFINED: Final = -32766
 ANY_SOURCE: Final = -1
 ANY_TAG: Final = -1
 PROC_NULL: Final = -2
-LARGEST_TAG: Final = 2**31 - 1  # the kernel's are 32-bit
 ROOT: Final = -4
 KEYVAL_INVALID: Final = -1
 

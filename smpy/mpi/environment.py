@@ -18,6 +18,9 @@ __all__ = [
     "Aint_add",
     "Aint_diff",
     "Finalize",
+    "Get_abi_fortran_info",
+    "Get_abi_info",
+    "Get_abi_version",
     "Get_address",
     "Get_hw_resource_info",
     "Get_library_version",
@@ -133,6 +136,21 @@ def Is_thread_main() -> bool:
 def Get_version() -> tuple[int, int]:
     """Version and subversion of the MPI standard; without one-sided communication, files and dynamic processes."""
     return constants.VERSION, constants.SUBVERSION
+
+
+def Get_abi_version() -> tuple[int, int]:
+    """Version of the binary interface that compiled programs could use: none, (-1, -1)."""
+    return -1, -1
+
+
+def Get_abi_info() -> Info:
+    """Sizes of the integers that stand for addresses, counts and file offsets, in bytes."""
+    return Info.Create({f"mpi_{name}_size": "8" for name in ("aint", "count", "offset")})
+
+
+def Get_abi_fortran_info() -> Info:
+    """Sizes of Fortran's types: null, there is no Fortran."""
+    return Info()
 
 
 def Get_library_version() -> str:

@@ -6,9 +6,9 @@ basic type and hands everything else, before it has posted anything, to the meth
 underscore.
 
 CommBase
-    ``_kernel_comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF`` (-2) for
-    COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves ``NOWHERE``;
-    ``_refer_to(number)`` alone sets it.
+    ``_kernel_comm`` (int): the kernel's number of the communicator; ``NOWHERE`` (-1) when null or freed; ``MYSELF``
+    (-2) for COMM_SELF, which means 1 + the running rank. ``CommBase.__new__`` takes any arguments and leaves
+    ``NOWHERE``; ``_refer_to(number)`` alone sets it.
     ``Get_rank, Get_size, rank, size`` fall back to ``self._Get_rank()`` and ``self._Get_size()`` for a null handle.
     ``Send, Recv, Isend, Irecv, Sendrecv, Iprobe`` fall back to ``self._Send, ...``, which have the same signatures:
     ``_Send(buf, dest, tag=0)``, ``_Recv(buf, source=-1, tag=-1, status=None)``, ``_Isend(buf, dest, tag=0)``,
@@ -22,14 +22,14 @@ CommBase
     rank is the first; the fast path joins one that is open, when the call is the same.
 
 RequestBase
-    ``_kernel_request`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait for; -1:
-    null. ``_buffer``: keeps the memory alive until the request completes, then None. ``_message``: None, or the
-    `Message` of a request that has completed already (then ``_kernel_request`` is 0). ``_finish``: None, or a callable that
-    the owner runs on completion, given the `Message`; what it returns is the object that the lower-case forms return;
-    or an `Undertaking`, for a request that is not one of the kernel's (then ``_kernel_request`` is 0). An inactive persistent
-    request is null here: its `Prequest` keeps the operation to start. ``RequestBase.__new__`` takes any arguments and
-    leaves a null request; ``_refer_to(number)``, ``_share(other)`` and ``_let_go()``, which makes it null, alone change
-    the first two.
+    ``_kernel_request`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait
+    for; -1: null. ``_buffer``: keeps the memory alive until the request completes, then None. ``_message``: None, or
+    the `Message` of a request that has completed already (then ``_kernel_request`` is 0). ``_finish``: None, or a
+    callable that the owner runs on completion, given the `Message`; what it returns is the object that the lower-case
+    forms return; or an `Undertaking`, for a request that is not one of the kernel's (then ``_kernel_request`` is 0). An
+    inactive persistent request is null here: its `Prequest` keeps the operation to start. ``RequestBase.__new__`` takes
+    any arguments and leaves a null request; ``_refer_to(number)``, ``_share(other)`` and ``_let_go()``, which makes it
+    null, alone change the first two.
     ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
     ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``_message`` and ``_finish`` are None. On
     completion they become null. ``Waitall(requests, statuses=None)`` is a class method: the

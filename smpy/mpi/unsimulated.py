@@ -1,13 +1,29 @@
-"""Calls that smpy does not simulate yet: they exist, and say so."""
+"""Calls that smpy does not simulate yet: they exist, and say so, and what to do instead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
-__all__ = ["unsimulated"]
+__all__ = [
+    "Close_port",
+    "Lookup_name",
+    "Open_port",
+    "Publish_name",
+    "Register_datarep",
+    "Unpublish_name",
+    "unsimulated",
+]
 
 T = TypeVar("T")
+
+_INSTEAD: Final = {
+    "one-sided communication": "send and receive, or use collectives",
+    "reading and writing files through MPI": "each rank can use Python's own files",
+    "dynamic processes": "start all ranks at once, `smpy run -np N`, and divide them with Split or Create_intercomm",
+    "fault tolerance": "no rank fails but by an error of the program, which ends the run",
+}
+"""Parts of MPI, and what a program can do without them."""
 
 
 def unsimulated(what: str, calls: str) -> Callable[[type[T]], type[T]]:
@@ -16,23 +32,31 @@ def unsimulated(what: str, calls: str) -> Callable[[type[T]], type[T]]:
     Parameters
     ----------
     what : str
-        What smpy does not simulate yet.
+        What smpy does not simulate yet: a part of MPI.
     calls : str
         Names of the methods, with spaces between them.
     """
 
     def complete(owner: type[T]) -> type[T]:
         for name in calls.split():
-            setattr(owner, name, _refusal(what, owner.__name__, name))
+            setattr(owner, name, _refusal(what, f"{owner.__name__}.{name}"))
         return owner
 
     return complete
 
 
-def _refusal(what: str, owner: str, name: str) -> Callable[..., NoReturn]:
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"MPI.{owner}.{name}: smpy does not simulate {what} yet")
+def _refusal(what: str, call: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"MPI.{call}: smpy does not simulate {what} yet; {_INSTEAD[what]}")
 
-    refuse.__name__, refuse.__qualname__ = name, f"{owner}.{name}"
+    refuse.__name__, refuse.__qualname__ = call.rpartition(".")[2], call
     refuse.__doc__ = f"Not simulated yet: raises ``NotImplementedError``, as all {what} does."
     return refuse
+
+
+Open_port = _refusal("dynamic processes", "Open_port")
+Close_port = _refusal("dynamic processes", "Close_port")
+Publish_name = _refusal("dynamic processes", "Publish_name")
+Unpublish_name = _refusal("dynamic processes", "Unpublish_name")
+Lookup_name = _refusal("dynamic processes", "Lookup_name")
+Register_datarep = _refusal("reading and writing files through MPI", "Register_datarep")

@@ -89,7 +89,7 @@ def sent(emulated: Callable[..., Any], smpy_patched: None) -> Callable[..., Sent
 @pytest.fixture
 def smpy_patched() -> Any:
     """The counter replaces methods of the surface, which outlives the run."""
-    from smpy.mpi import Comm
+    from smpy.mpi.MPI import Comm
 
     names = ("Send", "Ssend", "Isend", "Issend")
     before = {name: vars(Comm).get(name) for name in names}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 GAP = -77
 OPS = {"SUM": np.add, "MAX": np.maximum, "BXOR": np.bitwise_xor}

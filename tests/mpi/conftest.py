@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from smpy import mpi as MPI
 from smpy.engine import running
 from smpy.engine.engine import Engine
+from smpy.mpi import MPI
 from smpy.platforms import NetworkModel, default_cluster, place, read_simgrid_xml
 
 PLATFORMS = Path(__file__).parents[1] / "peer" / "platforms"

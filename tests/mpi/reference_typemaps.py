@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 
 BASIC = [MPI.BYTE, MPI.SHORT, MPI.INT, MPI.DOUBLE, MPI.C_DOUBLE_COMPLEX, MPI.DOUBLE_INT, MPI.SHORT_INT]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_plain_buffers_meet_all_other_forms(run_ranks):

@@ -2,7 +2,7 @@
 
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_values_are_each_rank_s_own(run_ranks):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 
 EXPORTS = MPI.buffer.__base__.__module__ != "smpy.mpi.data.exporter" or sys.version_info >= (3, 12)
 exporting = pytest.mark.skipif(not EXPORTS, reason="classes written in Python export no buffers before 3.12")

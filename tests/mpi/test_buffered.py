@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 OVERHEAD = MPI.BSEND_OVERHEAD
 

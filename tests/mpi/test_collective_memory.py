@@ -6,9 +6,9 @@ import weakref
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
 from smpy import folded
 from smpy.engine.running import current
+from smpy.mpi import MPI
 from smpy.mpi.comms.world import world
 from tests.mpi.collective_cases import CASES, Draw
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
 from smpy.engine.running import current
+from smpy.mpi import MPI
 
 EIGHT, SIXTEEN = np.zeros(1), np.zeros(2)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 N_RANKS = 6
 COUNT_BYTES = 8

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
 from smpy.engine.running import current
+from smpy.mpi import MPI
 
 FORMS = ["blocking", "non-blocking", "persistent"]
 SIZES = [(1, 1), (1, 3), (2, 2), (3, 4)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "communicators.json").read_text())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.comms.world import world
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "created_communicators.json").read_text())

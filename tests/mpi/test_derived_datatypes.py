@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.data.messages import message_of, vector_of
 from tests.mpi.conftest import run_world
 from tests.mpi.reference_typemaps import datatype, recipes, reference

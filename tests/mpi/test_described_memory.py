@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.data.messages import message_of
 
 

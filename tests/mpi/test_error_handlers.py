@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
 from smpy.engine.outcomes import Aborted
+from smpy.mpi import MPI
 from smpy.mpi.environment import imported
 from smpy.mpi.handles import CommBase
 

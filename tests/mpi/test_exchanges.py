@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 SIZES = [1, 20_000]  # below and above what is sent at once
 

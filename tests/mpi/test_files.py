@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
 WORLD = MPI.COMM_WORLD

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smpy
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_folded_array_has_a_shape_and_one_element_of_memory():

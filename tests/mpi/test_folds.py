@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.data.folds import Fold
 
 

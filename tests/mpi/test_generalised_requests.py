@@ -2,7 +2,7 @@
 
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_generalised_request_completes_when_the_program_says_so(run_ranks):

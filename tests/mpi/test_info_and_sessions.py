@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_hints_are_a_dictionary_in_the_order_of_their_keys():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def halves(n_low=None):

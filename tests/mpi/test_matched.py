@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_matched_message_is_out_of_reach_of_other_receives(run_ranks):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.data.messages import message_of, several_of, vector_of
 
 

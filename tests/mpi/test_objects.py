@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 OBJECTS = [None, 0, "text", [1, [2]], {"key": (1, 2.5)}, list(range(100_000)), {1, 2}]
 

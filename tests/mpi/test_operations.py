@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 
 NUMBERS = [MPI.SHORT, MPI.INT, MPI.LONG, MPI.UINT8_T, MPI.FLOAT, MPI.DOUBLE, MPI.LONG_DOUBLE, MPI.AINT, MPI.REAL8]
 COMPLEX = [MPI.C_FLOAT_COMPLEX, MPI.C_DOUBLE_COMPLEX, MPI.C_LONG_DOUBLE_COMPLEX, MPI.COMPLEX8]

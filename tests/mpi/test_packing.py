@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 
 SELF = MPI.COMM_SELF
 

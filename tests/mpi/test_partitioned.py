@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_message_in_parts_arrives_when_all_parts_are_ready(run_ranks):

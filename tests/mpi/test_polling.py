@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 from smpy.platforms import NetworkModel
 from tests.mpi.conftest import run_world
 

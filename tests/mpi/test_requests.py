@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_request_is_true_until_it_has_completed(run_ranks):

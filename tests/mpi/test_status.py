@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 
 
 def test_a_message_that_ends_inside_an_entry_has_elements_but_no_count():

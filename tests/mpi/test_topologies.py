@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
 few = settings(max_examples=25, deadline=None)

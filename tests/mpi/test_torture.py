@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import smpy.mpi as MPI
 from smpy.collectives.catalogue import ALGORITHMS
 from smpy.collectives.selectors import Selection, choose
 from smpy.engine.running import current
+from smpy.mpi import MPI
 from tests.mpi.collective_cases import CASES, GAP, Draw, Entries
 from tests.mpi.conftest import run_world
 

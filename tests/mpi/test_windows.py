@@ -7,8 +7,8 @@ import weakref
 import pytest
 
 import smpy
-import smpy.mpi as MPI
 from smpy.engine.running import current
+from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
 WORLD = MPI.COMM_WORLD

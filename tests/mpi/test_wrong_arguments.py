@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import smpy
-from smpy import mpi as MPI
+from smpy.mpi import MPI
 from smpy.mpi.data.messages import message_of, several_of, vector_of
 
 SELF, WORLD = MPI.COMM_SELF, MPI.COMM_WORLD

@@ -16,10 +16,13 @@ from smpy.mpi.comms.comm_topology import TopologyCreation, topocomm_class
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.handle import of_family
 from smpy.mpi.handles import MYSELF, NOWHERE
+from smpy.mpi.unsimulated import unsimulated
 
 __all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Comm", "Intercomm", "Intracomm"]
 
 
+@unsimulated("fault tolerance", "Revoke Is_revoked Get_failed Ack_failed Agree Iagree Shrink Ishrink")
+@unsimulated("dynamic processes", "Join")
 class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, PersistentCollectives, TypeSplitting):
     """A communicator: ranks, and messages that stay among them.
 
@@ -54,6 +57,7 @@ class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, Persis
         return Intercomm() if issubclass(cls, Intercomm) else Intracomm()
 
 
+@unsimulated("dynamic processes", "Spawn Spawn_multiple Accept Connect")
 class Intracomm(Scans, ObjectScans, TopologyCreation, CreationByGroup, Comm):
     """A communicator of one group of ranks.
 

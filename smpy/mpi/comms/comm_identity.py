@@ -17,6 +17,7 @@ from smpy.mpi.error_handlers import ErrorHandling
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handles import NOWHERE
 from smpy.mpi.info import Info, pairs_of
+from smpy.mpi.pending.peers import LARGEST_TAG
 
 __all__ = ["Identity"]
 
@@ -151,7 +152,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         if keyval == constants.LASTUSEDCODE:
             return last_used_code()
         return {
-            constants.TAG_UB: constants.LARGEST_TAG,
+            constants.TAG_UB: LARGEST_TAG,
             constants.WTIME_IS_GLOBAL: 1,
             constants.UNIVERSE_SIZE: current().n_ranks,
             constants.IO: constants.ANY_SOURCE,

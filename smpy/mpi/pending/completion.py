@@ -1,8 +1,8 @@
 """Waiting for requests and testing them, one or several.
 
 A request is complete when its ``_message`` is set: nothing is left to ask the kernel, and asking is free. One whose
-``_kernel_request`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that consists of
-several, one after the other is asked for (`undertakings`).
+``_kernel_request`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that
+consists of several, one after the other is asked for (`undertakings`).
 
 Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
 all are.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from smpy.mpi.arguments import integer
 from smpy.mpi.comms.world import world
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, LARGEST_TAG, PROC_NULL
+from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.messages import Part, message_of
 from smpy.mpi.exceptions import fail
 
-__all__ = ["blame", "check_dest", "check_source", "to_fill", "to_send"]
+__all__ = ["LARGEST_TAG", "blame", "check_dest", "check_source", "to_fill", "to_send"]
+
+LARGEST_TAG: Final = 2**31 - 1
+"""The kernel's tags have 32 bits."""
 
 
 def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
