@@ -13,10 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import greenlet
-
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
+from smpy.emulate.switches import Switches
 
 
 @dataclass(slots=True, eq=False)
@@ -38,19 +37,20 @@ class Settings:
     ----------
     patches : Patches
         Where to note what to put back.
+    switches : Switches
+        Tells when another rank runs.
     is_for_all : callable
         Whether a shared module is being imported: what it changes, it changes for every rank.
     """
 
-    def __init__(self, patches: Patches, is_for_all: Callable[[], bool]) -> None:
+    def __init__(self, patches: Patches, switches: Switches, is_for_all: Callable[[], bool]) -> None:
+        self._switches = switches
         self._is_for_all = is_for_all
         self._common = _Settings(os.getcwd(), list(warnings.filters), _show())
         self._in_force = self._common
         self._changed_by: RankState | None = None
         self._alike: dict[tuple[Any, ...], _Settings] = {self._common.key(): self._common}
         self._n_apart = 0  # ranks that have settings of their own: as long as there are any, switches are watched
-        self._watched_before: Any = None
-        patches.later(self._watch_no_more)
         patches.later(functools.partial(_set_filters, warnings.filters, _show()))
         patches.later(functools.partial(os.chdir, self._common.folder))
         for owner, name in (
@@ -90,7 +90,7 @@ class Settings:
     def _set_apart(self, state: RankState) -> None:
         if state.settings is None:
             if self._n_apart == 0:
-                self._watched_before = greenlet.settrace(self._on_switch)
+                self._switches.watch(self._exchange)
             self._n_apart += 1
         if self._changed_by is None:
             now = self._in_force
@@ -99,7 +99,7 @@ class Settings:
             state.settings = self._in_force
             self._changed_by = state
 
-    def _on_switch(self, event: str, greenlets: object) -> None:
+    def _exchange(self) -> None:
         if self._changed_by is not None:
             self._store(self._changed_by)
         state = running()
@@ -122,12 +122,7 @@ class Settings:
             state.settings = None
             self._n_apart -= 1
             if self._n_apart == 0:
-                greenlet.settrace(self._watched_before)
-
-    def _watch_no_more(self) -> None:
-        if self._n_apart:
-            self._n_apart = 0
-            greenlet.settrace(self._watched_before)
+                self._switches.ignore(self._exchange)
 
 
 _real_chdir = os.chdir

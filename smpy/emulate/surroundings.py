@@ -24,6 +24,7 @@ from smpy.emulate.ranks import RankState
 from smpy.emulate.settings import Settings
 from smpy.emulate.sources import Sources
 from smpy.emulate.streams import Outlet
+from smpy.emulate.switches import Switches
 from smpy.emulate.system import install_system
 from smpy.emulate.virtual_time import install_time
 
@@ -55,7 +56,7 @@ def install_surroundings(
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     install_environment(patches, engine)
-    Settings(patches, importer.is_for_all)
+    Settings(patches, Switches(patches), importer.is_for_all)
     install_time(patches)
     install_generated(patches)
     install_random(patches)
