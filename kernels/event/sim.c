@@ -187,7 +187,7 @@ int sim_next(sim *s)
             int line = s->turn[s->at_turn];
             timeline *t = &s->line[line];
             if (!t->n) {
-                t->tail_s = s->now_s;
+                t->tail_s = t->earliest_tail_s = s->now_s;
                 return s->running = line;
             }
             int result = perform(s, line);

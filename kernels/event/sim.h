@@ -132,6 +132,7 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 int sim_append_compute(sim *s, int rank, double flop);
 int sim_append_sleep(sim *s, int rank, double seconds);
 int sim_append_overhead(sim *s, int rank, double seconds);              /* likewise, inside MPI */
+int sim_append_glance(sim *s, int rank, double seconds);                /* overheads in a row as one, so that they need no switch */
 int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
 int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
 int sim_append_wait(sim *s, int rank, int request);
@@ -161,6 +162,7 @@ int sim_append_end(sim *s, int rank);
 int sim_is_far_ahead(const sim *s, int rank);
 /* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
 double sim_clock_s(const sim *s, int rank);
+double sim_earliest_clock_s(const sim *s, int rank); /* a date that it does not come before, known at any time */
 double sim_speed_flop_per_s(const sim *s, int rank); /* of a core of its host */
 
 /* ---- the loop ---- */

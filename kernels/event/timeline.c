@@ -7,7 +7,8 @@
 /* The program's side of a timeline: what a rank appends. Only sends and receives cost memory beyond their action.
  *
  * tail_s is the date at which everything appended so far will have been executed, as long as that is plain arithmetic
- * (sleeps, computing on a core of one's own, posting); whatever waits makes it unknown until the rank runs again. */
+ * (sleeps, computing on a core of one's own, posting); whatever waits makes it unknown until the rank runs again.
+ * earliest_tail_s is the same sum, with a core for each computation and nothing for a wait. */
 
 enum { MOST_ACTIONS_AHEAD = 256 };
 static const int64_t MOST_BYTES_AHEAD = 4 << 20, MOST_BYTES_COPIED = 256 << 20;
@@ -47,20 +48,26 @@ int sim_append_compute(sim *s, int rank, double flop)
     action *a = timeline_append(s, rank, DO_COMPUTE);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->with.amount = flop;
+    t->earliest_tail_s += flop / h->speed_flop_per_s;
     t->tail_s += h->n_ranks <= h->cores ? flop / h->speed_flop_per_s : NAN;
+    return 0;
+}
+
+static int pause_in(sim *s, int rank, action *a, double seconds, int spends)
+{
+    if (!a) return SIM_OUT_OF_MEMORY;
+    if (seconds < SHORTEST_SLEEP_S) seconds = SHORTEST_SLEEP_S;
+    a->id = spends;
+    a->with.amount += seconds;
+    s->line[rank].tail_s += seconds;
+    s->line[rank].earliest_tail_s += seconds;
     return 0;
 }
 
 static int append_pause(sim *s, int rank, double seconds, int spends)
 {
     if (!is_line(s, rank)) return SIM_BAD_RANK;
-    if (!(seconds > 0)) return 0;
-    action *a = timeline_append(s, rank, DO_SLEEP);
-    if (!a) return SIM_OUT_OF_MEMORY;
-    a->id = spends;
-    a->with.amount = seconds > SHORTEST_SLEEP_S ? seconds : SHORTEST_SLEEP_S;
-    s->line[rank].tail_s += a->with.amount;
-    return 0;
+    return seconds > 0 ? pause_in(s, rank, timeline_append(s, rank, DO_SLEEP), seconds, spends) : 0;
 }
 
 int sim_append_sleep(sim *s, int rank, double seconds)
@@ -71,6 +78,16 @@ int sim_append_sleep(sim *s, int rank, double seconds)
 int sim_append_overhead(sim *s, int rank, double seconds)
 {
     return append_pause(s, rank, seconds, SPENT_OVERHEAD);
+}
+
+int sim_append_glance(sim *s, int rank, double seconds)
+{
+    if (!is_line(s, rank)) return SIM_BAD_RANK;
+    const timeline *t = &s->line[rank];
+    action *last = t->n ? &t->queue[(t->first + t->n - 1) & (t->room - 1)] : NULL;
+    if (last && last->what == DO_SLEEP && last->id == SPENT_OVERHEAD && seconds > 0)
+        return pause_in(s, rank, last, seconds, SPENT_OVERHEAD);
+    return sim_append_overhead(s, rank, seconds);
 }
 
 static int append_mark(sim *s, int rank, int what, int64_t id)
@@ -107,6 +124,11 @@ int sim_is_far_ahead(const sim *s, int rank)
 double sim_clock_s(const sim *s, int rank)
 {
     return s->line[rank].tail_s;
+}
+
+double sim_earliest_clock_s(const sim *s, int rank)
+{
+    return s->line[rank].earliest_tail_s;
 }
 
 double sim_speed_flop_per_s(const sim *s, int rank)

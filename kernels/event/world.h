@@ -218,6 +218,7 @@ typedef struct {
     double poll_s, polls_since_s;/* the poll under way: those it stands for take so long, from when on; 0: none */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s;               /* the date at the tail, NaN when unknown */
+    double earliest_tail_s;      /* and a date that it does not come before */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     request probed;
     int64_t news;                /* what a blocking probe knows: see sim.news */

@@ -139,6 +139,15 @@ static PyObject *Clock_resume(PyObject *self, PyObject *mark)
     Py_RETURN_NONE;
 }
 
+static PyObject *Clock_charge_s(PyObject *self, PyObject *mark)
+{
+    const double computed_s = PyFloat_AsDouble(mark), flop_per_s = ((clock_object *)self)->flop_per_s;
+    if (computed_s == -1 && PyErr_Occurred()) return NULL;
+    if (computed_s < THRESHOLD_S || !surface_is_here()) return PyFloat_FromDouble(0);
+    const double host_flop_per_s = surface.calls->speed_flop_per_s(surface.sim, surface.rank);
+    return PyFloat_FromDouble(flop_per_s > 0 ? computed_s * flop_per_s / host_flop_per_s : computed_s);
+}
+
 static PyMethodDef methods[] = {
     {"start", Clock_start, METH_NOARGS, PyDoc_STR("start($self)\n--\n\nThe rank's own code begins.")},
     {"stop", Clock_stop, METH_NOARGS,
@@ -146,6 +155,8 @@ static PyMethodDef methods[] = {
     {"pause", Clock_pause, METH_NOARGS,
      PyDoc_STR("pause($self)\n--\n\nWhat follows is not the rank's: the mark to give to `resume`.")},
     {"resume", Clock_resume, METH_O, PyDoc_STR("resume($self, mark_s, /)\n--\n\nThe rank's own code goes on.")},
+    {"charge_s", Clock_charge_s, METH_O,
+     PyDoc_STR("charge_s($self, mark_s, /)\n--\n\nWhat a mark of `pause` comes to, in simulated seconds.")},
     {0},
 };
 

@@ -73,6 +73,12 @@ class Clock:
         if mark_s >= 0:
             self._start_after(mark_s)
 
+    def charge_s(self, mark_s: float) -> float:
+        """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
+        if mark_s < THRESHOLD_S:
+            return 0.0
+        return mark_s * self._flop_per_s / self._engine.speed_flop_per_s() if self._flop_per_s else mark_s
+
     def _start_after(self, computed_s: float) -> None:
         now_s = _monotonic_s()
         if now_s - self._anchor_s > _ANCHOR_AGE_S:

@@ -1,9 +1,17 @@
-"""The functions of `time` on a rank: they tell simulated time."""
+"""The functions of `time` on a rank: they tell simulated time.
+
+A look from the program's own code tells the rank's date, and may give way to other ranks until that is known. A look
+from shared code never gives way: the library may hold a lock, and all ranks are one thread. It tells the earliest date
+that the rank can have. Each look takes simulated time, so that waiting for a date ends.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
@@ -12,6 +20,7 @@ from smpy.engine.running import mpi_call
 
 EPOCH_S: Final = 1_600_000_000
 """`time.time()` where simulated time begins: 2020-09-13 12:26:40 UTC, in every run the same."""
+_ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the others begin with the run
 
 
 def install_time(patches: Patches) -> None:
@@ -20,6 +29,9 @@ def install_time(patches: Patches) -> None:
     for name, origin_s in origins_s.items():
         patches.attribute(time, name, _clock(getattr(time, name), origin_s))
         patches.attribute(time, f"{name}_ns", _clock_ns(getattr(time, f"{name}_ns"), origin_s))
+    patches.attribute(time, "clock_gettime", _chosen_clock(time.clock_gettime, _seconds))
+    patches.attribute(time, "clock_gettime_ns", _chosen_clock(time.clock_gettime_ns, _nanoseconds))
+    patches.attribute(os, "times", _times(os.times))
     patches.attribute(time, "sleep", _sleeper(time.sleep))
     for name in ("gmtime", "localtime", "ctime"):
         patches.attribute(time, name, _of_now(getattr(time, name)))
@@ -27,21 +39,50 @@ def install_time(patches: Patches) -> None:
     patches.attribute(time, "strftime", _of_local_now(time.strftime, 1))
 
 
+def install_uuid_time(patches: Patches) -> None:
+    """Have `uuid.uuid1` make its numbers of simulated dates; `uuid` has been imported."""
+    uuid: Any = sys.modules["uuid"]
+    real = uuid._generate_time_safe  # of the operating system, or None
+
+    def generate_time_safe() -> tuple[bytes, int | None]:
+        if running() is None:
+            return real()  # type: ignore[no-any-return]
+        return uuid.uuid1(clock_seq=int.from_bytes(os.urandom(2)) >> 2).bytes, None
+
+    if real is not None:
+        patches.attribute(uuid, "_generate_time_safe", generate_time_safe)
+
+
+def look_s(state: RankState, caller: FrameType) -> float:
+    """The running rank's date, as the code that executes in `caller` may learn it."""
+    name = caller.f_globals.get("__name__")
+    is_own = name in state.modules or name not in sys.modules
+    return _exact_date_s(state) if is_own else state.engine.glance_s()
+
+
 @mpi_call
-def _read_s(state: RankState) -> float:
-    """The rank's date; as with MPI_Wtime a look takes simulated time, so that waiting for a date ends."""
+def _exact_date_s(state: RankState) -> float:
     return state.engine.wtime()
 
 
 @mpi_call
-def _sleep_s(state: RankState, duration_s: float) -> None:
+def sleep_s(state: RankState, duration_s: float) -> None:
+    """Let simulated time pass for the running rank."""
     state.engine.sleep(duration_s)
+
+
+def _seconds(origin_s: int, date_s: float) -> float:
+    return origin_s + date_s
+
+
+def _nanoseconds(origin_s: int, date_s: float) -> int:
+    return origin_s * 10**9 + round(date_s * 1e9)
 
 
 def _clock(real: Callable[[], float], origin_s: int) -> Callable[[], float]:
     def clock() -> float:
         state = running()
-        return real() if state is None else origin_s + _read_s(state)
+        return real() if state is None else origin_s + look_s(state, sys._getframe(1))
 
     return _as(real, clock)
 
@@ -49,9 +90,29 @@ def _clock(real: Callable[[], float], origin_s: int) -> Callable[[], float]:
 def _clock_ns(real: Callable[[], int], origin_s: int) -> Callable[[], int]:
     def clock_ns() -> int:
         state = running()
-        return real() if state is None else origin_s * 10**9 + round(_read_s(state) * 1e9)
+        return real() if state is None else _nanoseconds(origin_s, look_s(state, sys._getframe(1)))
 
     return _as(real, clock_ns)
+
+
+def _chosen_clock(real: Callable[[int], Any], tell: Callable[[int, float], Any]) -> Callable[[int], Any]:
+    def clock_gettime(clk_id: int, /) -> Any:
+        state = running()
+        told = real(clk_id)  # which refuses numbers that name no clock
+        return told if state is None else tell(_ORIGIN_OF_CLOCK_S.get(clk_id, 0), look_s(state, sys._getframe(1)))
+
+    return _as(real, clock_gettime)
+
+
+def _times(real: Callable[[], Any]) -> Callable[[], Any]:
+    def times() -> Any:
+        state = running()
+        if state is None:
+            return real()
+        now_s = look_s(state, sys._getframe(1))
+        return type(real())((now_s, 0.0, 0.0, 0.0, now_s))
+
+    return _as(real, times)
 
 
 def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
@@ -62,7 +123,7 @@ def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
         elif not seconds >= 0:
             raise ValueError("sleep length must be non-negative")
         else:
-            _sleep_s(state, float(seconds))
+            sleep_s(state, float(seconds))
 
     return _as(real, sleep)
 
@@ -71,8 +132,9 @@ def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a date that takes the present one by default."""
 
     def function(seconds: float | None = None, /) -> Any:
-        if seconds is None and running() is not None:
-            seconds = time.time()
+        state = running()
+        if seconds is None and state is not None:
+            seconds = EPOCH_S + look_s(state, sys._getframe(1))
         return real(seconds)
 
     return _as(real, function)
@@ -80,10 +142,12 @@ def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_local_now(real: Callable[..., Any], n_before: int) -> Callable[..., Any]:
     """A function of a broken-down local date, its last argument, that takes the present one by default."""
+    broken_down = time.localtime
 
     def function(*args: Any) -> Any:
-        if len(args) == n_before and running() is not None:
-            args = (*args, time.localtime())
+        state = running()
+        if len(args) == n_before and state is not None:
+            args = (*args, broken_down(EPOCH_S + look_s(state, sys._getframe(1))))
         return real(*args)
 
     return _as(real, function)

@@ -265,6 +265,20 @@ class Loop:
         self._keep_pace()
         return date_s
 
+    def glance_s(self) -> float:
+        """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
+
+        Computing that the clock has not charged yet is part of it, and stays uncharged.
+        """
+        clock = self.clock
+        mark_s = -1.0 if clock is None else clock.pause()
+        date_s = float(lib.sim_earliest_clock_s(self._sim, self.rank))
+        lib.sim_append_glance(self._sim, self.rank, self._model.wtime_s)
+        if clock is not None:
+            date_s += clock.charge_s(mark_s)
+            clock.resume(mark_s)
+        return date_s
+
     def sleep(self, seconds: float) -> None:
         """Let simulated time pass for the running rank without loading its core."""
         lib.sim_append_sleep(self._sim, self.rank, seconds)

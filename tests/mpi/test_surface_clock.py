@@ -74,6 +74,22 @@ def test_a_pause_is_a_hole_in_a_burst() -> None:
     assert charged_s(body) == pytest.approx(2 * BURST_S, rel=0.2)
 
 
+@CLOCKS
+def test_a_mark_tells_what_it_will_be_charged_with(new_clock: Callable[[Engine, float], Any]) -> None:
+    told_s = []
+
+    def body(clock: Any) -> None:
+        burn()
+        mark_s = clock.pause()
+        told_s.append(clock.charge_s(mark_s))
+        assert clock.charge_s(0.5e-6) == 0
+        assert clock.charge_s(-1.0) == 0
+        clock.resume(mark_s)
+
+    here_s = charged_s(body, new_clock)
+    assert told_s[0] == pytest.approx(here_s * FLOP_PER_S / new_engine(1).platform.speed_flop_per_s(0), rel=0.2)
+
+
 def test_short_bursts_between_pauses_add_up() -> None:
     def body(clock: Any) -> None:
         for _ in range(10_000):

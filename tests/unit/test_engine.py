@@ -209,3 +209,40 @@ def test_numbers_of_freed_communicators_are_used_again() -> None:
         numbers.add(engine.comm_new([2, 0]))
         engine.comm_free(max(numbers))
     assert len(numbers) == 1
+
+
+def test_glances_neither_switch_nor_fill_the_timeline_and_cost_what_looks_cost() -> None:
+    engine, order = new_engine(2), []
+
+    def glance() -> None:
+        for _ in range(2):
+            dates_s = [engine.glance_s() for _ in range(10_000)]
+            order.append(engine.rank)
+            assert dates_s == sorted(set(dates_s))
+        engine.wtime()
+
+    run(engine, glance, glance)
+    assert order == [0, 0, 1, 1]
+    assert engine.statistics().events == 4
+    assert list(engine.finish_s()) == [pytest.approx(20_001 * 1e-8)] * 2
+
+
+def test_a_glance_does_not_know_how_long_a_rank_waits() -> None:
+    engine, told_s = new_engine(2), []
+
+    def receive() -> None:
+        engine.sleep(1.0)
+        engine.start_collective(0, barrier, 0, 0)
+        told_s.append(engine.glance_s())
+        engine.recv(0, 1, 0, Load(0))
+        told_s.append(engine.glance_s())
+
+    def send() -> None:
+        engine.sleep(5.0)
+        engine.start_collective(0, barrier, 0, 0)
+        engine.send(0, 0, 0, Load(0))
+
+    barrier = engine.new_schedule(Schedule(RANK).words())
+    run(engine, receive, send)
+    assert told_s[0] == 1.0
+    assert told_s[1] > 5.0
