@@ -40,6 +40,10 @@ class RankState:
         What of the process's own state the rank has changed.
     environment : dict or None
         The rank's environment variables, once it has changed one.
+    running_loop : object
+        The event loop of `asyncio` that the rank runs.
+    event_loops : dict or None
+        What event loop policies know of the rank.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
     abort_status : int
@@ -54,6 +58,8 @@ class RankState:
     loggers: object = None
     settings: object = None
     environment: dict[Any, Any] | None = None
+    running_loop: object = None
+    event_loops: dict[Any, dict[Any, Any]] | None = None
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
     abort_status: int = 0
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.codes import CodeSupply
+from smpy.emulate.descriptors import install_descriptors
 from smpy.emulate.environment import install_environment
 from smpy.emulate.generated import install_generated
 from smpy.emulate.imports import Importer
@@ -22,11 +23,13 @@ from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
 from smpy.emulate.ranks import RankState
 from smpy.emulate.settings import Settings
+from smpy.emulate.signals import install_signals
 from smpy.emulate.sources import Sources
 from smpy.emulate.streams import Outlet
 from smpy.emulate.switches import Switches
 from smpy.emulate.system import install_system
-from smpy.emulate.virtual_time import install_time
+from smpy.emulate.virtual_time import install_time, install_uuid_time
+from smpy.emulate.waits import install_child_waits, install_queue_clock, install_waits
 
 if TYPE_CHECKING:
     from smpy.emulate.run import RunConfig
@@ -56,10 +59,19 @@ def install_surroundings(
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     install_environment(patches, engine)
-    Settings(patches, Switches(patches), importer.is_for_all)
+    switches = Switches(patches)
+    Settings(patches, switches, importer.is_for_all)
     install_time(patches)
+    install_waits(patches)
+    install_descriptors(patches)
+    install_signals(patches)
     install_generated(patches)
     install_random(patches)
+    importer.when_imported("queue", partial(install_queue_clock, patches))
+    importer.when_imported("subprocess", partial(install_child_waits, patches))
+    importer.when_imported("datetime", partial(_install_dates, patches))
+    importer.when_imported("uuid", partial(install_uuid_time, patches))
+    importer.when_imported("asyncio", partial(_install_event_loops, patches, switches))
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
@@ -72,6 +84,18 @@ def _load_mpi(patches: Patches) -> ModuleType:
     patches.attribute(module, "_set_abort_status", set_abort_status)
     sys.modules["smpy.mpi.environment"].imported()
     return module
+
+
+def _install_dates(patches: Patches) -> None:
+    from smpy.emulate import dates
+
+    dates.install_dates(patches)
+
+
+def _install_event_loops(patches: Patches, switches: Switches) -> None:
+    from smpy.emulate import event_loops
+
+    event_loops.install_event_loops(patches, switches)
 
 
 def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:

@@ -1,0 +1,36 @@
+"""Signals that a rank would wait for: they come in real time, to the process that all ranks share, and are refused."""
+
+from __future__ import annotations
+
+import functools
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import running
+
+_WAITS: Final = ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")
+_TIMERS: Final = {"alarm": 0, "setitimer": 1}  # and which argument is the time; 0 stops the timer
+
+
+def install_signals(patches: Patches) -> None:
+    """Refuse ranks to wait for signals until the patches are undone."""
+    for name in (*_WAITS, *_TIMERS):
+        if hasattr(signal, name):
+            patches.attribute(signal, name, _refused(getattr(signal, name), _TIMERS.get(name)))
+
+
+def _refused(real: Callable[..., Any], time_index: int | None) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def refuse(*args: Any) -> Any:
+        state = running()
+        stops = time_index is not None and len(args) > time_index and not args[time_index]
+        if state is None or stops:
+            return real(*args)
+        raise NotImplementedError(
+            f"rank {state.rank}: signal.{real.__name__} waits for a signal in real time, to the process that all ranks "
+            "share: compare time.monotonic() with a date between two steps of the work instead"
+        )
+
+    return refuse
