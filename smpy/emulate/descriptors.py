@@ -28,7 +28,6 @@ def install_descriptors(patches: Patches) -> None:
 
 
 def _select(real: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(real)
     def select_(rlist: Iterable[Any], wlist: Iterable[Any], xlist: Iterable[Any], timeout: Any = None, /) -> Any:
         state = running()
         if state is None or (timeout is not None and timeout <= 0):
@@ -45,7 +44,6 @@ def _select(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _selector_select(real: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(real)
     def select_(self: Any, timeout: float | None = None) -> Any:
         state = running()
         if state is None:

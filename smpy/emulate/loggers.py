@@ -7,7 +7,6 @@ go to the handlers of the rank that runs.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -46,13 +45,11 @@ def install_loggers(patches: Patches) -> None:
     def set_logger_class(kind: type[logging.Logger]) -> None:
         own().manager.setLoggerClass(kind)
 
-    began = EPOCH_S * 10**9 if sys.version_info >= (3, 13) else EPOCH_S
     root = _delegate(logging.RootLogger, lambda: own().root)
     manager = _delegate(logging.Manager, lambda: own().manager)
     patches.attribute(logging, "root", root)
     patches.attribute(logging.Logger, "root", root)
     patches.attribute(logging.Logger, "manager", manager)
-    patches.attribute(logging, "_startTime", began)
     patches.attribute(logging, "_handlerList", _Handlers(lambda: own().handlers))
     patches.attribute(logging, "_logRecordFactory", lambda *args, **kwargs: own().make_record(*args, **kwargs))
     patches.attribute(logging, "getLogRecordFactory", lambda: own().make_record)

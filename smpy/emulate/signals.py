@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import signal
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,7 +21,6 @@ def install_signals(patches: Patches) -> None:
 
 
 def _refused(real: Callable[..., Any], time_index: int | None) -> Callable[..., Any]:
-    @functools.wraps(real)
     def refuse(*args: Any) -> Any:
         state = running()
         stops = time_index is not None and len(args) > time_index and not args[time_index]

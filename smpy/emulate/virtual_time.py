@@ -84,7 +84,7 @@ def _clock(real: Callable[[], float], origin_s: int) -> Callable[[], float]:
         state = running()
         return real() if state is None else origin_s + look_s(state, sys._getframe(1))
 
-    return _as(real, clock)
+    return clock
 
 
 def _clock_ns(real: Callable[[], int], origin_s: int) -> Callable[[], int]:
@@ -92,7 +92,7 @@ def _clock_ns(real: Callable[[], int], origin_s: int) -> Callable[[], int]:
         state = running()
         return real() if state is None else _nanoseconds(origin_s, look_s(state, sys._getframe(1)))
 
-    return _as(real, clock_ns)
+    return clock_ns
 
 
 def _chosen_clock(real: Callable[[int], Any], tell: Callable[[int, float], Any]) -> Callable[[int], Any]:
@@ -101,7 +101,7 @@ def _chosen_clock(real: Callable[[int], Any], tell: Callable[[int, float], Any])
         told = real(clk_id)  # which refuses numbers that name no clock
         return told if state is None else tell(_ORIGIN_OF_CLOCK_S.get(clk_id, 0), look_s(state, sys._getframe(1)))
 
-    return _as(real, clock_gettime)
+    return clock_gettime
 
 
 def _times(real: Callable[[], Any]) -> Callable[[], Any]:
@@ -112,7 +112,7 @@ def _times(real: Callable[[], Any]) -> Callable[[], Any]:
         now_s = look_s(state, sys._getframe(1))
         return type(real())((now_s, 0.0, 0.0, 0.0, now_s))
 
-    return _as(real, times)
+    return times
 
 
 def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
@@ -125,7 +125,7 @@ def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
         else:
             sleep_s(state, float(seconds))
 
-    return _as(real, sleep)
+    return sleep
 
 
 def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,7 +137,7 @@ def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
             seconds = EPOCH_S + look_s(state, sys._getframe(1))
         return real(seconds)
 
-    return _as(real, function)
+    return function
 
 
 def _of_local_now(real: Callable[..., Any], n_before: int) -> Callable[..., Any]:
@@ -150,11 +150,4 @@ def _of_local_now(real: Callable[..., Any], n_before: int) -> Callable[..., Any]
             args = (*args, broken_down(EPOCH_S + look_s(state, sys._getframe(1))))
         return real(*args)
 
-    return _as(real, function)
-
-
-def _as(real: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Under the name and with the documentation of what it replaces."""
-    function.__name__ = function.__qualname__ = real.__name__
-    function.__doc__ = real.__doc__
     return function

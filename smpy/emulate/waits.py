@@ -8,11 +8,11 @@ that nothing can end is an error.
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -83,7 +83,6 @@ def install_child_waits(patches: Patches) -> None:
 
 
 def _child_wait(real: Callable[..., int], expired: type[Exception]) -> Callable[..., int]:
-    @functools.wraps(real)
     def wait_(self: Any, timeout: float | None) -> int:
         try:
             return real(self, timeout)
@@ -99,12 +98,11 @@ def _child_wait(real: Callable[..., int], expired: type[Exception]) -> Callable[
 def _condition_wait(real: Callable[..., bool]) -> Callable[..., bool]:
     """Of `threading.Condition`, by which events, queues, semaphores and futures wait, too."""
 
-    @functools.wraps(real)
     def wait_(self: Any, timeout: float | None = None) -> bool:
         state = running()
         if state is None:
             return real(self, timeout)
         is_real = threading.active_count() > 1
-        return wait(state, functools.partial(real, self), timeout, is_real=is_real, what="threading.Condition.wait")
+        return wait(state, partial(real, self), timeout, is_real=is_real, what="threading.Condition.wait")
 
     return wait_
