@@ -6,15 +6,17 @@ What a program may import: `execute` (compute so many operations), `folded` (an 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+TYPE_CHECKING = False  # not from `typing`: until this module is imported, Ctrl-C is not answered (see `__main__`)
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from smpy.compute.execute import execute, is_simulated
     from smpy.compute.folded import folded
     from smpy.compute.kernel_models import KernelModels
 
 __all__ = ["KernelModels", "__version__", "execute", "folded", "is_simulated"]
+
 __version__ = "0.1.0"
 
 _HOMES: Final = {
@@ -28,4 +30,6 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:  # numpy is imported by the programs that fold, not by every run
     if name not in _HOMES:
         raise AttributeError(f"module 'smpy' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOMES[name]), name)

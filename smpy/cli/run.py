@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
+from smpy.cli.own_stream import hurry, own_streams
 from smpy.errors import SmpyError, UsageError
+from smpy.records.files import check_writable
 
 if TYPE_CHECKING:
     from smpy.emulate.run import Outcome, RunConfig
@@ -119,34 +123,36 @@ def command(
       smpy run -np 16 program.py --steps 100
       smpy run -np 4096 --platform cluster.xml --compute none --json summary.json program.py
     """
-    try:
-        if json_path is not None:
-            from smpy.records.files import check_writable
+    with own_streams():
+        try:
+            from smpy.emulate.run import RunConfig
 
-            check_writable(json_path)
-        from smpy.emulate.run import RunConfig
-
-        config = RunConfig(
-            n_ranks=n_ranks,
-            program=program,
-            is_module=is_module,
-            args=args,
-            platform=platform,
-            hostfile=hostfile,
-            compute=compute,
-            host_speed_flop_per_s=host_speed_flop_per_s,
-            private=private,
-            shared=shared,
-            algorithms=algorithms,
-        )
-        outcome = _run(config, is_quiet=quiet)
-    except KeyboardInterrupt:
-        _say("interrupted before the simulation started")
-        sys.exit(EXIT_INTERRUPTED)
-    except SmpyError as error:
-        _say(str(error))
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)
-    sys.exit(_report(outcome, json_path, is_quiet=quiet))
+            config = RunConfig(
+                n_ranks=n_ranks,
+                program=program,
+                is_module=is_module,
+                args=args,
+                platform=platform,
+                hostfile=hostfile,
+                compute=compute,
+                host_speed_flop_per_s=host_speed_flop_per_s,
+                private=private,
+                shared=shared,
+                algorithms=algorithms,
+            )
+            if json_path is not None:
+                json_path = json_path.absolute()  # wherever the program goes
+                check_writable(json_path)
+            outcome = _run(config, is_quiet=quiet)
+        except KeyboardInterrupt:
+            _say("smpy: interrupted before the simulation started")
+            code = EXIT_INTERRUPTED
+        except SmpyError as error:
+            _say(f"smpy: {error}")
+            code = EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
+        else:
+            code = _report(outcome, json_path, is_quiet=quiet)
+    sys.exit(code)
 
 
 def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
@@ -158,21 +164,38 @@ def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
 
 
 def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
-    """Prints what came out; the exit code."""
-    if outcome.error is not None:
-        _say(str(outcome.error))
-    elif outcome.first_exit:
-        _say(outcome.first_exit)
-    if not is_quiet:
-        click.echo(outcome.summary.render(), err=True)
-    if json_path is not None:
-        try:
-            outcome.summary.write_json(json_path)
-        except UsageError as error:
-            _say(str(error))
-            return outcome.exit_code or EXIT_FAILURE
-    return outcome.exit_code
+    """Writes the record, then prints what came out, as far as somebody reads it; the exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    complaints = []
+    try:
+        if json_path is not None:
+            try:
+                outcome.summary.write_json(json_path)
+            except UsageError as error:
+                complaints.append(f"smpy: {error}")
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                pass
+            except OSError as error:
+                complaints.insert(0, f"smpy: the program's output was lost: {error.strerror}; make room for it")
+        if outcome.error is not None:
+            _say(f"smpy: {outcome.error}")
+        elif outcome.first_exit:
+            _say(f"smpy: {outcome.first_exit}")
+        if not is_quiet:
+            _say(outcome.summary.render())
+        for complaint in complaints:
+            _say(complaint)
+    except KeyboardInterrupt:
+        hurry()
+        return EXIT_INTERRUPTED
+    return outcome.exit_code or (EXIT_FAILURE if complaints else 0)
 
 
-def _say(message: str) -> None:
-    click.echo(f"smpy: {message}", err=True)
+def _say(text: str) -> None:
+    """Tell the user, if there is anybody to tell."""
+    with suppress(OSError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a run: it stops at once, wherever a rank is."""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: it stops at once, wherever a rank is."""
 
 from __future__ import annotations
 
@@ -6,40 +6,56 @@ import signal
 import threading
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.patches import Patches
 
 if TYPE_CHECKING:
+    from smpy.emulate.streams import Outlet
     from smpy.engine.engine import Engine
+
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")  # not every system has all
 
 
 class Interrupts:
     """Turns the first signal into the engine's interruption; a second one has its usual effect.
 
+    Signals that whoever started the process has it ignore, as `nohup` does, stay ignored.
+
     Parameters
     ----------
     engine : Engine
         What is interrupted.
+    outlets : tuple of Outlet
+        What is being written when a signal comes is written to its end, unless nobody reads it.
     patches : Patches
         Where to note what to put back.
 
     Attributes
     ----------
     exit_code : int
-        As shells say it: 128 and the number of the signal that came.
+        As shells say it: 128 and the number of the signal that came; 0 if none did.
     """
 
-    def __init__(self, engine: Engine, patches: Patches) -> None:
-        self.exit_code = 128 + signal.SIGINT
+    def __init__(self, engine: Engine, outlets: tuple[Outlet, Outlet], patches: Patches) -> None:
+        self.exit_code = 0
         self._engine = engine
+        self._outlets = outlets
+        self._taken: list[signal.Signals] = []
         if threading.current_thread() is not threading.main_thread():
             return  # signals are the main thread's
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before: Any = signal.signal(number, self._on_signal)
-            patches.later(partial(signal.signal, number, before))
+        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+            before: Any = signal.getsignal(number)
+            if before not in (signal.SIG_IGN, None):
+                signal.signal(number, self._on_signal)
+                patches.later(partial(signal.signal, number, before))
+                self._taken.append(number)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.exit_code = 128 + number
-        signal.signal(number, signal.SIG_DFL)
-        self._engine.interrupt()
+        for taken in self._taken:
+            signal.signal(taken, signal.SIG_DFL)
+        out, err = self._outlets
+        for outlet in self._outlets:
+            outlet.hurry()
+        out.when_done(partial(err.when_done, self._engine.interrupt))

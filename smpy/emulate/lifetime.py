@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 
+_CODES_END: Final = sys.maxsize  # what C has room for
 _LASTING: Final = (ModuleType, type, FunctionType)
 
 
@@ -68,6 +69,7 @@ class Lifetime:
         self.first_exit = ""
         self._living: dict[int, RankState] = {}
         self.at_end: list[Callable[[RankState], None]] = []
+        self.when_out_of_memory: Callable[[], object] = list
 
     def live(self, rank: int) -> None:
         """The body of a rank; it raises nothing."""
@@ -79,7 +81,14 @@ class Lifetime:
         clock = self._engine.clock
         if clock is not None:
             clock.stop()
-        del self._living[rank]
+        if code is not None:
+            del self._living[rank]
+
+    def write_unfinished(self) -> None:
+        """Write the lines that ranks had begun when they failed, or when the run ended before them."""
+        for _, state in sorted(self._living.items()):
+            for stream in self._streams:
+                stream.write_unfinished(state)
 
     def _run(self, state: RankState) -> int | None:
         """Run the program: its exit code, or None when it failed."""
@@ -126,18 +135,25 @@ class Lifetime:
 
     def _fail(self, state: RankState, error: BaseException) -> None:
         """End the run where the rank is now, unless another fails before in simulated time."""
-        hook = sys.excepthook
-        text = ""
-        if hook is sys.__excepthook__:
-            text = report(error)
-        else:
-            try:
-                hook(type(error), error, error.__traceback__)
-            except BaseException as other:  # noqa: BLE001  # the rank fails in any case
-                text = report(other)
-        for stream in self._streams:
-            stream.release(state)
+        if isinstance(error, MemoryError):
+            self.when_out_of_memory()
+        try:
+            text = self._last_words(error)
+        except MemoryError:
+            text = "MemoryError"
         self._stop(Failed(state.rank, text))
+
+    @staticmethod
+    def _last_words(error: BaseException) -> str:
+        """What is to be told of an error; empty when the program's own `sys.excepthook` has told it."""
+        hook = sys.excepthook
+        if hook is sys.__excepthook__:
+            return report(error)
+        try:
+            hook(type(error), error, error.__traceback__)
+        except BaseException as other:  # noqa: BLE001  # the rank fails in any case
+            return report(other)
+        return ""
 
     def _stop(self, how: Failed | Aborted) -> None:
         """End the run at the running rank's date."""
@@ -166,7 +182,7 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF
+        return code & 0xFF if abs(code) <= _CODES_END else 0xFF  # that of -1
     print(code, file=sys.stderr)  # noqa: T201  # as python does
     return 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from smpy.emulate.replacement import Replacement, in_place_of
@@ -54,5 +55,7 @@ class Patches:
         self._undo.append(undo)
 
     def undo(self) -> None:
+        """Put back everything that can be: the program may have removed what was replaced, or its directory."""
         while self._undo:
-            self._undo.pop()()
+            with suppress(Exception):
+                self._undo.pop()()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
@@ -20,10 +19,15 @@ from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import check_names
 from smpy.emulate.program import Program, open_program
+from smpy.emulate.rescue import Rescue
 from smpy.emulate.streams import Outlet
 from smpy.emulate.surroundings import install_surroundings
+from smpy.emulate.tracebacks import report
 from smpy.engine import running
 from smpy.engine.engine import Engine
+from smpy.engine.kernel import lib
+from smpy.engine.loop import TROUBLE
+from smpy.engine.memory import peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
@@ -156,7 +160,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    summary = _summarise(config, platform, engine, perf_counter() - began_s, is_partial=error is not None)
+    summary = _summarise(config, platform, engine, perf_counter() - began_s)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
 
 
@@ -165,26 +169,21 @@ def _turn(
 ) -> tuple[int, SmpyError | None, Lifetime]:
     """Run the ranks: exit code, error, and what they did from beginning to end."""
     patches = Patches()
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # closed streams, as daemons have them, are None
-    outlets = Outlet(sys.stdout or nowhere), Outlet(sys.stderr or nowhere)
+    outlets = Outlet(sys.stdout), Outlet(sys.stderr)
     try:
+        interrupts = Interrupts(engine, outlets, patches)
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
-        interrupts = Interrupts(engine, patches)
         running.enter(engine)
         patches.later(lambda: running.enter(None))
         engine.spawn(lifetime.live)
         exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home)
+        lifetime.write_unfinished()
     finally:
         patches.undo()
-        for outlet in outlets:
-            outlet.flush()
-        nowhere.close()
     trouble = outlets[0].trouble or outlets[1].trouble
     if trouble is not None and error is None:
-        exit_code, error = (
-            EXIT_FAILURE,
-            SmpyError(f"the program's output was lost: {trouble.strerror}; make room for it"),
-        )
+        exit_code = interrupts.exit_code or EXIT_FAILURE
+        error = SmpyError(f"the program's output was lost: {trouble.strerror}; make room for it")
     if error is not None:
         _abandoned.append(engine)
     return exit_code, error, lifetime
@@ -203,8 +202,13 @@ def _run_engine(
             outlet.flush()
         reporter.report()
 
+    rescue = Rescue(engine.n_ranks)
+    lifetime.when_out_of_memory = rescue.give_memory
     try:
-        stopped = engine.run(on_air)
+        try:
+            stopped = engine.run(on_air)
+        finally:
+            rescue.restore()
     except DeadlockError:
         told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
         return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
@@ -215,8 +219,10 @@ def _run_engine(
         line = line_of(engine, rank, home) if rank >= 0 else ""
         where = f", while rank {rank} was at {line}" if line else ""
         return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time{where}")
-    except SmpyError as error:
-        return EXIT_FAILURE, error
+    except Exception as error:  # noqa: BLE001  # whatever the program has broken, the summary follows
+        for outlet in outlets:
+            outlet.write_rest()
+        return EXIT_FAILURE, _breakdown(error, engine)
     match stopped:
         case Failed(rank, text):
             told = f":\n{text}" if text else "; its sys.excepthook has told why"
@@ -224,6 +230,18 @@ def _run_engine(
         case Aborted(rank, code):
             return code & 0xFF, RankFailure(f"rank {rank} called Abort({code}) at {engine.now_s:.9g} s")
     return lifetime.exit_code, None
+
+
+def _breakdown(error: Exception, engine: Engine) -> SmpyError:
+    """What is told of an error that came from no rank's program."""
+    if isinstance(error, SmpyError):
+        return error
+    if isinstance(error, MemoryError):
+        return SmpyError(f"at {engine.now_s:.9g} s: {TROUBLE[lib.SIM_OUT_OF_MEMORY]}")
+    return SmpyError(
+        f"at {engine.now_s:.9g} s the simulation broke; does the program replace parts of Python, builtins or "
+        f"functions of modules?\n{report(error)}"
+    )
 
 
 class _Reporter:
@@ -243,11 +261,12 @@ class _Reporter:
         events = self._engine.statistics().events
         rate = (events - self._last_events) / max(now_s - self._last_s, 1e-9)
         self._last_s, self._last_events = now_s, events
-        self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, _rss_bytes()))
+        self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, rss_bytes()))
 
 
-def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: float, *, is_partial: bool) -> Summary:
+def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: float) -> Summary:
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
+    is_partial = any(map(isnan, finish_s))
     return Summary(
         platform=platform.name,
         n_ranks=config.n_ranks,
@@ -266,22 +285,5 @@ def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: fl
         is_partial=is_partial,
         is_folded=engine.has_folded,
         wall_s=wall_s,
-        peak_rss_bytes=_peak_rss_bytes(),
-    )
-
-
-def _peak_rss_bytes() -> int:
-    """Of this program alone: what getrusage says includes what the process was before it became this one."""
-    status = Path("/proc/self/status")
-    for line in status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ():
-        name, _, value = line.partition(":")
-        if name == "VmHWM":
-            return int(value.split()[0]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _rss_bytes() -> int:
-    now = Path("/proc/self/statm")
-    return (
-        int(now.read_text(encoding="ascii").split()[1]) * resource.getpagesize() if now.exists() else _peak_rss_bytes()
+        peak_rss_bytes=peak_rss_bytes(),
     )

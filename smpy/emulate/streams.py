@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from smpy.emulate.ranks import RankState, running
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
+_UNFLUSHED_MAX: Final = 1 << 16  # characters
 
 
 @mpi_call
@@ -24,23 +25,43 @@ def _leave_note(state: RankState, what: Callable[[], None]) -> None:
     state.engine.note(what)
 
 
+def _nothing() -> None:
+    """What a stream without haste does."""
+
+
 class Outlet:
-    """The real stream that all ranks' lines go to, one rank at a time."""
+    """The real stream that all ranks' lines go to, one rank at a time.
+
+    When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence. So it does when there is no
+    room for the output; that is told at the end.
+
+    Attributes
+    ----------
+    trouble : OSError or None
+        Why output was lost.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.trouble: OSError | None = None
+        self._is_given_up = False
         self._unfinished_by: int | None = None
         self._left: dict[Callable[[], None], None] = {}  # in the order of printing
-        self.trouble: OSError | None = None
+        self._n_unflushed = 0
+        self._is_busy = False
+        self._when_done: Callable[[], None] | None = None
 
-    def leave(self, state: RankState, text: str) -> None:
-        """Have the running rank's text written at its date."""
+    def leave(self, state: RankState, take: Callable[[], str]) -> None:
+        """Have the text that the running rank gives away written at its date."""
+        with self._undisturbed():
+            text = take()
 
-        def write() -> None:
-            del self._left[write]
-            self._write(state.rank, text)
+            def write() -> None:
+                with self._undisturbed():
+                    del self._left[write]
+                    self._write(state.rank, text)
 
-        self._left[write] = None
+            self._left[write] = None
         _leave_note(state, write)
 
     def write_rest(self) -> None:
@@ -48,35 +69,69 @@ class Outlet:
         for write in list(self._left):
             write()
 
+    def write_now(self, rank: int, text: str) -> None:
+        """Write a rank's text without waiting for its date, when the run is over."""
+        with self._undisturbed():
+            self._write(rank, text)
+
+    def flush(self) -> None:
+        with self._undisturbed():
+            self._flush()
+
+    def hurry(self) -> None:
+        """Have a stream that nobody reads given up: the run is to end. A signal handler may call this."""
+        getattr(self.stream, "hurry", _nothing)()
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        """Call `action` after what is being written now, or at once: from a signal handler, which is anywhere."""
+        if self._is_busy:
+            self._when_done = action
+        else:
+            action()
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Signals wait: none makes a text come twice or never, or leaves a stream in the middle of a write."""
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False
+        if self._when_done is not None:
+            action, self._when_done = self._when_done, None
+            action()
+
     def _write(self, rank: int, text: str) -> None:
         """Write a rank's text; a line that another rank left unfinished is ended first."""
         if self._unfinished_by not in (None, rank):
             text = "\n" + text
         self._unfinished_by = None if text.endswith("\n") else rank
-        with self._is_read():
+        if self._is_given_up:
+            return
+        try:
             try:
                 self.stream.write(text)
             except UnicodeEncodeError:
                 self._write_bytes(text)
-
-    def flush(self) -> None:
-        with self._is_read():
-            self.stream.flush()
-
-    @contextmanager
-    def _is_read(self) -> Iterator[None]:
-        """When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence.
-
-        So it does when there is no room for the output; that is told at the end.
-        """
-        try:
-            yield
         except OSError as error:
-            if not isinstance(error, BrokenPipeError):
-                self.trouble = error
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.stream.fileno())
-            os.close(nowhere)
+            self._give_up(error)
+        self._n_unflushed += len(text)
+        if self._n_unflushed > _UNFLUSHED_MAX:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._n_unflushed = 0
+        if self._is_given_up:
+            return
+        try:
+            self.stream.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self._is_given_up = True
+        if not isinstance(error, BrokenPipeError):
+            self.trouble = error
 
     def _write_bytes(self, text: str) -> None:
         encoding = self.stream.encoding or "utf-8"
@@ -123,17 +178,22 @@ class RankOutput(io.TextIOBase):
         unfinished = state.unfinished or self._begin(state)
         unfinished[self._descriptor].append(text)
         if "\n" in text or "\r" in text:
-            self._leave_lines(state)
+            self._outlet.leave(state, partial(self._take_lines, state))
         return len(text)
 
-    def _leave_lines(self, state: RankState) -> None:
+    def _take_lines(self, state: RankState) -> str:
+        """What a rank has printed up to the end of its last line."""
+        pieces = self._begin(state)[self._descriptor]
+        text = "".join(pieces)
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        pieces[:] = [text[end:]] if end < len(text) else []
+        return text[:end]
+
+    def _take_all(self, state: RankState) -> str:
         pieces = self._begin(state)[self._descriptor]
         text = "".join(pieces)
         pieces.clear()
-        end = max(text.rfind("\n"), text.rfind("\r")) + 1
-        if end < len(text):
-            pieces.append(text[end:])
-        self._outlet.leave(state, text[:end])
+        return text
 
     @staticmethod
     def _begin(state: RankState) -> dict[int, list[str]]:
@@ -150,13 +210,15 @@ class RankOutput(io.TextIOBase):
 
     def release(self, state: RankState) -> bool:
         """Print the line that a rank has begun, as it is; whether there was one."""
-        pieces = self._begin(state)[self._descriptor]
-        if not any(pieces):
+        if not any(self._begin(state)[self._descriptor]):
             return False
-        line = "".join(pieces)
-        pieces.clear()
-        self._outlet.leave(state, line)
+        self._outlet.leave(state, partial(self._take_all, state))
         return True
+
+    def write_unfinished(self, state: RankState) -> None:
+        """Write the line that a rank has begun when the run has ended before the rank."""
+        if any(self._begin(state)[self._descriptor]):
+            self._outlet.write_now(state.rank, self._take_all(state))
 
     def close(self) -> None:
         """The stream is every rank's: it stays open."""

@@ -21,6 +21,29 @@ def report(error: BaseException) -> str:
     Frames of smpy and of the import system are left out. Those at the very end stay when the error is not one that is
     raised there on purpose: they tell where it came from.
     """
+    try:
+        return _full_report(error)
+    except Exception:  # noqa: BLE001  # no memory, or the program has replaced what `traceback` needs
+        return _short_report(error)
+
+
+def _short_report(error: BaseException) -> str:
+    """Where the program was and the error's name, made of next to nothing."""
+    places = []
+    at = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        if not code.co_filename.startswith(_OURS) and code.co_filename not in _IMPORTS:
+            places.append(f'  File "{code.co_filename}", line {at.tb_lineno}, in {code.co_name}\n')
+        at = at.tb_next
+    try:
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001  # its own __str__ is broken
+        what = type(error).__name__
+    return "Traceback (most recent call last):\n" + "".join(places) + what
+
+
+def _full_report(error: BaseException) -> str:
     text = traceback.TracebackException.from_exception(error)
     _strip(text, set())
     if _is_purposeful(error) or _is_worded(error, text):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from smpy.errors import UsageError
@@ -49,21 +52,45 @@ def write_whole(path: Path, text: str) -> None:
     UsageError
         If the disk is full, or the file cannot be written; `path` is then as it was.
     """
+    data = text.encode()
     try:
         if _is_stream(path):
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(text)
+            _write(str(path), os.O_APPEND, data)
             return
         target = path.resolve()
         scratch = _scratch(target)
-        try:
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(target)
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
+        with _signals_held():
+            try:
+                _write(str(scratch), os.O_CREAT | os.O_TRUNC, data)
+                os.replace(scratch, target)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(scratch)
+                raise
     except OSError as error:
         raise UsageError(_complaint(path, error)) from error
+
+
+def _write(path: str, flags: int, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | flags, 0o666)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Those that would end the process wait until the file is there, or no trace of it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _is_stream(path: Path) -> bool:

@@ -1,6 +1,18 @@
-"""How a rank ends, and what it leaves."""
+"""How a rank ends, how a run ends, and what they leave."""
 
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SMPY = str(Path(sys.executable).with_name("smpy"))
 
 
 def test_run_by_mpi4py_an_exit_code_ends_all_ranks(emulated: Callable):
@@ -95,3 +107,128 @@ def test_a_package_cannot_be_private_and_shared(smpy_run: Callable):
     ran = smpy_run("print(1)\n", 2, "--private", "json", "--shared", "json")
     assert ran.code == 2
     assert "json cannot be both --private and --shared" in ran.err
+
+
+# ---- a run that ends before its ranks ----
+
+
+BEGUN = """
+    import sys
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    print("begun by", comm.rank, end="")
+    comm.Barrier()
+    """
+ENDS = {
+    "exception": "1 / (comm.rank - 1)",
+    "Abort": "comm.rank == 1 and comm.Abort(1)",
+    "exit": "comm.rank == 1 and sys.exit(1)",
+    "deadlock": "comm.recv()",
+    "MemoryError": "comm.rank == 1 and bytearray(1 << 62)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_lines_that_ranks_had_begun_are_printed_at_any_end(emulated: Callable, end: str):
+    ran = emulated(BEGUN + ENDS[end] + "\n    comm.Barrier()\n", 3)
+    assert ran.code == 1
+    assert sorted(ran.out.splitlines()) == ["begun by 0", "begun by 1", "begun by 2"]
+
+
+BREAKS = {
+    "builtins": "import builtins\nfor n in list(vars(builtins)):\n    if n[0] != '_': setattr(builtins, n, None)",
+    "no builtins": "import builtins\nvars(builtins).clear()",
+    "import": "import builtins\nbuiltins.__import__ = None",
+    "print and open": "import builtins, io\nbuiltins.print = builtins.open = io.open = None",
+    "os": "import os\nos.write = os.open = os.getcwd = os.fstat = os.replace = None",
+    "modules": "import sys\nsys.modules.clear()",
+    "linecache": "import linecache\nlinecache.cache = linecache.getlines = linecache.getline = None",
+    "traceback": "import traceback\ntraceback.TracebackException = None",
+    "json": "import json, pathlib\njson.dumps = pathlib.Path.open = pathlib.Path.write_text = None",
+    "stdout": "import sys\nsys.stdout = sys.stderr = 3",
+    "descriptors": "import os\nos.closerange(0, 256)",
+    "all descriptors but the standard ones": "import os\nos.closerange(3, 4096)",
+    "recursion": "import sys\nsys.setrecursionlimit(40)",
+    "memory": "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 20, 1 << 20))",
+    "source": "import os\nif comm.rank: os.remove(__file__)",
+}
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+def test_whatever_a_program_breaks_its_run_ends_with_words_summary_and_record(
+    smpy_run: Callable, tmp_path: Path, broken: str
+):
+    head = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+    tail = "\ncomm.Barrier()\nif comm.rank == 1: [].nothing\ncomm.recv(source=1)\n"
+    ran = smpy_run(head + BREAKS[broken] + tail, 2, "--json", "run.json")
+    assert ran.code == 1
+    assert ran.err.startswith(("smpy: rank ", "smpy: at "))
+    assert ran.err.count("\nsmpy: 2 ranks on the default cluster, stopped before the end\n") == 1
+    assert "Exception ignored" not in ran.err
+    assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
+def test_what_is_printed_after_all_descriptors_are_closed_is_printed(smpy_run: Callable):
+    ran = smpy_run("import os\nprint('one')\nos.closerange(0, 256)\nprint('two')\n", 1, "--quiet")
+    assert (ran.code, ran.out) == (0, "one\ntwo\n")
+
+
+# ---- nobody reads ----
+
+
+PRINT = "print('x' * 1_000_000)\n"
+PRINT_FOR_EVER = "from mpi4py import MPI\nwhile True:\n    print('x' * 100)\n    MPI.COMM_WORLD.Barrier()\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("source", [PRINT, PRINT_FOR_EVER])
+def test_a_run_whose_output_nobody_reads_answers_a_signal_and_leaves_its_record(
+    tmp_path: Path, source: str, number: signal.Signals
+):
+    (tmp_path / "program.py").write_text(source)
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [SMPY, "run", "-np", "2", "--json", "run.json", "program.py"], cwd=tmp_path, stdout=writer, stderr=writer
+    )
+    assert os.read(reader, 1) == b"x"
+    while select.select([], [writer], [], 0)[1]:  # until the pipe is full
+        time.sleep(0.01)
+    process.send_signal(number)
+    assert process.wait(10) == 128 + number
+    json.loads((tmp_path / "run.json").read_text())
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_reader_that_leaves_ends_nothing_but_the_output(tmp_path: Path):
+    program = "import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\nprint('first')\n" + PRINT
+    (tmp_path / "program.py").write_text(program)
+    command = f"{SMPY} run -np 1 --quiet --json run.json program.py | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "first\n", "")
+    assert not json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "2>/dev/full", "2>&-", ">/dev/full 2>&1", ">&- 2>&-"])
+def test_a_record_is_written_whatever_takes_the_output(tmp_path: Path, redirection: str):
+    (tmp_path / "program.py").write_text("import sys\nprint('out')\nprint('err', file=sys.stderr)\n")
+    command = f"{SMPY} run -np 2 --json run.json program.py {redirection}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == ("full" in redirection)
+    assert ("No space left" in done.stderr) == (redirection == ">/dev/full")
+    assert not json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
+# ---- exit codes ----
+
+
+CODES = {"sys.exit(2**100)": 255, "sys.exit(-1)": 255, "sys.exit(256)": 0, "sys.exit(True)": 1, "os._exit(300)": 44}
+CODES |= {"sys.exit('text')": 1, "sys.exit([])": 1, "raise SystemExit(None)": 0, "sys.exit(-(2**100))": 255}
+
+
+@pytest.mark.parametrize("end", CODES)
+def test_an_exit_code_is_the_one_that_python_makes_of_it(emulated: Callable, end: str):
+    ran = emulated(f"import os, sys\n{end}\n", 1)
+    assert ran.code == CODES[end]
+    code = "import os, sys\n" + end
+    assert ran.code == subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode

@@ -17,6 +17,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"emulate"},
     {"study"},
     {"cli"},
+    {"__main__"},
 ]
 COMPILED = ("smpy.engine._event", "smpy.engine._surface")
 

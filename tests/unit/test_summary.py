@@ -94,7 +94,7 @@ def test_a_full_disk_leaves_the_old_record(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", full)
+        patch.setattr(os, "write", full)
         with pytest.raises(UsageError, match=r"cannot write .*summary.json: No space left on device"):
             SUMMARY.write_json(path)
     assert path.read_text(encoding="utf-8") == "old"

@@ -1,0 +1,25 @@
+"""The process `smpy`, or `python -m smpy`: Ctrl-C has its answer from here on, before the rest is imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Not an exception: imports and callbacks from C swallow some."""
+    os.write(2, b"smpy: interrupted before the simulation started\n")
+    os._exit(128 + number)
+
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
+    signal.signal(signal.SIGINT, _leave)
+
+from smpy.cli.main import main  # noqa: E402  # it is what takes time
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""This machine's memory: how much the process may have, and has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import Final
+
+_PROCESS: Final = "/proc/self/"
+_CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def limit_bytes() -> int | None:
+    """The most memory the process can have: this machine's, or less if it may not take as much; None: unknown."""
+    limits = []
+    with suppress(AttributeError, ValueError, OSError):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError), open(path, encoding="ascii") as file:  # "max" is no number
+            limits.append(int(file.read()))
+    with suppress(ImportError):
+        import resource
+
+        limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+    return min((limit for limit in limits if limit > 0), default=None)
+
+
+def peak_rss_bytes() -> int:
+    """The most memory the process has held; 0: unknown.
+
+    Of this program alone, where the system tells: what getrusage says includes what the process was before it became
+    this one.
+    """
+    with suppress(OSError), open(_PROCESS + "status", encoding="ascii", errors="replace") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name == "VmHWM":
+                return int(value.split()[0]) * 1024
+    with suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
+
+
+def rss_bytes() -> int:
+    """The memory the process holds now; its peak where the system does not tell."""
+    with suppress(OSError), open(_PROCESS + "statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return peak_rss_bytes()
