@@ -26,9 +26,10 @@ class Patches:
         before = vars(owner).get(name, _MISSING)
         value = in_place_of(before, value)
         self._set(owner, name, before, value)
-        home = sys.modules.get(getattr(before, "__module__", None) or "")
-        if isinstance(value, Replacement) and home is not owner and vars(home or owner).get(name) is before:
-            self._set(home, name, before, value)
+        if isinstance(value, Replacement):
+            home, own_name = sys.modules.get(value.__module__ or "", owner), value.__name__
+            if vars(home).get(own_name) is before:
+                self._set(home, own_name, before, value)
 
     def _set(self, owner: Any, name: str, before: object, value: object) -> None:
         setattr(owner, name, value)

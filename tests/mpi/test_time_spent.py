@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import smpy.mpi as MPI
+from smpy.mpi import MPI
 from smpy.engine.running import current
 from smpy.engine.spent import Spent
 from smpy.records.time_shares import TimeShares
