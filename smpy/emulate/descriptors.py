@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import rank_here
 from smpy.emulate.waits import wait
 
 _SELECTORS: Final = ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector")
@@ -29,7 +29,7 @@ def install_descriptors(patches: Patches) -> None:
 
 def _select(real: Callable[..., Any]) -> Callable[..., Any]:
     def select_(rlist: Iterable[Any], wlist: Iterable[Any], xlist: Iterable[Any], timeout: Any = None, /) -> Any:
-        state = running()
+        state = rank_here()
         if state is None or (timeout is not None and timeout <= 0):
             return real(rlist, wlist, xlist, timeout)
         asked = list(rlist), list(wlist), list(xlist)
@@ -45,7 +45,7 @@ def _select(real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _selector_select(real: Callable[..., Any]) -> Callable[..., Any]:
     def select_(self: Any, timeout: float | None = None) -> Any:
-        state = running()
+        state = rank_here()
         if state is None:
             return real(self, timeout)
         is_real = bool(self.get_map())
@@ -83,7 +83,7 @@ class _Poller:
 
     def poll(self, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
         """Wait for events; the time-out is in milliseconds or in seconds, as the original has it."""
-        state = running()
+        state = rank_here()
         if state is None:
             return self._real.poll(timeout, *args, **kwargs)
         per_s = self._per_s
@@ -103,6 +103,6 @@ def _maker(real: Callable[..., Any], per_s: int) -> Callable[..., Any]:
     @functools.wraps(real, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
         made = real(*args, **kwargs)
-        return made if running() is None else _Poller(made, per_s)
+        return made if rank_here() is None else _Poller(made, per_s)
 
     return make

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import rank_here
 from smpy.emulate.switches import Switches
 from smpy.emulate.waits import wait
 
@@ -47,7 +47,7 @@ class _Exchange:
     def set_running_loop(self, loop: Any) -> None:
         """`asyncio._set_running_loop`: event loops say by it that they begin, and by None that they end."""
         self._set(loop)
-        state = running()
+        state = rank_here()
         if state is None:
             return
         n_before = self._n_running
@@ -59,7 +59,7 @@ class _Exchange:
             self._switches.ignore(self._on_switch)
 
     def _on_switch(self) -> None:
-        state = running()
+        state = rank_here()
         next_ = None if state is None else state.running_loop
         before = self._in_force
         if next_ is before:
@@ -85,7 +85,7 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> Any:
         poll = partial(_select, self)
-        state = running()
+        state = rank_here()
         if state is None:
             return poll(timeout)
         is_real = len(self.get_map()) > 1 or self.n_jobs > 0 or (timeout is None and threading.active_count() > 1)
@@ -100,7 +100,7 @@ class _OfRank:
         self._default = default
 
     def _table(self, local: object) -> dict[Any, Any]:
-        state = running()
+        state = rank_here()
         if state is None:
             return vars(local)
         if state.event_loops is None:
@@ -142,7 +142,7 @@ def install_event_loops(patches: Patches, switches: Switches) -> None:
 
 def _with_selector(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, selector: Any = None) -> None:
-        real(self, _Selector() if selector is None and running() is not None else selector)
+        real(self, _Selector() if selector is None and rank_here() is not None else selector)
 
     return init
 

@@ -78,3 +78,9 @@ running: Final[Callable[[], RankState | None]] = _RUNNING.get
 def begin(state: RankState) -> None:
     """Say, on a rank's own greenlet, that it is the rank's."""
     _RUNNING.set(state)
+
+
+def rank_here() -> RankState | None:
+    """The state of the rank that runs, in the thread of the ranks: in another thread, waits are real."""
+    state = running()
+    return state if state is not None and state.engine.is_here() else None

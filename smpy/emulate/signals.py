@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import rank_here
 
 _WAITS: Final = ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")
 _TIMERS: Final = {"alarm": 0, "setitimer": 1}  # and which argument is the time; 0 stops the timer
@@ -22,7 +22,7 @@ def install_signals(patches: Patches) -> None:
 
 def _refused(real: Callable[..., Any], time_index: int | None) -> Callable[..., Any]:
     def refuse(*args: Any) -> Any:
-        state = running()
+        state = rank_here()
         stops = time_index is not None and len(args) > time_index and not args[time_index]
         if state is None or stops:
             return real(*args)

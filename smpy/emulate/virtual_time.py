@@ -56,8 +56,8 @@ def install_uuid_time(patches: Patches) -> None:
 def look_s(state: RankState, caller: FrameType) -> float:
     """The running rank's date, as the code that executes in `caller` may learn it."""
     name = caller.f_globals.get("__name__")
-    is_own = name in state.modules or name not in sys.modules
-    return _exact_date_s(state) if is_own else state.engine.glance_s()
+    is_shared = name not in state.modules and name in sys.modules
+    return state.engine.glance_s() if is_shared and state.engine.is_here() else _exact_date_s(state)
 
 
 @mpi_call

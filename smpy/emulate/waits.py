@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import RankState, running
+from smpy.emulate.ranks import RankState, rank_here
 from smpy.emulate.virtual_time import sleep_s
 from smpy.errors import DeadlockError
 
@@ -87,7 +87,7 @@ def _child_wait(real: Callable[..., int], expired: type[Exception]) -> Callable[
         try:
             return real(self, timeout)
         except expired:
-            state = running()
+            state = rank_here()
             if state is not None and timeout is not None:
                 sleep_s(state, timeout)
             raise
@@ -99,7 +99,7 @@ def _condition_wait(real: Callable[..., bool]) -> Callable[..., bool]:
     """Of `threading.Condition`, by which events, queues, semaphores and futures wait, too."""
 
     def wait_(self: Any, timeout: float | None = None) -> bool:
-        state = running()
+        state = rank_here()
         if state is None:
             return real(self, timeout)
         is_real = threading.active_count() > 1

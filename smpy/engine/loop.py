@@ -100,6 +100,10 @@ class Loop:
         """World rank of the running rank."""
         return int(lib.sim_running(self._sim))
 
+    def is_here(self) -> bool:
+        """Whether the caller is the thread that turns the loop."""
+        return get_ident() == self._thread
+
     def spawn(self, body: Callable[[int], None]) -> None:
         """Give every rank its body; it is called with the rank and must catch whatever it raises."""
         self._body = body
