@@ -140,6 +140,11 @@ def install_event_loops(patches: Patches, switches: Switches) -> None:
     patches.attribute(watcher, "add_child_handler", _watching(watcher.add_child_handler))
 
 
+def replace_uvloop(patches: Patches) -> None:
+    """Have `uvloop`, which waits in real time, make loops of the standard library: they do the same."""
+    patches.attribute(sys.modules["uvloop"], "Loop", asyncio.SelectorEventLoop)
+
+
 def _with_selector(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, selector: Any = None) -> None:
         real(self, _Selector() if selector is None and rank_here() is not None else selector)

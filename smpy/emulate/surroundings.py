@@ -71,7 +71,7 @@ def install_surroundings(
     importer.when_imported("subprocess", partial(install_child_waits, patches))
     importer.when_imported("datetime", partial(_install_dates, patches))
     importer.when_imported("uuid", partial(install_uuid_time, patches))
-    importer.when_imported("asyncio", partial(_install_event_loops, patches, switches))
+    importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches))
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
@@ -92,10 +92,11 @@ def _install_dates(patches: Patches) -> None:
     dates.install_dates(patches)
 
 
-def _install_event_loops(patches: Patches, switches: Switches) -> None:
+def _install_event_loops(patches: Patches, importer: Importer, switches: Switches) -> None:
     from smpy.emulate import event_loops
 
     event_loops.install_event_loops(patches, switches)
+    importer.when_imported("uvloop", partial(event_loops.replace_uvloop, patches))
 
 
 def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:

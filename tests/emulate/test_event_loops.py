@@ -162,3 +162,19 @@ def test_asyncio_after_a_run_is_real_again(succeeds: Callable):
     start_s = time.monotonic()
     asyncio.run(asyncio.sleep(0.01))
     assert time.monotonic() - start_s >= 0.01
+
+
+def test_uvloop_makes_the_standard_librarys_loops(emulated: Callable):
+    uvloop = "__smpy_shared__ = True\nclass Loop:\n    pass\ndef new_event_loop():\n    return Loop()\n"
+    ran = emulated(
+        """
+        import asyncio, uvloop
+        loop = uvloop.new_event_loop()
+        loop.run_until_complete(asyncio.sleep(7))
+        loop.close()
+        """,
+        2,
+        files={"uvloop.py": uvloop},
+    )
+    assert ran.code == 0, ran.error
+    assert ran.outcome.summary.makespan_s == pytest.approx(7)
