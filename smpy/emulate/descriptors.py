@@ -1,18 +1,23 @@
-"""`select` and `selectors` on a rank: without descriptors a wait passes in simulated time, with them in real time."""
+"""`select`, `selectors` and sockets on a rank: a wait for descriptors is real, one without passes in simulated time."""
 
 from __future__ import annotations
 
 import functools
 import select
 import selectors
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import rank_here
+from smpy.emulate.virtual_time import sleep_s
 from smpy.emulate.waits import wait
 
 _SELECTORS: Final = ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector")
+_OF_SOCKETS: Final = (
+    "accept", "connect", "recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "send", "sendall", "sendto"
+)  # fmt: skip
 
 
 def install_descriptors(patches: Patches) -> None:
@@ -25,6 +30,27 @@ def install_descriptors(patches: Patches) -> None:
         kind = getattr(selectors, name, None)
         if kind is not None:
             patches.attribute(kind, "select", _selector_select(kind.select))
+
+
+def install_sockets(patches: Patches) -> None:
+    """Have time-outs of sockets that expire count in simulated time; `socket` has been imported."""
+    kind: Any = sys.modules["socket"].socket
+    for name in _OF_SOCKETS:
+        patches.attribute(kind, name, _of_socket(getattr(kind, name)))
+
+
+def _of_socket(real: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return real(self, *args, **kwargs)
+        except TimeoutError:
+            state = rank_here()
+            if state is not None and (timeout_s := self.gettimeout()):
+                sleep_s(state, timeout_s)
+            raise
+
+    return method
 
 
 def _select(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import sys
 import threading
 from asyncio import base_events, events, futures, selector_events, unix_events
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -123,6 +124,7 @@ class _Local(threading.local):
 
 def install_event_loops(patches: Patches, switches: Switches) -> None:
     """Give every rank its own event loops until the patches are undone."""
+    _allow_descriptors(patches)
     set_running_loop = _Exchange(switches).set_running_loop
     wrap_future = _counting(futures.wrap_future)
     for module in (events, asyncio):
@@ -138,6 +140,16 @@ def install_event_loops(patches: Patches, switches: Switches) -> None:
     patches.attribute(events, "_event_loop_policy", None)
     watcher = getattr(unix_events, "_ThreadedChildWatcher", None) or unix_events.ThreadedChildWatcher
     patches.attribute(watcher, "add_child_handler", _watching(watcher.add_child_handler))
+
+
+def _allow_descriptors(patches: Patches) -> None:
+    """A process may have a thousand descriptors unless it asks for more; every loop of every rank has three."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+        patches.later(partial(resource.setrlimit, resource.RLIMIT_NOFILE, limits))
 
 
 def replace_uvloop(patches: Patches) -> None:

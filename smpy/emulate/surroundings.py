@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.codes import CodeSupply
-from smpy.emulate.descriptors import install_descriptors
+from smpy.emulate.descriptors import install_descriptors, install_sockets
 from smpy.emulate.environment import install_environment
 from smpy.emulate.generated import install_generated
 from smpy.emulate.imports import Importer
@@ -68,6 +68,7 @@ def install_surroundings(
     install_generated(patches)
     install_random(patches)
     importer.when_imported("queue", partial(install_queue_clock, patches))
+    importer.when_imported("socket", partial(install_sockets, patches))
     importer.when_imported("subprocess", partial(install_child_waits, patches))
     importer.when_imported("datetime", partial(_install_dates, patches))
     importer.when_imported("uuid", partial(install_uuid_time, patches))

@@ -3,7 +3,7 @@
 A wait that nothing real can end (no descriptor, no thread) passes in simulated time. One for something real (a socket,
 a child process, a thread) lasts as long as that takes on this machine, for all ranks, and costs no simulated time.
 When it ends by its time-out, that much simulated time has passed, so that a loop of such waits comes to an end. A wait
-that nothing can end is an error.
+that nothing can end is an error. (`acquire` of a lock and `queue.SimpleQueue` wait in C: in real time, and no more.)
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def install_waits(patches: Patches) -> None:
     """Have conditions of threads know simulated time until the patches are undone, when `time` knows it."""
     patches.attribute(threading, "_time", time.monotonic)
     patches.attribute(threading.Condition, "wait", _condition_wait(threading.Condition.wait))
+    patches.attribute(threading.Thread, "join", _join(threading.Thread.join))
 
 
 def install_queue_clock(patches: Patches) -> None:
@@ -93,6 +94,16 @@ def _child_wait(real: Callable[..., int], expired: type[Exception]) -> Callable[
             raise
 
     return wait_
+
+
+def _join(real: Callable[..., None]) -> Callable[..., None]:
+    def join(self: threading.Thread, timeout: float | None = None) -> None:
+        real(self, timeout)
+        state = rank_here()
+        if state is not None and timeout is not None and self.is_alive():
+            sleep_s(state, timeout)
+
+    return join
 
 
 def _condition_wait(real: Callable[..., bool]) -> Callable[..., bool]:

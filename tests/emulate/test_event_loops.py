@@ -1,5 +1,6 @@
 """asyncio on ranks: a loop each, in simulated time, with MPI calls in coroutines."""
 
+import resource
 import time
 from collections.abc import Callable
 from typing import Any
@@ -162,6 +163,16 @@ def test_asyncio_after_a_run_is_real_again(succeeds: Callable):
     start_s = time.monotonic()
     asyncio.run(asyncio.sleep(0.01))
     assert time.monotonic() - start_s >= 0.01
+
+
+def test_loops_of_many_ranks_find_descriptors(succeeds: Callable):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        succeeds("async def main():\n    comm.Barrier()\nasyncio.run(main())", 64)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 128
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_uvloop_makes_the_standard_librarys_loops(emulated: Callable):

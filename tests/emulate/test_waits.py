@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-IMPORTS = "import os, queue, sched, select, selectors, signal, subprocess, threading, time\n"
+IMPORTS = "import os, queue, sched, select, selectors, signal, socket, subprocess, threading, time\n"
 
 # Each takes so many simulated seconds.
 WAITS = {
@@ -107,6 +107,22 @@ poll.poll(0.01)
     "subprocess": """
 assert subprocess.run(["sleep", "0.05"], timeout=9).returncode == 0
 expect(subprocess.TimeoutExpired, subprocess.run, ["sleep", "9"], timeout=0.01)
+""",
+    "socket": """
+here, other = socket.socketpair()
+here.settimeout(0.01)
+other.send(b"x")
+assert here.recv(1) == b"x"
+expect(TimeoutError, here.recv, 1)
+here.close()
+other.close()
+""",
+    "join": """
+thread = threading.Timer(0.1, int)
+thread.start()
+thread.join(0.01)
+assert thread.is_alive()
+thread.join(9)
 """,
     "thread": """
 event = threading.Event()
