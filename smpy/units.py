@@ -26,6 +26,7 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
 }
 _BANDWIDTH: Final = {f"{unit}ps": scale for unit, scale in _BYTES.items()}
 _TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_SPEED_STEPS: Final = ((1e15, "Pf"), (1e12, "Tf"), (1e9, "Gf"), (1e6, "Mf"), (1.0, "f"))
 _BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
@@ -151,6 +152,17 @@ def format_bytes(size_bytes: float) -> str:
     '12 B'
     """
     return _scaled(size_bytes, _BYTES_STEPS)
+
+
+def format_speed(speed_flop_per_s: float) -> str:
+    """A speed of computing for people, in the units that `parse_speed_flop_per_s` reads.
+
+    Examples
+    --------
+    >>> format_speed(49.6e9)
+    '49.6 Gf'
+    """
+    return _scaled(speed_flop_per_s, _SPEED_STEPS)
 
 
 def format_count(count: float) -> str:

@@ -25,6 +25,7 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
     int other = sim_comm_other(s, comm);
     if (!is_member(s, comm, rank)) return SIM_BAD_RANK;
     if (dest < 0 || dest >= sim_comm_size(s, other)) return SIM_BAD_RANK;
+    if (mode == SEND_STANDARD && s->sends_are_synchronous) mode = SEND_SYNCHRONOUS;
     uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || bytes < m->detached_below_bytes);
     double overhead_s = 0;
     if (!blocking)
@@ -67,6 +68,11 @@ int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes)
     int id = sim_append_recv(s, rank, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (id > 0) s->requests.at[id].partner = send;
     return id;
+}
+
+void sim_make_sends_synchronous(sim *s)
+{
+    s->sends_are_synchronous = 1;
 }
 
 /* ---- completion ---- */

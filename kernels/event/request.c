@@ -41,9 +41,29 @@ void request_free(sim *s, int id)
     x->is_group = 0;
     x->is_free = 1;
     x->parcel = 0;
+    x->is.rank = -1;
     x->next = s->requests.free;
     s->requests.free = id;
     comm_leave(s, x->is.comm);
+}
+
+/* What a live request is that its program has not completed; 0: nothing to speak of. */
+static int kind_left(const slot *x)
+{
+    if (x->is_group) return x->is_released ? 0 : LEFT_COLLECTIVE;
+    if (x->context & 1) return 0;
+    if (!x->has_matched && !x->is.is_done) return x->is.is_send ? LEFT_SEND : LEFT_RECV;
+    return x->is_released || x->is.is_detached ? 0 : LEFT_REQUEST;
+}
+
+int sim_left_over(const sim *s, int after, int *kind)
+{
+    for (int id = after + 1; id <= s->requests.n; id++) {
+        const slot *x = &s->requests.at[id];
+        *kind = x->is.rank < 0 ? 0 : kind_left(x);
+        if (*kind) return id;
+    }
+    return 0;
 }
 
 parcel *sim_parcel(sim *s, int id)

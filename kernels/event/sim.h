@@ -27,7 +27,8 @@ enum {                                /* what sim_next says besides a rank */
 };
 enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13,
        SIM_BAD_REQUEST = -14 };
-enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2 }; /* buffered: whatever its size, as if detached */
+enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: whatever its size, as if detached */
+       SEND_INNER = 3 };              /* as a standard one, but no program's own: part of a collective, say */
 enum {                                /* what a rank waits for (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
 };
@@ -58,6 +59,7 @@ typedef struct {
     uint8_t is_detached;              /* a send that completes at once; the kernel frees it, but for a buffered one */
     uint8_t is_done;
     uint8_t is_cancelled;             /* done, without a transfer */
+    int line;                         /* of the program, as its poster numbers them (sim_post_line); 0: not known */
 } request;
 
 /* What the payload plane must do after a transfer: read it, then sim_errands_done. */
@@ -116,6 +118,7 @@ typedef struct {
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank);
 void sim_free(sim *s);
+void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
 
 /* ---- communicators: rank tables; 0 is the world, 1 + r is rank r alone ----
  * An intercommunicator is two of them, one a side: a rank posts on its own side's, and means ranks of the other side. */
@@ -172,6 +175,7 @@ int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 
 double sim_now_s(const sim *s);
 int64_t sim_answer(const sim *s, int rank);
 const request *sim_request(const sim *s, int id);
+void sim_post_line(sim *s, int id, int line);
 parcel *sim_parcel(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
@@ -189,6 +193,11 @@ int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to 
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */
 
 /* ---- what happened ---- */
+enum {                                                                 /* what a program leaves behind (sim_left_over) */
+    LEFT_SEND = 1, LEFT_RECV = 2,                                      /* posted, without a match */
+    LEFT_REQUEST = 3, LEFT_COLLECTIVE = 4                              /* started, and nobody has asked whether it is complete */
+};
+int sim_left_over(const sim *s, int after, int *kind);                 /* the next request of a program that is; 0: no more */
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int rank, waiting *out);
 const double *sim_finish_s(const sim *s);    /* [n_ranks] date of the end action, NaN before */
@@ -213,6 +222,7 @@ typedef struct {
     int64_t (*answer)(const sim *, int);
     const request *(*request_of)(const sim *, int);
     const request *(*probed)(const sim *, int);
+    void (*post_line)(sim *, int, int);
     parcel *(*parcel_of)(sim *, int);
     void (*release)(sim *, int);
     char *(*copy)(sim *, const char *, int64_t);

@@ -276,6 +276,7 @@ struct sim {
     int n_notes, note_room;
     int64_t stop_id;
     int is_stopped, error;
+    int sends_are_synchronous;
     int unreached_host[2];
     unsigned effort;             /* calls and events, to look at the clock now and then */
     double aired_s;

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "call.h"
+#include "lines.h"
 #include "meeting.h"
 #include "request.h"
 
@@ -55,14 +56,17 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 
 /* ---- posting ---- */
 
-/* A send that is complete when it is posted has its bytes copied, and 0 for a number. Number, or -1 with an exception. */
+/* A send that is complete when it is posted has its bytes copied, and 0 for a number. Number, or -1 with an exception.
+ * What the rank does not wait for in the same call says where it was posted: nobody may ever receive it. */
 static int post_send(const envelope *to, payload load, int blocking)
 {
     const kernel_calls *calls = surface.calls;
     const int number =
         calls->append_send(surface.sim, surface.rank, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);
-    if (calls->request_of(surface.sim, number)->is_detached) return payload_copy(number, load);
+    const int is_detached = calls->request_of(surface.sim, number)->is_detached;
+    if (is_detached || !blocking) calls->post_line(surface.sim, number, lines_here());
+    if (is_detached) return payload_copy(number, load);
     return payload_lend(number, load) < 0 ? -1 : number;
 }
 
@@ -152,6 +156,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     if (!r) return NULL;
     if (payload_take(in[0], 1, &r->view, &room)) {
         r->number = post_recv(&from, room);
+        if (r->number > 0) surface.calls->post_line(surface.sim, r->number, lines_here());
         if (r->number > 0) return (PyObject *)r;
     }
     Py_DECREF(r);

@@ -17,6 +17,7 @@
 #include "comm.h"
 #include "contents.h"
 #include "exporter.h"
+#include "lines.h"
 #include "meeting.h"
 #include "request.h"
 
@@ -143,6 +144,7 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     surface.thread = PyThread_get_thread_ident();
     surface.rank = -1;
     surface.epoch++;
+    lines_forget();
     surface.engine = Py_NewRef(engine);
     surface.greenlets = list_of_engine(engine, "_greenlets", surface.n_ranks);
     surface.waits_in = surface.greenlets ? list_of_engine(engine, "_calls", surface.n_ranks) : NULL;
@@ -229,6 +231,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
     {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
+    {"line", lines_number, METH_NOARGS, PyDoc_STR("line()\n--\n\nNumber of the program's innermost line; 0: not known.")},
+    {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"know_books", (PyCFunction)(void (*)(void))meeting_know_books, METH_FASTCALL,
      PyDoc_STR("know_books(comm, entered, open)\n--\n\nWhere the collectives of a communicator are counted, and which are open.")},
     {"use_sum", meeting_use_sum, METH_O,

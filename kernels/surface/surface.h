@@ -25,6 +25,15 @@ typedef struct {
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
 } compute_clock;
 
+/* A line of the program: see lines.h. */
+typedef struct {
+    PyObject *table, *file;         /* owned: what tells it from others, and where it is */
+    int offset, line;
+    int next;                       /* in its bucket */
+} program_line;
+
+enum { LINE_BUCKETS = 1024 };
+
 struct request_object;
 
 typedef struct {
@@ -43,6 +52,12 @@ typedef struct {
         PyObject *type, *value, *trace;
     } failure;                      /* of an errand or a note, until the hub raises it */
     compute_clock clock;
+
+    struct {
+        program_line *at;           /* numbered from 1 */
+        int n, room;
+        int bucket[LINE_BUCKETS];
+    } lines;
 
     PyObject *books;                /* comm -> (entered, open): see meeting.h */
 

@@ -94,6 +94,16 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     help="The algorithm a collective uses, such as alltoall=ring or allreduce=rabenseifner. Repeatable.",
 )
 @click.option(
+    "--synchronous-sends",
+    is_flag=True,
+    help="Every standard send (Send, Isend, send, ...) waits for its receive: finds deadlocks that buffering hides.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail where the summary would only remark: messages nobody received, kernels faster than their host.",
+)
+@click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the summary as JSON, too."
 )
 @click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
@@ -109,6 +119,8 @@ def command(
     private: tuple[str, ...],
     shared: tuple[str, ...],
     algorithms: tuple[tuple[str, str], ...],
+    synchronous_sends: bool,
+    strict: bool,
     json_path: Path | None,
     quiet: bool,
     is_module: bool,
@@ -139,6 +151,8 @@ def command(
                 private=private,
                 shared=shared,
                 algorithms=algorithms,
+                synchronous_sends=synchronous_sends,
+                strict=strict,
             )
             if json_path is not None:
                 json_path = json_path.absolute()  # wherever the program goes

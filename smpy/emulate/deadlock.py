@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
 import smpy
+from smpy.emulate.ranks_in_text import lines_by_rank, place_of, ranks_text
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, WaitingRank
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
 _LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
-_RANGES_MAX: Final = 6
 _HINTS_MAX: Final = 3
 
 
@@ -53,47 +52,10 @@ def describe_deadlock(engine: Engine, home: str) -> str:
         what = what.replace("wait", "waits", 1).replace("them", "it")
     head = f"at {engine.now_s:.9g} s, {who} {what}"
     places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
-    lines = _lines([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
+    lines = lines_by_rank([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
     if len(lines) > _LINES_MAX:
-        lines = _lines([(wait.rank, _kind_of_call(wait), places[wait.rank]) for wait in waiting])
+        lines = lines_by_rank([(wait.rank, _kind_of_call(wait), places[wait.rank]) for wait in waiting])
     return "\n".join([head, *lines, *_hints(engine, waiting)])
-
-
-def ranges(ranks: Iterable[int]) -> str:
-    """Numbers, in order, as people write them.
-
-    Examples
-    --------
-    >>> ranges([0, 3, 1, 2, 7])
-    '0-3, 7'
-    """
-    found: list[list[int]] = []
-    for rank in sorted(ranks):
-        if found and found[-1][1] == rank - 1:
-            found[-1][1] = rank
-        else:
-            found.append([rank, rank])
-    texts = [str(first) if first == last else f"{first}-{last}" for first, last in found]
-    if len(texts) > _RANGES_MAX:
-        texts = [*texts[: _RANGES_MAX - 1], "...", texts[-1]]
-    return ", ".join(texts)
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` when they are many."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    return f"ranks {ranges(ranks)}" + (f" ({len(ranks)})" if len(ranks) > 4 else "")
-
-
-def _lines(waits: list[tuple[int, str, str]]) -> list[str]:
-    """A line for all ranks that wait in the same call at the same place."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for rank, call, place in waits:
-        groups.setdefault((call, place), []).append(rank)
-    heads = [f"{_ranks(ranks)}: {call}" for (call, _), ranks in groups.items()]
-    width = max(map(len, heads), default=0)
-    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
 
 
 def line_of(engine: Engine, rank: int, home: str) -> str:
@@ -103,9 +65,7 @@ def line_of(engine: Engine, rank: int, home: str) -> str:
         frame = frame.f_back
     if frame is None:
         return ""
-    file = frame.f_code.co_filename
-    inside = os.path.relpath(file, home)
-    return f"{file if inside.startswith(os.pardir) else inside}:{frame.f_lineno}"
+    return place_of(frame.f_code.co_filename, frame.f_lineno, home)
 
 
 def _call(wait: WaitingRank) -> str:
@@ -159,7 +119,7 @@ def _hints(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
         *_about_collectives(waiting, members, ended)[:_HINTS_MAX],
         *_about_ended(peers, ended)[:_HINTS_MAX],
         *_about_tags(waiting, peers),
-        *_about_pairs(waiting, peers),
+        *_about_pairs(waiting, peers, sends_are_synchronous=engine.sends_are_synchronous),
     ]
 
 
@@ -172,22 +132,22 @@ def _about_collectives(waiting: list[WaitingRank], members: dict[int, list[int]]
     hints = []
     for comm, calls in entered.items():
         if len(calls) > 1:
-            both = "; ".join(f"{_ranks(ranks)} in {call}" for call, ranks in calls.items())
+            both = "; ".join(f"{ranks_text(ranks)} in {call}" for call, ranks in calls.items())
             hints.append(f"All ranks of a communicator must enter its collectives in the same order: {both}.")
             continue
         ((call, ranks),) = calls.items()
         missing = sorted(set(members[comm]) - set(ranks))
         if missing:
             gone = sorted(ended.intersection(missing))
-            note = f" ({_ranks(gone)} ended)" if gone else ""
+            note = f" ({ranks_text(gone)} ended)" if gone else ""
             whose = " of its communicator" if comm else ""
             if _is_completion(call):
                 hints.append(
                     f"A non-blocking collective completes when all ranks have started it: "
-                    f"look at {_ranks(missing)}{whose}{note}."
+                    f"look at {ranks_text(missing)}{whose}{note}."
                 )
             else:
-                hints.append(f"{call} has not been entered by {_ranks(missing)}{whose}{note}.")
+                hints.append(f"{call} has not been entered by {ranks_text(missing)}{whose}{note}.")
     return hints
 
 
@@ -198,7 +158,7 @@ def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
         if peer in ended:
             waited_for.setdefault(peer, []).append(rank)
     return [
-        f"Rank {peer} has ended: it will neither send to {_ranks(ranks)} nor receive."
+        f"Rank {peer} has ended: it will neither send to {ranks_text(ranks)} nor receive."
         for peer, ranks in waited_for.items()
     ]
 
@@ -215,7 +175,7 @@ def _about_tags(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]:
     return []
 
 
-def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]:
+def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are_synchronous: bool) -> list[str]:
     """What is usually wrong when point-to-point calls wait for each other."""
     pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
     kinds = {wait.kind for wait in pairs.values()}
@@ -226,6 +186,8 @@ def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]
         ]
     if any(wait.call in ("Ssend", "ssend") for wait in pairs.values()):
         return ["A synchronous send waits for its receive: use Sendrecv, or Issend and a later Wait."]
+    if WaitKind.SEND in kinds and sends_are_synchronous:
+        return ["With --synchronous-sends every standard send waits for its receive: use Sendrecv, or Isend and Wait."]
     if WaitKind.SEND in kinds:
         return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
     if any(wait.peer == ANY and wait.kind in (WaitKind.RECV, WaitKind.PROBE) for wait in pairs.values()):

@@ -19,6 +19,7 @@ from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import check_names
 from smpy.emulate.program import Program, open_program
+from smpy.emulate.remarks import remarks_on
 from smpy.emulate.rescue import Rescue
 from smpy.emulate.streams import Outlet
 from smpy.emulate.surroundings import install_surroundings
@@ -31,6 +32,7 @@ from smpy.engine.memory import peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
+from smpy.records.remark import Remark
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
 
@@ -67,6 +69,10 @@ class RunConfig:
         Packages of which each rank has its own copy, or that all share.
     algorithms : tuple of (str, str)
         Collectives and the algorithms they are to use, whatever the platform says.
+    synchronous_sends : bool
+        Whether every standard send waits for its receive.
+    strict : bool
+        Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
     """
 
     n_ranks: int
@@ -80,6 +86,8 @@ class RunConfig:
     private: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     algorithms: tuple[tuple[str, str], ...] = ()
+    synchronous_sends: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +164,24 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     engine = Engine(platform, platform.network_model, host_of_rank)
     choose(engine, selection_with((*platform.network_model.algorithms, *config.algorithms)))
+    engine.is_strict = config.strict
+    if config.synchronous_sends:
+        engine.make_sends_synchronous()
     if config.compute == "measured":
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    summary = _summarise(config, platform, engine, perf_counter() - began_s)
+    remarks = remarks_on(engine, platform.network_model, program.home)
+    summary = _summarise(config, platform, engine, perf_counter() - began_s, remarks)
+    if config.strict and error is None:
+        exit_code, error = _judged(remarks, exit_code)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
+
+
+def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError | None]:
+    """What a strict run makes of its remarks."""
+    faults = [f"{remark.topic}: " + "\n".join(remark.lines) for remark in remarks if remark.is_fault]
+    return (exit_code or EXIT_FAILURE, SmpyError("\n".join(faults))) if faults else (exit_code, None)
 
 
 def _turn(
@@ -264,7 +284,9 @@ class _Reporter:
         self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, rss_bytes()))
 
 
-def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: float) -> Summary:
+def _summarise(
+    config: RunConfig, platform: Platform, engine: Engine, wall_s: float, remarks: tuple[Remark, ...]
+) -> Summary:
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     return Summary(
@@ -284,6 +306,7 @@ def _summarise(config: RunConfig, platform: Platform, engine: Engine, wall_s: fl
         host_speed_flop_per_s=config.host_speed_flop_per_s,
         is_partial=is_partial,
         is_folded=engine.has_folded,
+        remarks=remarks,
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
     )

@@ -79,6 +79,8 @@ class Collectives(Loop):
         given, _alive = _rank_tables(tables)
         number = int(lib.sim_append_start(self._sim, self.rank, comm, schedule, root, nbytes, given, gate))
         check(number)
+        if surface is not None:
+            lib.sim_post_line(self._sim, number, surface.line())
         self._keep_pace()
         return number
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Any
 
 from smpy.engine.collectives import Collectives
-from smpy.engine.kernel import ffi, lib
-from smpy.engine.messages import WaitingRank
+from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.messages import LeftOver, WaitingRank
 from smpy.engine.point_to_point import PointToPoint
 from smpy.engine.spent import Spent
 
@@ -47,6 +48,19 @@ class Engine(PointToPoint, Collectives):
                     )
                 )
         return found
+
+    def left_over(self) -> Iterator[LeftOver]:
+        """What the program started and did not complete, in no order that means anything."""
+        kind = ffi.new("int *")
+        number = 0
+        while number := lib.sim_left_over(self._sim, number, kind):
+            of, line = lib.sim_request(self._sim, number), self._line(number)
+            yield LeftOver(kind[0], of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
+
+    def _line(self, request: int) -> tuple[str, int]:
+        """Where it was posted."""
+        number = lib.sim_request(self._sim, request).line
+        return surface.line_at(number) if number else ("", 0)
 
     def statistics(self) -> Any:
         """Counts of what happened so far: messages, bytes, events, solves, parcels_bytes."""

@@ -72,6 +72,8 @@ class Loop:
         self.platform = platform
         self.clock: Clock | None = None
         self.has_folded = False
+        self.is_strict = False
+        self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
         self._model = model.to_c()
         sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))

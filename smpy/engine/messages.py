@@ -9,8 +9,8 @@ from typing import NamedTuple
 ANY = -1
 """Any source, any tag."""
 
-STANDARD, SYNCHRONOUS, BUFFERED = 0, 1, 2
-"""Send modes, as the kernel numbers them."""
+STANDARD, SYNCHRONOUS, BUFFERED, INNER = 0, 1, 2, 3
+"""Send modes, as the kernel numbers them. `INNER` is standard, for the messages that a call consists of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +67,20 @@ class WaitingRank(NamedTuple):
     nbytes: int
     n_requests: int
     call: str
+
+
+class LeftOver(NamedTuple):
+    """What a rank started and did not complete.
+
+    `kind` is one of the kernel's LEFT_* numbers; `line` the program's file and line, an empty name where it is
+    not known.
+    """
+
+    kind: int
+    rank: int
+    is_send: bool
+    comm: int
+    peer: int
+    tag: int
+    nbytes: int
+    line: tuple[str, int]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from smpy.engine.kernel import ffi, lib
+from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.loop import Loop, check
-from smpy.engine.messages import BUFFERED, CANCELLED, NO_MESSAGE, STANDARD, Load, Message
+from smpy.engine.messages import BUFFERED, CANCELLED, INNER, NO_MESSAGE, Load, Message
 
 
 def _message_of(request: Any) -> Message:
@@ -23,9 +23,18 @@ def _message_of(request: Any) -> Message:
 class PointToPoint(Loop):
     """The calls that send and receive. Requests are numbered from 1; 0 is one that is complete."""
 
+    sends_are_synchronous = False
+
+    def make_sends_synchronous(self) -> None:
+        """Have every standard send wait for its receive, as a large one does."""
+        self.sends_are_synchronous = True
+        lib.sim_make_sends_synchronous(self._sim)
+
     def _post(self, number: int, load: Load) -> bool:
         """Attach the payload; whether the request is a detached send, complete for its rank."""
         check(number)
+        if surface is not None:
+            lib.sim_post_line(self._sim, number, surface.line())
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
             self._parcel(number).kind = lib.PARCEL_PYTHON
@@ -51,7 +60,7 @@ class PointToPoint(Loop):
             raise MemoryError("no memory for another message")
         return parcel
 
-    def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, call: str = "Send") -> None:
+    def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
         number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 1)
         if not self._post(number, load):
@@ -59,9 +68,7 @@ class PointToPoint(Loop):
         elif mode == BUFFERED:
             self.release(number)
 
-    def isend(
-        self, comm: int, dest: int, tag: int, load: Load, mode: int = STANDARD, *, is_blocking: bool = False
-    ) -> int:
+    def isend(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, *, is_blocking: bool = False) -> int:
         """Start a send: its request number, 0 when it is complete already.
 
         That of a buffered send is never 0, and complete when the message has been delivered. `is_blocking`: it takes

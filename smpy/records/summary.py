@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.records.files import write_whole
+from smpy.records.remark import Remark
 from smpy.records.time_shares import TimeShares
 from smpy.units import format_bytes, format_time
 
@@ -46,6 +47,8 @@ class Summary:
         The run stopped before every rank had ended.
     is_folded : bool
         The program used memory without content: numbers in its results mean nothing.
+    remarks : tuple of Remark
+        What else to know before trusting these figures.
     wall_s : float
         Real time the run took.
     peak_rss_bytes : int
@@ -63,6 +66,7 @@ class Summary:
     host_speed_flop_per_s: float | None
     is_partial: bool
     is_folded: bool
+    remarks: tuple[Remark, ...]
     wall_s: float
     peak_rss_bytes: int
 
@@ -84,6 +88,7 @@ class Summary:
             "host_speed_flop_per_s": self.host_speed_flop_per_s,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
+            "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
             "finish_s": finish_s,
             "wall_s": self.wall_s,
             "peak_rss_bytes": self.peak_rss_bytes,
@@ -113,6 +118,8 @@ class Summary:
         ]
         if self.is_folded:
             facts.append(("folded", "some memory had no content: numbers the program printed are not results"))
+        for remark in self.remarks:
+            facts += zip([remark.topic, *[""] * len(remark.lines)], remark.lines, strict=False)
         ranks = "1 rank" if self.n_ranks == 1 else f"{self.n_ranks:,} ranks"
         partial = ", stopped before the end" if self.is_partial else ""
         head = f"smpy: {ranks} on {self.platform}{partial}"

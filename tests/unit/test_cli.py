@@ -42,6 +42,7 @@ class Stub:
             host_speed_flop_per_s=config.host_speed_flop_per_s,
             is_partial=self.error is not None,
             is_folded=False,
+            remarks=(),
             wall_s=1.0,
             peak_rss_bytes=1,
         )

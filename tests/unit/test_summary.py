@@ -26,6 +26,7 @@ SUMMARY = Summary(
     host_speed_flop_per_s=None,
     is_partial=False,
     is_folded=False,
+    remarks=(),
     wall_s=1.5,
     peak_rss_bytes=50_000_000,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smpy.engine.messages import STANDARD, Message
+from smpy.engine.messages import Message
 from smpy.engine.running import current
 from smpy.mpi.data.parts import Part
 from smpy.mpi.exceptions import fail
@@ -85,7 +85,7 @@ class PartitionedSend:
             self.missing.remove(partition)
             if not self.missing and self._part is not None:
                 load = self._part.outgoing()
-                self.request = current().isend(self._number, self._dest, self._tag, load, STANDARD)
+                self.request = current().isend(self._number, self._dest, self._tag, load)
 
 
 class _Receiving(Several):

@@ -1,0 +1,15 @@
+/* lines.h -- lines of the program as small numbers: what a request says of where it was posted.
+ *
+ * A line is known by its code's line table, which the ranks' copies of the code share, and an offset: there are as many as the
+ * program has calls, and looking one up again is cheap. Numbers begin with 1 and hold until another world is attached. */
+#ifndef SMPY_LINES_H
+#define SMPY_LINES_H
+#include "surface.h"
+
+int lines_here(void);           /* of the innermost frame that is not ours; 0: not known */
+void lines_forget(void);
+
+/* ---- functions of the module ---- */
+PyObject *lines_number(PyObject *module, PyObject *unused);
+PyObject *lines_at(PyObject *module, PyObject *number); /* (file, line) */
+#endif

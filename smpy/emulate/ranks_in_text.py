@@ -1,0 +1,54 @@
+"""Many ranks in few lines of text, each with its place in the program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_RANGES_MAX: Final = 6
+
+
+def ranges(ranks: Iterable[int]) -> str:
+    """Numbers, in order, as people write them.
+
+    Examples
+    --------
+    >>> ranges([0, 3, 1, 2, 7])
+    '0-3, 7'
+    """
+    found: list[list[int]] = []
+    for rank in sorted(ranks):
+        if found and found[-1][1] == rank - 1:
+            found[-1][1] = rank
+        else:
+            found.append([rank, rank])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in found]
+    if len(texts) > _RANGES_MAX:
+        texts = [*texts[: _RANGES_MAX - 1], "...", texts[-1]]
+    return ", ".join(texts)
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` when they are many."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return f"ranks {ranges(ranks)}" + (f" ({len(ranks)})" if len(ranks) > 4 else "")
+
+
+def lines_by_rank(found: list[tuple[int, str, str]]) -> list[str]:
+    """A line for all ranks that are in the same call at the same place: (rank, call, place) of each."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for rank, call, place in found:
+        groups.setdefault((call, place), []).append(rank)
+    heads = [f"{ranks_text(ranks)}: {call}" for (call, _), ranks in groups.items()]
+    width = max(map(len, heads), default=0)
+    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, place) in zip(heads, groups, strict=True)]
+
+
+def place_of(file: str, line: int, home: str) -> str:
+    """`program.py:12`, as seen from the program's directory; empty where the file is not known."""
+    if not file:
+        return ""
+    inside = os.path.relpath(file, home)
+    return f"{file if inside.startswith(os.pardir) else inside}:{line}"

@@ -1,0 +1,114 @@
+"""What the user of a run that is over should know: polls that took long, kernels too fast to be true, lost messages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Final
+
+from smpy.emulate.ranks_in_text import lines_by_rank, place_of
+from smpy.engine.kernel import lib
+from smpy.engine.messages import ANY, LeftOver
+from smpy.records.remark import Remark
+from smpy.units import format_speed
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.platforms import NetworkModel
+
+_POLLS_SHARE: Final = 0.05  # of the ranks' time: less is not worth a line
+_LINES_MAX: Final = 8  # in the summary
+_LEFT_MAX: Final = 1000  # in its JSON
+
+_KINDS: Final = {
+    lib.LEFT_SEND: ("send", "message that nobody received", "messages that nobody received"),
+    lib.LEFT_RECV: ("receive", "receive without a message", "receives without a message"),
+    lib.LEFT_REQUEST: ("request", "request never completed", "requests never completed"),
+    lib.LEFT_COLLECTIVE: ("collective", "collective never completed", "collectives never completed"),
+}
+
+
+def remarks_on(engine: Engine, model: NetworkModel, home: str) -> tuple[Remark, ...]:
+    """All remarks on a run.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, which is over.
+    model : NetworkModel
+        Its network.
+    home : str
+        The program's directory: file names are given from there.
+    """
+    is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
+    left = [] if is_partial else list(engine.left_over())
+    return (*_polls(engine, model), *_fast_kernels(engine), *_left_over(left, home))
+
+
+def _polls(engine: Engine, model: NetworkModel) -> Iterable[Remark]:
+    """Polls that get longer and longer stretch what they wait for."""
+    spent_s = engine.spent_s()
+    share = (spent_s.polling + spent_s.probing) / (sum(spent_s) or 1.0)
+    if share > _POLLS_SHARE and not model.polls_notice:
+        text = f"took {share:.1%} of the time by SMPI's rule; --set smpy/polls=notice has them end when there is news"
+        yield Remark("polls", (text,), {"share": share})
+
+
+def _fast_kernels(engine: Engine) -> Iterable[Remark]:
+    for name, (rate, peak) in engine.kernels_above_peak.items():
+        text = f"modelled at {format_speed(rate)}, above the {format_speed(peak)} of its host's core (--strict refuses)"
+        yield Remark(name, (text,), {"flop_per_s": rate if isfinite(rate) else None, "peak_flop_per_s": peak})
+
+
+def _left_over(left: list[LeftOver], home: str) -> Iterable[Remark]:
+    if not left:
+        return
+    n_of = Counter(one.kind for one in left)
+    counts = [f"{n:,} {_KINDS[kind][1 if n == 1 else 2]}" for kind, n in sorted(n_of.items())]
+    lines = _lines(left, home)
+    head = f"{', '.join(counts)} (--strict: an error)"
+    yield Remark("lost messages", (head, *lines), {"n": len(left), "first": _facts(left, home)}, is_fault=True)
+
+
+def _lines(left: list[LeftOver], home: str) -> list[str]:
+    """A line for all ranks that left the same at the same place."""
+    lines = _told(left, _text, home)
+    if len(lines) > _LINES_MAX:
+        lines = _told(left, lambda one: _KINDS[one.kind][0], home)
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
+    return lines
+
+
+def _told(left: list[LeftOver], tell: Callable[[LeftOver], str], home: str) -> list[str]:
+    n_of = Counter((one.rank, tell(one), place_of(*one.line, home)) for one in left)
+    return lines_by_rank([(rank, text + _times(n), place) for (rank, text, place), n in n_of.items()])
+
+
+def _times(n: int) -> str:
+    return f", {n:,} times" if n > 1 else ""
+
+
+def _text(one: LeftOver) -> str:
+    comm = f" on communicator {one.comm}" if one.comm > 0 else ""
+    if one.kind == lib.LEFT_COLLECTIVE:
+        return f"non-blocking collective{comm}"
+    source = "any source" if one.peer == ANY else f"rank {one.peer}"
+    tag = "any tag" if one.tag == ANY else f"tag {one.tag}"
+    what = f"send to rank {one.peer}" if one.is_send else f"receive from {source}"
+    return f"{what}, {tag}, {one.nbytes:,} bytes{comm}"
+
+
+def _facts(left: list[LeftOver], home: str) -> list[dict[str, object]]:
+    return [
+        {
+            "kind": _KINDS[one.kind][0],
+            "rank": one.rank,
+            "peer": None if one.kind == lib.LEFT_COLLECTIVE else one.peer,
+            "tag": None if one.kind == lib.LEFT_COLLECTIVE else one.tag,
+            "bytes": one.nbytes,
+            "line": place_of(*one.line, home),
+        }
+        for one in left[:_LEFT_MAX]
+    ]

@@ -1,0 +1,29 @@
+"""A remark on a run: what its user should know before trusting the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One thing to know, for people and for programs.
+
+    Attributes
+    ----------
+    topic : str
+        What it is about, in at most 14 characters.
+    lines : tuple of str
+        What there is to say; where an option cures it, the first line names it.
+    facts : mapping
+        The same as JSON has it.
+    is_fault : bool
+        Whether a run with `--strict` fails because of it.
+    """
+
+    topic: str
+    lines: tuple[str, ...]
+    facts: Mapping[str, Any]
+    is_fault: bool = False
