@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from enum import IntEnum
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
 import smpy
+from smpy.emulate.collective_calls import CollectiveCall, collective_call, missing_ranks
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of, ranks_text
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, WaitingRank
+from smpy.mpi.comms.world import Joint
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -41,7 +44,8 @@ def describe_deadlock(engine: Engine, home: str) -> str:
         The program's directory: file names are given from there.
     """
     waiting = engine.waiting()
-    kinds = {wait.kind for wait in waiting}
+    calls = {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
+    kinds = {WaitKind.COLLECTIVE if wait.rank in calls else wait.kind for wait in waiting}
     what = "wait and nothing will wake them"
     if kinds <= {WaitKind.RECV, WaitKind.PROBE}:
         what = "wait for messages nobody will send"
@@ -52,10 +56,11 @@ def describe_deadlock(engine: Engine, home: str) -> str:
         what = what.replace("wait", "waits", 1).replace("them", "it")
     head = f"at {engine.now_s:.9g} s, {who} {what}"
     places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
-    lines = lines_by_rank([(wait.rank, _call(wait), places[wait.rank]) for wait in waiting])
+    lines = lines_by_rank([(wait.rank, _call(wait, calls.get(wait.rank)), places[wait.rank]) for wait in waiting])
     if len(lines) > _LINES_MAX:
-        lines = lines_by_rank([(wait.rank, _kind_of_call(wait), places[wait.rank]) for wait in waiting])
-    return "\n".join([head, *lines, *_hints(engine, waiting)])
+        kinds_of_call = [(wait.rank, _kind_of_call(wait, calls.get(wait.rank))) for wait in waiting]
+        lines = lines_by_rank([(rank, kind, places[rank]) for rank, kind in kinds_of_call])
+    return "\n".join([head, *lines, *_hints(engine, waiting, calls, home)])
 
 
 def line_of(engine: Engine, rank: int, home: str) -> str:
@@ -68,9 +73,12 @@ def line_of(engine: Engine, rank: int, home: str) -> str:
     return place_of(frame.f_code.co_filename, frame.f_lineno, home)
 
 
-def _call(wait: WaitingRank) -> str:
+def _call(wait: WaitingRank, collective: CollectiveCall | None) -> str:
     """The call a rank is in, as its program would write it."""
-    comm = f" on communicator {wait.comm}" if wait.comm > 0 else ""
+    number = wait.comm if collective is None else collective.communicator.number
+    comm = f" on communicator {number}" if number > 0 else ""
+    if collective is not None:
+        return _kind_of_call(wait, collective) + comm
     match wait.kind:
         case WaitKind.COLLECTIVE:
             return f"{wait.call}({'non-blocking collective' if _is_completion(wait.call) else ''}){comm}"
@@ -95,8 +103,10 @@ def _is_completion(call: str) -> bool:
     return call.lower().startswith("wait")
 
 
-def _kind_of_call(wait: WaitingRank) -> str:
+def _kind_of_call(wait: WaitingRank, collective: CollectiveCall | None) -> str:
     """The call without what differs between ranks."""
+    if collective is not None:
+        return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
     match wait.kind:
         case WaitKind.COLLECTIVE:
             return f"{wait.call}()"
@@ -111,43 +121,34 @@ def _kind_of_call(wait: WaitingRank) -> str:
 # ---- what to look at ----
 
 
-def _hints(engine: Engine, waiting: list[WaitingRank]) -> list[str]:
+def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveCall], home: str) -> list[str]:
+    single = [wait for wait in waiting if wait.rank not in calls]  # not inside a collective
     ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
     members = {comm: engine.world_ranks(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
-    peers = {wait.rank: _world_peer(wait, members) for wait in waiting}
+    peers = {wait.rank: _world_peer(wait, members) for wait in single}
     return [
-        *_about_collectives(waiting, members, ended)[:_HINTS_MAX],
+        *_about_collectives(calls.values(), ended)[:_HINTS_MAX],
         *_about_ended(peers, ended)[:_HINTS_MAX],
-        *_about_tags(waiting, peers),
-        *_about_pairs(waiting, peers, sends_are_synchronous=engine.sends_are_synchronous),
+        *_about_unexpected(engine, single, peers, home)[:_HINTS_MAX],
+        *_about_pairs(single, peers, sends_are_synchronous=engine.sends_are_synchronous),
     ]
 
 
-def _about_collectives(waiting: list[WaitingRank], members: dict[int, list[int]], ended: set[int]) -> list[str]:
-    """Who is missing in a collective, or in another one."""
-    entered: dict[int, dict[str, list[int]]] = {}
-    for wait in waiting:
-        if wait.kind == WaitKind.COLLECTIVE:
-            entered.setdefault(wait.comm, {}).setdefault(wait.call, []).append(wait.rank)
+def _about_collectives(calls: Iterable[CollectiveCall], ended: set[int]) -> list[str]:
+    """Who has not entered the first collective of each communicator in which somebody waits."""
+    first: dict[Joint, CollectiveCall] = {}
+    for call in calls:
+        known = first.setdefault(call.communicator.joint, call)
+        if call.place < known.place:
+            first[call.communicator.joint] = call
     hints = []
-    for comm, calls in entered.items():
-        if len(calls) > 1:
-            both = "; ".join(f"{ranks_text(ranks)} in {call}" for call, ranks in calls.items())
-            hints.append(f"All ranks of a communicator must enter its collectives in the same order: {both}.")
-            continue
-        ((call, ranks),) = calls.items()
-        missing = sorted(set(members[comm]) - set(ranks))
+    for call in first.values():
+        missing = missing_ranks(call)
+        gone = sorted(ended.intersection(missing))
+        note = f" ({ranks_text(gone)} ended)" if gone else ""
+        whose = " of its communicator" if call.communicator.number else ""
         if missing:
-            gone = sorted(ended.intersection(missing))
-            note = f" ({ranks_text(gone)} ended)" if gone else ""
-            whose = " of its communicator" if comm else ""
-            if _is_completion(call):
-                hints.append(
-                    f"A non-blocking collective completes when all ranks have started it: "
-                    f"look at {ranks_text(missing)}{whose}{note}."
-                )
-            else:
-                hints.append(f"{call} has not been entered by {ranks_text(missing)}{whose}{note}.")
+            hints.append(f"{call.name} has not been entered by {ranks_text(sorted(missing))}{whose}{note}.")
     return hints
 
 
@@ -163,16 +164,31 @@ def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
     ]
 
 
-def _about_tags(waiting: list[WaitingRank], peers: dict[int, int]) -> list[str]:
-    """A send and a receive between the same ranks that do not match."""
-    sends = {(w.rank, peers[w.rank], w.comm): w for w in waiting if w.kind == WaitKind.SEND}
-    for wait in waiting:
-        if wait.kind == WaitKind.RECV and wait.tag != ANY:
-            send = sends.get((peers[wait.rank], wait.rank, wait.comm))
-            if send is not None and send.tag != wait.tag:
-                both = f"Rank {send.rank} sends to rank {wait.rank} with tag {send.tag}"
-                return [f"{both}, which receives only tag {wait.tag}."]
-    return []
+def _about_unexpected(engine: Engine, waiting: list[WaitingRank], peers: dict[int, int], home: str) -> list[str]:
+    """Messages for ranks that wait for one which is alike, but for its tag, its communicator or its source."""
+    receiving = {wait.rank: wait for wait in waiting if wait.kind in (WaitKind.RECV, WaitKind.PROBE)}
+    found: dict[tuple[int, str], str] = {}
+    for one in engine.left_over():
+        wait = receiving.get(engine.target_of(one)) if one.kind == lib.LEFT_SEND else None
+        if wait is None:
+            continue
+        is_source = wait.peer == ANY or one.rank == peers[wait.rank]
+        is_tag = wait.tag in (ANY, one.tag)
+        place = place_of(*one.line, home)
+        sent = f"Rank {one.rank} sends to rank {wait.rank} with tag {one.tag}"
+        where = f" ({place})" if place else ""
+        if is_source and wait.comm == one.comm and not is_tag:
+            found.setdefault((wait.rank, "tag"), f"{sent}{where}, which receives only tag {wait.tag}.")
+        elif is_source and is_tag and wait.comm != one.comm:
+            theirs, mine = (_name_of_comm(comm) for comm in (one.comm, wait.comm))
+            found.setdefault((wait.rank, "comm"), f"{sent} on {theirs}{where}, which receives on {mine}.")
+        elif is_tag and wait.comm == one.comm and not is_source:
+            found.setdefault((wait.rank, "source"), f"{sent}{where}, which receives only from rank {peers[wait.rank]}.")
+    return list(found.values())
+
+
+def _name_of_comm(comm: int) -> str:
+    return f"communicator {comm}" if comm else "COMM_WORLD"
 
 
 def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are_synchronous: bool) -> list[str]:

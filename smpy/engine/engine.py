@@ -57,6 +57,10 @@ class Engine(PointToPoint, Collectives):
             of, line = lib.sim_request(self._sim, number), self._line(number)
             yield LeftOver(kind[0], of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
 
+    def target_of(self, sent: LeftOver) -> int:
+        """World rank of the receiver of a message that is left over."""
+        return int(lib.sim_comm_world_rank(self._sim, lib.sim_comm_other(self._sim, sent.comm), sent.peer))
+
     def _line(self, request: int) -> tuple[str, int]:
         """Where it was posted."""
         number = lib.sim_request(self._sim, request).line

@@ -197,12 +197,12 @@ def test_a_collective_that_not_all_enter_names_the_missing(emulated: Callable):
     ]
 
 
-def test_a_non_blocking_collective_that_not_all_start_names_who_may_not_have(emulated: Callable):
+def test_a_non_blocking_collective_that_not_all_start_names_those_who_have_not(emulated: Callable):
     program = RANK + "if rank == 2:\n    raise SystemExit\nrequest = comm.Ibarrier()\nrequest.Wait()\n"
     ran = emulated(program, 4)
     assert ran.error.splitlines()[1:] == [
-        "  ranks 0-1, 3: Wait(non-blocking collective)   program.py:7",
-        "A non-blocking collective completes when all ranks have started it: look at rank 2 (rank 2 ended).",
+        "  ranks 0-1, 3: Wait(Ibarrier())   program.py:7",
+        "Ibarrier has not been entered by rank 2 (rank 2 ended).",
     ]
 
 
@@ -240,7 +240,83 @@ def test_tags_that_differ_are_told(emulated: Callable):
     ran = emulated(
         RANK + "if rank:\n    comm.Ssend(bytearray(8), 0, tag=3)\nelse:\n    comm.Recv(bytearray(8), 1, tag=4)\n"
     )
-    assert "Rank 1 sends to rank 0 with tag 3, which receives only tag 4." in ran.error
+    assert "Rank 1 sends to rank 0 with tag 3 (program.py:5), which receives only tag 4." in ran.error
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "told"),
+    [
+        ("comm.send(1, 0, 3)", "comm.recv(source=1, tag=4)", "with tag 3 (program.py:6), which receives only tag 4."),
+        ("comm.Isend(a, 0, 3)", "comm.Recv(a, 1, 4)", "with tag 3 (program.py:6), which receives only tag 4."),
+        ("comm.Send(a, 0, 3)", "comm.Probe(1, 4)", "with tag 3 (program.py:6), which receives only tag 4."),
+        ("comm.Send(a, 0, 3)", "comm.Recv(a, 2, 3)", "with tag 3 (program.py:6), which receives only from rank 2."),
+        (
+            "other.Send(a, 0, 3)",
+            "comm.Recv(a, 1, 3)",
+            " on communicator {} (program.py:6), which receives on COMM_WORLD.",
+        ),
+    ],
+)
+def test_a_message_that_is_like_the_one_waited_for_is_told(emulated: Callable, sent: str, received: str, told: str):
+    program = (
+        RANK + f"other, a = comm.Dup(), bytearray(8)\nif rank == 1:\n    {sent}\nelif rank == 0:\n    {received}\n"
+    )
+    error = emulated(program, 3).error
+    assert "Rank 1 sends to rank 0 with tag 3" in error
+    assert told.replace("{}", error.partition("communicator ")[2].partition(" ")[0]) in error
+
+
+COLLECTIVES = {
+    "Barrier": "comm.Barrier()",
+    "Allreduce": "comm.Allreduce(np.ones(3), np.ones(3))",
+    "Reduce": "comm.Reduce(np.ones(100000), np.ones(100000) if rank == 3 else None, root=3)",
+    "Scan": "comm.Scan(np.ones(100000), np.ones(100000))",
+    "Gatherv": "comm.Gatherv(np.ones(100000), np.ones(400000) if rank == 3 else None, 3)",
+    "bcast": "comm.bcast(1, 2)",
+    "gather": "comm.gather(bytes(99999), 3)",
+    "allgather": "comm.allgather(1)",
+    "alltoall": "comm.alltoall(range(4))",
+    "reduce": "comm.reduce(bytes(99999), root=3)",
+    "allreduce": "comm.allreduce(1)",
+    "scan": "comm.scan(bytes(99999))",
+    "exscan": "comm.exscan(bytes(99999))",
+    "Split": "comm.Split(rank % 2)",
+    "Dup": "comm.Dup()",
+    "Create": "comm.Create(comm.group)",
+    "Create_cart": "comm.Create_cart([4])",
+    "Create_dist_graph_adjacent": "comm.Create_dist_graph_adjacent([rank], [rank])",
+    "neighbor_allgather": "cart.neighbor_allgather(1)",
+    "Neighbor_alltoall": "cart.Neighbor_alltoall(np.ones(2), np.ones(2))",
+    "Wait(Iallreduce())": "comm.Iallreduce(np.ones(3), np.ones(3)).Wait()",
+    "Waitall(Ibarrier())": "MPI.Request.Waitall([comm.Ibarrier()])",
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_a_collective_is_named_as_the_program_called_it_with_those_who_never_entered(emulated: Callable, name: str):
+    ran = emulated(
+        RANK
+        + f"""
+import numpy as np
+cart = comm.Create_cart([4], [True])
+comm.allreduce(1)
+if rank != 2:
+    {COLLECTIVES[name]}
+""",
+        4,
+    )
+    assert ran.code == 1
+    call = name if "(" in name else f"{name}()"
+    bare = (
+        call.removesuffix(")").rpartition("(")[0]
+        if call.count("(") == 1
+        else call.partition("(")[2].removesuffix("())")
+    )
+    who, *hints = [line for line in ran.error.splitlines()[1:] if not line.startswith("  ")] or [""]
+    assert f": {call}" in ran.error
+    assert who.startswith(f"{bare} has not been entered by rank 2")
+    assert "(rank 2 ended)." in who
+    assert hints == []
 
 
 def test_a_wait_names_what_it_waits_for(emulated: Callable):

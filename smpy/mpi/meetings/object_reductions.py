@@ -18,6 +18,7 @@ from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickled import SIZE_BYTES
 from smpy.mpi.data.pickling import pickle
+from smpy.mpi.meetings.gathering import Signature, enter
 from smpy.mpi.meetings.object_movements import broadcast
 from smpy.mpi.meetings.participation import root_of
 
@@ -44,6 +45,7 @@ class PrivateReduction:
     __slots__ = ("_call", "_communicator", "_local", "_op", "_private", "_rank")
 
     def __init__(self, communicator: Communicator, rank: int, op: Operation, call: str) -> None:
+        enter(communicator, rank, Signature(call), object).leave()  # counted among the collectives, as all are
         self._communicator = communicator
         self._private = private_duplicate(communicator, rank, call)
         self._local = communicator.local() if communicator.is_inter else self._private
