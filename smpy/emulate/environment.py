@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
+from smpy.emulate.settings import Settings
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 
-_Environ: Any = type(os.environ)  # the class has no public name
+class _Variables(MutableMapping[bytes, bytes]):
+    """The encoded variables of whichever rank runs: the process's, a launcher's, and what the rank has changed.
 
+    Programs look at those by which MPICH's launcher tells a process its rank, to find out whether they run under MPI at
+    all before they import it. What a shared module changes when it is imported, it changes for all ranks.
 
-class _Launched(Mapping[bytes, bytes]):
-    """The process's variables, and those by which MPICH's launcher tells a process its rank.
-
-    Programs look at them to find out whether they run under MPI at all, before they import it.
+    As a setting, the rank's changes: libraries in C and child processes see them.
     """
 
-    def __init__(self, common: Mapping[bytes, bytes], engine: Engine) -> None:
+    def __init__(self, common: dict[bytes, bytes], engine: Engine, settings: Settings) -> None:
         self._common = common
         self._engine = engine
+        self._settings = settings
+        self._change = settings.add(self)
+        self._touched: set[bytes] = set()
         self._told: dict[bytes, Callable[[RankState], int]] = {
             b"PMI_RANK": lambda state: state.rank,
             b"PMI_SIZE": lambda _: engine.n_ranks,
@@ -45,90 +49,74 @@ class _Launched(Mapping[bytes, bytes]):
             n_there[host] += 1
         return local_ranks, n_there
 
-    def __getitem__(self, key: bytes) -> bytes:
-        tell = self._told.get(key)
+    def _find(self, key: bytes) -> bytes | None:
         state = running()
-        return self._common[key] if tell is None or state is None else b"%d" % tell(state)
+        if state is not None:
+            if state.environment is not None and key in state.environment:
+                return state.environment[key]
+            if key in self._told:
+                return b"%d" % self._told[key](state)
+        return self._common.get(key)
+
+    def __getitem__(self, key: bytes) -> bytes:
+        value = self._find(key)
+        if value is None:
+            raise KeyError(key)
+        return value
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._common.keys() | self._told.keys())
+        state = running()
+        keys = self._common if state is None else {**self._common, **self._told, **(state.environment or {})}
+        return (key for key in keys if self._find(key) is not None)
 
     def __len__(self) -> int:
-        return len(self._common.keys() | self._told.keys())
+        return sum(1 for _ in self)
 
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self._assign(key, value)
 
-class _Variables:
-    """The encoded variables of whichever rank runs: those it was launched with, until it changes one."""
+    def __delitem__(self, key: bytes) -> None:
+        self[key]
+        self._assign(key, None)
 
-    def __init__(self, common: dict[bytes, bytes], engine: Engine) -> None:
-        self._common = common
-        self._launched = _Launched(common, engine)
-        self._touched: set[bytes] = set()
-
-    def now(self) -> Mapping[bytes, bytes]:
+    def _assign(self, key: bytes, value: bytes | None) -> None:
         state = running()
-        if state is None:
-            return self._common
-        return self._launched if state.environment is None else state.environment
+        if state is not None and not self._settings.is_for_all():
+            self._change(self._assign_own, state, key, value)
+        elif value is not None:
+            self._common[key] = value
+        else:
+            self._common.pop(key, None)
 
-    def own(self) -> dict[bytes, bytes]:
-        state = running()
-        if state is None:
-            return self._common
+    def _assign_own(self, state: RankState, key: bytes, value: bytes | None) -> None:
+        self._touched.add(key)
         if state.environment is None:
-            state.environment = dict(self._launched)
-        return state.environment
-
-    def touch(self, key: bytes) -> None:
-        """The running rank is about to change a variable."""
-        if self.own() is not self._common:
-            self._touched.add(key)
-
-    def restore(self) -> None:
-        """Undo for the process what ranks have changed."""
-        for key in self._touched:
-            value = self._common.get(key)
-            if value is None:
-                os.unsetenv(key)
-            else:
-                os.putenv(key, value)
-
-
-class _RankEnviron(_Environ):  # type: ignore[misc]
-    """`os.environ` or `os.environb` of whichever rank runs.
-
-    A rank's changes also reach the process, where libraries in C and child processes look: they see the last one.
-    """
-
-    def __init__(self, real: Any, variables: _Variables) -> None:
-        self._variables = variables
-        super().__init__(None, real.encodekey, real.decodekey, real.encodevalue, real.decodevalue)
-
-    @property
-    def _data(self) -> Mapping[bytes, bytes]:
-        return self._variables.now()
-
-    @_data.setter
-    def _data(self, data: object) -> None:
-        """Given by the base class, which would keep it."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._variables.touch(self.encodekey(key))
-        super().__setitem__(key, value)
-
-    def __delitem__(self, key: Any) -> None:
-        self._variables.touch(self.encodekey(key))
-        super().__delitem__(key)
+            state.environment = {}
+        state.environment[key] = value
+        if key not in self._told and value == self._common.get(key):
+            del state.environment[key]
 
     def __reduce__(self) -> Any:
-        """As one of this rank alone, which shares its variables: so copies are made."""
-        codecs = self.encodekey, self.decodekey, self.encodevalue, self.decodevalue
-        return _Environ(self._variables.own(), *codecs).__reduce__()
+        """As the dictionary that a process has in this place."""
+        return dict, (dict(self),)
+
+    # ---- as a setting ----
+
+    def read(self, state: RankState | None) -> Hashable:
+        return frozenset((state.environment or {}).items()) if state is not None else frozenset()
+
+    def write(self, value: frozenset[tuple[bytes, bytes | None]]) -> None:
+        own = dict(value)
+        for key in self._touched:
+            wanted = own.get(key, self._common.get(key))
+            if wanted is None:
+                os.unsetenv(key)
+            else:
+                os.putenv(key, wanted)
 
 
-def install_environment(patches: Patches, engine: Engine) -> None:
+def install_environment(patches: Patches, engine: Engine, settings: Settings) -> None:
     """Give every rank its own environment variables until the patches are undone."""
-    variables = _Variables(vars(os.environ)["_data"], engine)
-    patches.later(variables.restore)
-    for name in ("environ", "environb"):
-        patches.attribute(os, name, _RankEnviron(getattr(os, name), variables))
+    variables = _Variables(vars(os.environ)["_data"], engine, settings)
+    for environ in (os.environ, os.environb):
+        patches.attribute(environ, "_data", variables)

@@ -39,7 +39,7 @@ class RankState:
     settings : object
         What of the process's own state the rank has changed.
     environment : dict or None
-        The rank's environment variables, once it has changed one.
+        Environment variables that the rank has changed; None as a value: deleted.
     running_loop : object
         The event loop of `asyncio` that the rank runs.
     event_loops : dict or None
@@ -57,7 +57,7 @@ class RankState:
     generators: object = None
     loggers: object = None
     settings: object = None
-    environment: dict[Any, Any] | None = None
+    environment: dict[bytes, bytes | None] | None = None
     running_loop: object = None
     event_loops: dict[Any, dict[Any, Any]] | None = None
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None

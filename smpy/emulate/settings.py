@@ -1,4 +1,4 @@
-"""What a process has but one of: working directory and warning filters, exchanged as ranks switch.
+"""What a process has but one of is exchanged as ranks switch: each rank finds it as it left it.
 
 Nothing is exchanged while all ranks have the same; as long as one has others, each switch looks whether the next rank's
 differ (0.3 us a switch). Ranks with equal settings share them.
@@ -6,28 +6,52 @@ differ (0.3 us a switch). Ranks with equal settings share them.
 
 from __future__ import annotations
 
-import functools
-import os
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.emulate.switches import Switches
 
+Change = Callable[..., Any]
 
-@dataclass(slots=True, eq=False)
-class _Settings:
-    """Values in force while a rank runs."""
 
-    folder: str
-    filters: list[Any]
-    show: tuple[Any, ...]  # the functions that show a warning
+class Setting(Protocol):
+    """One thing that a process has but one of."""
 
-    def key(self) -> tuple[Any, ...]:
-        return (self.folder, tuple(self.filters), self.show)
+    def read(self, state: RankState | None) -> Hashable:
+        """As the rank has left it; None: as it is before any rank runs."""
+        ...
+
+    def write(self, value: Any) -> None:
+        """Make it so for the rank that runs next."""
+        ...
+
+
+class Value:
+    """A setting that one function reads and another one writes."""
+
+    def __init__(self, read: Callable[[], Hashable], write: Callable[[Any], object]) -> None:
+        self._read = read
+        self._write = write
+
+    def read(self, state: RankState | None) -> Hashable:
+        return self._read()
+
+    def write(self, value: Any) -> None:
+        self._write(value)
+
+
+class _Values:
+    """Of every setting its value, in force while certain ranks run."""
+
+    __slots__ = ("__weakref__", "n_ranks", "values")
+
+    def __init__(self, values: tuple[Hashable, ...], n_ranks: int = 0) -> None:
+        self.values = values
+        self.n_ranks = n_ranks
 
 
 class Settings:
@@ -41,111 +65,96 @@ class Settings:
         Tells when another rank runs.
     is_for_all : callable
         Whether a shared module is being imported: what it changes, it changes for every rank.
+    n_ranks : int
+        Ranks of the world.
+
+    Attributes
+    ----------
+    is_for_all : callable
+        As given.
     """
 
-    def __init__(self, patches: Patches, switches: Switches, is_for_all: Callable[[], bool]) -> None:
-        self._switches = switches
-        self._is_for_all = is_for_all
-        self._common = _Settings(os.getcwd(), list(warnings.filters), _show())
-        self._in_force = self._common
+    def __init__(self, patches: Patches, switches: Switches, is_for_all: Callable[[], bool], n_ranks: int) -> None:
+        self._patches: Final = patches
+        self._switches: Final = switches
+        self.is_for_all: Final = is_for_all
+        self._n_ranks: Final = n_ranks
+        self._settings: list[Setting] = []
+        self._common = self._in_force = _Values((), n_ranks)
+        self._alike: WeakValueDictionary[tuple[Hashable, ...], _Values] = WeakValueDictionary()
         self._changed_by: RankState | None = None
-        self._alike: dict[tuple[Any, ...], _Settings] = {self._common.key(): self._common}
-        self._n_apart = 0  # ranks that have settings of their own: as long as there are any, switches are watched
-        patches.later(functools.partial(_set_filters, warnings.filters, _show()))
-        patches.later(functools.partial(os.chdir, self._common.folder))
-        for owner, name in (
-            (os, "chdir"),
-            (os, "fchdir"),
-            (warnings, "simplefilter"),
-            (warnings, "filterwarnings"),
-            (warnings, "resetwarnings"),
-            (warnings.catch_warnings, "__enter__"),
-            (warnings.catch_warnings, "__exit__"),
-        ):
-            patches.attribute(owner, name, self._announcing(getattr(owner, name)))
+        self._changed: set[int] = set()
+        self._is_watching = False
 
-    def _announcing(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        """`real`, which changes a setting: from now on it is the running rank's own."""
+    def add(self, setting: Setting) -> Change:
+        """Exchange a setting, too; before any rank runs.
 
-        @functools.wraps(real)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            state = running()
-            is_for_all = self._is_for_all()
-            if is_for_all and self._changed_by is not None:
-                self._store(self._changed_by)
-            if state is not None and not is_for_all:
-                self._set_apart(state)
-            result = real(*args, **kwargs)
-            if is_for_all and self._in_force is self._common:
-                self._take_as_common()
-            return result
+        What is returned is to be called with a function that changes it, and the function's arguments.
+        """
+        before = setting.read(None)
+        self._patches.later(partial(setting.write, before))
+        self._settings.append(setting)
+        self._common.values = (*self._common.values, before)
+        return partial(self._change, len(self._settings) - 1)
 
-        return function
+    def _change(self, number: int, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call what changes a setting: from now on it is the running rank's own.
 
-    def _take_as_common(self) -> None:
-        self._alike = {key: settings for key, settings in self._alike.items() if settings is not self._common}
-        self._common.folder, self._common.filters = os.getcwd(), list(warnings.filters)
-        self._alike[self._common.key()] = self._common
-
-    def _set_apart(self, state: RankState) -> None:
-        if state.settings is None:
-            if self._n_apart == 0:
-                self._switches.watch(self._exchange)
-            self._n_apart += 1
-        if self._changed_by is None:
-            now = self._in_force
-            self._in_force = _Settings(now.folder, list(warnings.filters), _show())
-            _set_filters(self._in_force.filters, self._in_force.show)
-            state.settings = self._in_force
+        What a shared module changes when it is imported, it changes for all ranks that had the same.
+        """
+        state = running()
+        if state is None:
+            return function(*args, **kwargs)
+        if not self.is_for_all():
             self._changed_by = state
+            self._changed.add(number)
+            self._watch()
+            return function(*args, **kwargs)
+        self._store()
+        result = function(*args, **kwargs)
+        before, now = self._in_force.values[number], self._settings[number].read(state)
+        there = {self._common, *self._alike.values()}
+        for kept in there:
+            if kept.values[number] == before:
+                kept.values = (*kept.values[:number], now, *kept.values[number + 1 :])
+        self._alike = WeakValueDictionary({kept.values: kept for kept in there})
+        return result
 
     def _exchange(self) -> None:
-        if self._changed_by is not None:
-            self._store(self._changed_by)
+        self._store()
         state = running()
-        next_ = self._common if state is None or state.settings is None else state.settings
-        if next_ is not self._in_force:
-            assert isinstance(next_, _Settings)
-            if next_.folder != self._in_force.folder:
-                _real_chdir(next_.folder)
-            _set_filters(next_.filters, next_.show)
-            self._in_force = next_
+        following = self._common if state is None or state.settings is None else state.settings
+        if following is not self._in_force:
+            assert isinstance(following, _Values)
+            for setting, now, wanted in zip(self._settings, self._in_force.values, following.values, strict=True):
+                if now is not wanted and now != wanted:
+                    setting.write(wanted)
+            self._in_force = following
 
-    def _store(self, state: RankState) -> None:
+    def _store(self) -> None:
         """The rank that has changed something leaves: keep what it had, with ranks that have the same."""
+        state = self._changed_by
+        if state is None:
+            return
         self._changed_by = None
-        left = self._in_force
-        left.folder, left.filters, left.show = os.getcwd(), list(warnings.filters), _show()
-        state.settings = self._in_force = self._alike.setdefault(left.key(), left)
-        _set_filters(self._in_force.filters, self._in_force.show)
-        if self._in_force is self._common:
-            state.settings = None
-            self._n_apart -= 1
-            if self._n_apart == 0:
-                self._switches.ignore(self._exchange)
+        values = list(self._in_force.values)
+        for number in self._changed:
+            values[number] = self._settings[number].read(state)
+        self._changed.clear()
+        left = self._values(tuple(values))
+        before = state.settings if isinstance(state.settings, _Values) else self._common
+        before.n_ranks -= 1
+        left.n_ranks += 1
+        state.settings = self._in_force = left
+        if left.n_ranks == self._n_ranks:
+            self._common = left
+            self._is_watching = False
+            self._switches.ignore(self._exchange)
 
+    def _values(self, values: tuple[Hashable, ...]) -> _Values:
+        return self._common if values == self._common.values else self._alike.setdefault(values, _Values(values))
 
-_real_chdir = os.chdir
-
-
-_SHOW: Final = ("showwarning", "_showwarnmsg_impl")  # `catch_warnings(record=True)` replaces both
-
-
-def _show() -> tuple[Any, ...]:
-    return tuple(vars(warnings)[name] for name in _SHOW)
-
-
-def _set_filters(filters: Any, show: tuple[Any, ...]) -> None:
-    warnings.filters = filters
-    vars(warnings).update(zip(_SHOW, show, strict=True))
-    _tell_interpreter()
-
-
-def _tell_interpreter() -> None:
-    """Have the interpreter look at the filters again."""
-    tell: Callable[[], None] | None = vars(warnings).get("_filters_mutated")
-    if tell is not None:
-        tell()
-        return
-    with vars(warnings)["_lock"]:  # from Python 3.14
-        vars(warnings)["_filters_mutated_lock_held"]()
+    def _watch(self) -> None:
+        if not self._is_watching:
+            self._is_watching = True
+            self._switches.watch(self._exchange)

@@ -19,6 +19,7 @@ from smpy.emulate.imports import Importer
 from smpy.emulate.lifetime import Lifetime, install_exits, set_abort_status
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
+from smpy.emulate.process import install_process
 from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
 from smpy.emulate.ranks import RankState
@@ -28,6 +29,7 @@ from smpy.emulate.sources import Sources
 from smpy.emulate.streams import Outlet
 from smpy.emulate.switches import Switches
 from smpy.emulate.system import install_system
+from smpy.emulate.tracing import install_tracing
 from smpy.emulate.virtual_time import install_time, install_uuid_time
 from smpy.emulate.waits import install_child_waits, install_queue_clock, install_waits
 
@@ -58,9 +60,11 @@ def install_surroundings(
     streams = install_system(patches, [program.name, *config.args], outlets)
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
-    install_environment(patches, engine)
     switches = Switches(patches)
-    Settings(patches, switches, importer.is_for_all)
+    settings = Settings(patches, switches, importer.is_for_all, engine.n_ranks)
+    install_environment(patches, engine, settings)
+    install_process(patches, settings, importer)
+    install_tracing(patches, settings, importer)
     install_time(patches)
     install_waits(patches)
     install_descriptors(patches)

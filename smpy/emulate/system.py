@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+from smpy.emulate.any_module import AnyModule
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.emulate.streams import Outlet, RankInput, RankOutput, Switchboard, empty_input
@@ -45,27 +46,7 @@ class _OfRank:
         raise AttributeError(f"sys.{self._name} cannot be deleted while ranks share sys")
 
 
-class _AnyModule(type):
-    """A kind of module that passes for `ModuleType`.
-
-    `isinstance(x, type(sys))` and `type(sys)(name)` go on meaning modules: the import system makes them so. So do
-    tables by type: cloudpickle and dill know from them what to do with a module.
-    """
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, ModuleType)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> ModuleType:
-        return ModuleType(*args, **kwargs)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is ModuleType
-
-    def __hash__(cls) -> int:
-        return hash(ModuleType)
-
-
-class _RankSystem(ModuleType, metaclass=_AnyModule):
+class _RankSystem(ModuleType, metaclass=AnyModule):
     """The class that `sys` has during a run."""
 
     if sys.version_info >= (3, 14):

@@ -1,0 +1,57 @@
+"""The settings of a process that each rank has of its own: working directory, umask, recursion limit, warnings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from smpy.emulate.assigned import install_assigned
+from smpy.emulate.imports import Importer
+from smpy.emulate.patches import Patches
+from smpy.emulate.settings import Change, Setting, Settings, Value
+
+
+def install_process(patches: Patches, settings: Settings, importer: Importer) -> None:
+    """Give every rank its own state of the process until the patches are undone."""
+
+    def changed_by(setting: Setting, owner: ModuleType, *names: str) -> Change:
+        change = settings.add(setting)
+        for name in names:
+            patches.attribute(owner, name, _changing(change, getattr(owner, name)))
+        return change
+
+    changed_by(Value(os.getcwd, os.chdir), os, "chdir", "fchdir")
+    changed_by(Value(partial(_umask, os.umask), os.umask), os, "umask")
+    changed_by(Value(sys.getrecursionlimit, sys.setrecursionlimit), sys, "setrecursionlimit")
+    patches.attribute(warnings, "filters", list(warnings.filters))
+    filters = Value(lambda: tuple(warnings.filters), _set_filters)
+    change_filters = changed_by(filters, warnings, "simplefilter", "filterwarnings", "resetwarnings")
+    install_assigned(patches, settings, importer, {("warnings", "filters"): change_filters})
+
+
+def _changing(change: Change, real: Callable[..., Any]) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return change(real, *args, **kwargs)
+
+    return function
+
+
+def _umask(real: Callable[[int], int]) -> int:
+    mask = real(0o077)
+    real(mask)
+    return mask
+
+
+def _set_filters(filters: tuple[Any, ...]) -> None:
+    vars(warnings)["filters"] = list(filters)
+    tell: Callable[[], None] | None = vars(warnings).get("_filters_mutated")
+    if tell is not None:
+        tell()  # the interpreter, to look at the filters again
+        return
+    with vars(warnings)["_lock"]:  # from Python 3.14
+        vars(warnings)["_filters_mutated_lock_held"]()
