@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from smpy.collectives.selectors import choose, selection_with
 from smpy.compute.clock import new_clock
+from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.deadlock import describe_deadlock, line_of
 from smpy.emulate.interrupts import Interrupts
@@ -169,9 +170,10 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         engine.make_sends_synchronous()
     if config.compute == "measured":
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
+    on_threads = () if engine.clock is None else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    remarks = remarks_on(engine, platform.network_model, program.home)
+    remarks = *on_threads, *remarks_on(engine, platform.network_model, program.home)
     summary = _summarise(config, platform, engine, perf_counter() - began_s, remarks)
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)

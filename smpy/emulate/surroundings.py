@@ -11,6 +11,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from smpy.emulate.blas_threads import install_blas_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.descriptors import install_descriptors, install_sockets
 from smpy.emulate.environment import install_environment
@@ -62,6 +63,8 @@ def install_surroundings(
     install_exits(patches, importer)
     switches = Switches(patches)
     settings = Settings(patches, switches, importer.is_for_all, engine.n_ranks)
+    if engine.clock is not None:
+        install_blas_threads(patches)
     install_environment(patches, engine, settings)
     install_process(patches, settings, importer)
     install_tracing(patches, settings, importer)

@@ -129,5 +129,5 @@ class Summary:
         if self.compute == "none":
             return "free (--compute none)"
         if self.host_speed_flop_per_s is None:
-            return "measured; this machine counts as fast as a simulated core (no --host-speed)"
+            return "measured, and not scaled to the simulated cores: --host-speed says how fast this machine's are"
         return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s (--host-speed)"

@@ -1,9 +1,12 @@
 """What counts as a rank's computing, and what it costs to have many ranks."""
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np  # noqa: F401  # a run here finds it loaded
 import pytest
 
 from smpy.emulate.codes import OWN_CODES_MAX, CodeSupply, own_copy
@@ -132,3 +135,47 @@ def test_measured_time_is_scaled_by_the_hosts_speed_if_that_of_this_machine_is_k
     )
     took_s = dict(map(float, line.split()) for line in ran.out.splitlines())
     assert took_s[0] / took_s[1] == pytest.approx(ratio, rel=0.4)
+
+
+@pytest.mark.parametrize(
+    ("compute", "given", "expected"),
+    [
+        ("measured", {}, "1 None"),
+        ("measured", {"OMP_NUM_THREADS": "2"}, "2 2"),
+        ("measured", {"OPENBLAS_NUM_THREADS": "2"}, "2 None"),
+        ("none", {"OPENBLAS_NUM_THREADS": "2"}, "2 None"),
+    ],
+)
+def test_blas_has_one_thread_when_computing_is_measured_unless_the_user_says_otherwise(
+    smpy_run: Callable, monkeypatch: pytest.MonkeyPatch, compute: str, given: dict[str, str], expected: str
+):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    ran = smpy_run(
+        """
+        import ctypes, os, pathlib, re
+        import numpy
+        for path in re.findall(r"/\\S*openblas\\S*", pathlib.Path("/proc/self/maps").read_text()):
+            blas = ctypes.CDLL(path)
+            for name in ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads"):
+                if hasattr(blas, name):
+                    print(getattr(blas, name)(), os.environ.get("OMP_NUM_THREADS"))
+                    raise SystemExit
+        """,
+        1, "--compute", compute, "--quiet",
+    )  # fmt: skip
+    if not ran.out:
+        pytest.skip("numpy is not linked with OpenBLAS")
+    assert ran.out == expected + "\n"
+
+
+def test_a_run_whose_blas_was_loaded_before_says_so(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
+    assert "numpy" in sys.modules
+    for name in [name for name in os.environ if name.endswith("_NUM_THREADS")]:
+        monkeypatch.delenv(name)
+    assert "set OMP_NUM_THREADS=1" in emulated("pass\n", 1, compute="measured").outcome.summary.render()
+    assert "THREADS" not in emulated("pass\n", 1, compute="none").outcome.summary.render()
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert "THREADS" not in emulated("pass\n", 1, compute="measured").outcome.summary.render()

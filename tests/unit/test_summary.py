@@ -61,7 +61,7 @@ def test_a_rank_that_had_not_ended_has_no_date():
 
 
 def test_summary_says_that_measured_time_was_not_scaled():
-    assert "no --host-speed" in SUMMARY.render()
+    assert "not scaled to the simulated cores: --host-speed" in SUMMARY.render()
     assert "2.5e+09 flop/s" in dataclasses.replace(SUMMARY, host_speed_flop_per_s=2.5e9).render()
     assert "free" in dataclasses.replace(SUMMARY, compute="none").render()
 

@@ -1,0 +1,32 @@
+"""What is measured is one thread of one rank: BLAS gets one thread, unless the user has said how many."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from typing import Final
+
+from smpy.emulate.patches import Patches
+from smpy.records.remark import Remark
+
+# OpenBLAS, MKL and BLIS have variables of their own, which stand above this one; Apple's Accelerate has but its own
+_VARIABLES: Final = ("OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def remarks_on_threads() -> tuple[Remark, ...]:
+    """A remark when BLAS is there before a measured run, and nobody has said how many threads it is to have."""
+    if "numpy" not in sys.modules or any(name.endswith("_NUM_THREADS") for name in os.environ):
+        return ()
+    return (Remark("threads", ("BLAS was loaded too early to be given one thread: set OMP_NUM_THREADS=1",), {}),)
+
+
+def install_blas_threads(patches: Patches) -> None:
+    """Give BLAS, when the program loads it, one thread until the patches are undone.
+
+    Only libraries in C see this: `os.environ` has what it would have under mpiexec.
+    """
+    for name in _VARIABLES:
+        if name not in os.environ:
+            os.putenv(name, "1")
+            patches.later(partial(os.unsetenv, name))
