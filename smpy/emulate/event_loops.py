@@ -125,10 +125,9 @@ class _Local(threading.local):
 def install_event_loops(patches: Patches, switches: Switches) -> None:
     """Give every rank its own event loops until the patches are undone."""
     _allow_descriptors(patches)
-    set_running_loop = _Exchange(switches).set_running_loop
     wrap_future = _counting(futures.wrap_future)
-    for module in (events, asyncio):
-        patches.attribute(module, "_set_running_loop", set_running_loop)
+    patches.attribute(events, "_set_running_loop", _Exchange(switches).set_running_loop)
+    patches.attribute(asyncio, "_set_running_loop", vars(events)["_set_running_loop"])
     for module in (futures, asyncio):
         patches.attribute(module, "wrap_future", wrap_future)
     base = base_events.BaseEventLoop

@@ -58,7 +58,7 @@ class Replacement(staticmethod):  # type: ignore[type-arg]  # any function
 
 def in_place_of(original: Any, value: Any) -> Any:
     """What is to replace `original`: when both are functions, one that looks and behaves like it."""
-    if not isinstance(original, _ROUTINES) or not isinstance(value, _ROUTINES):
+    if not isinstance(original, _ROUTINES) or not isinstance(value, (FunctionType, MethodType)):
         return value
     if isinstance(original, FunctionType):
         return functools.update_wrapper(value if isinstance(value, FunctionType) else _function(value), original)
