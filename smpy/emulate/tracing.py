@@ -1,6 +1,7 @@
 """`sys.settrace`, `sys.setprofile` and cProfile on a rank see what that rank does.
 
 The functions are announced when they are looked up, not when they are called: a frame around them would be traced.
+From Python 3.12 the interpreter lets but one cProfile be enabled: the second rank that enables one gets its ValueError.
 """
 
 from __future__ import annotations
