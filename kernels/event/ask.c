@@ -27,7 +27,7 @@ const request *sim_request(const sim *s, int id)
 
 void sim_post_line(sim *s, int id, int line)
 {
-    s->requests.at[id].is.line = line;
+    if (is_request(s, id)) s->requests.at[id].is.line = line;
 }
 
 void sim_release(sim *s, int id)

@@ -41,7 +41,6 @@ void request_free(sim *s, int id)
     x->is_group = 0;
     x->is_free = 1;
     x->parcel = 0;
-    x->is.rank = -1;
     x->next = s->requests.free;
     s->requests.free = id;
     comm_leave(s, x->is.comm);
@@ -60,7 +59,7 @@ int sim_left_over(const sim *s, int after, int *kind)
 {
     for (int id = after + 1; id <= s->requests.n; id++) {
         const slot *x = &s->requests.at[id];
-        *kind = x->is.rank < 0 ? 0 : kind_left(x);
+        *kind = x->is_free ? 0 : kind_left(x);
         if (*kind) return id;
     }
     return 0;

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import smpy.mpi as MPI
 from smpy.engine.running import current
 from smpy.errors import DeadlockError
+from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
 FEW = np.zeros(4, "B")
