@@ -118,6 +118,25 @@ void sim_waiting(const sim *s, int rank, waiting *out)
     }
 }
 
+void sim_polling(const sim *s, int rank, waiting *out)
+{
+    const question *q = &s->line[rank].in_vain;
+    *out = (waiting){.kind = WAIT_NOTHING};
+    if (s->line[rank].state == ENDED) return;
+    switch (q->what) {
+    case DO_TEST:
+    case DO_PEEK:
+        if (is_request(s, q->id)) *out = wait_of(&s->requests.at[q->id], 1);
+        break;
+    case DO_TEST_ANY: *out = (waiting){.kind = WAIT_SEVERAL, .n_requests = q->id}; break;
+    case DO_TEST_GROUP:
+        if (is_request(s, q->id)) *out = (waiting){.kind = WAIT_COLLECTIVE, .comm = s->requests.at[q->id].is.comm};
+        break;
+    case DO_COMPUTE: break;
+    default: *out = (waiting){.kind = WAIT_PROBE, .comm = q->comm, .peer = q->peer, .tag = q->tag};
+    }
+}
+
 const double *sim_finish_s(const sim *s)
 {
     return s->finish_s;

@@ -163,6 +163,7 @@ void flow_ended(sim *s, int id)
     f->share = s->free_flow;
     s->free_flow = id;
     s->n_live_flows--;
+    s->stats.progress++;
     courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
     /* The side that began to wait first is told first. */
     if (waits_since(s, send) < waits_since(s, recv)) {

@@ -20,6 +20,10 @@ int perform(sim *s, int line)
     timeline *t = &s->line[line];
     action a = *first_action(t);
     if (!is_poll(a.what)) t->first_asked.what = DO_COMPUTE;
+    if (!is_poll(a.what) && a.what != DO_COMPUTE && a.what != DO_SLEEP) {
+        t->in_vain.what = DO_COMPUTE;
+        s->stats.progress++;
+    }
     switch (a.what) {
     case DO_COMPUTE:
         if (t->stage++ < STARTED) return MADE_A_CALL;

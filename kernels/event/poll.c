@@ -60,7 +60,9 @@ int poll_begins(sim *s, int line, double poll_s, int in_a_row)
 void poll_ends(sim *s, int line, int *in_a_row, int is_success, int grows)
 {
     *in_a_row = is_success ? 1 : *in_a_row + grows;
-    if (is_success) s->line[line].first_asked.what = DO_COMPUTE;
+    timeline *t = &s->line[line];
+    t->in_vain = is_success ? (question){.what = DO_COMPUTE} : asked(t);
+    if (is_success) t->first_asked.what = DO_COMPUTE;
 }
 
 void polls_notice(sim *s, int line)

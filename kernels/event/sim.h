@@ -102,6 +102,7 @@ typedef struct {
 typedef struct {
     int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
     int64_t events, solves, parcels_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
+    int64_t progress;                 /* grows with all that ranks do but polling, computing and sleeping, and with transfers that end */
 } statistics;
 
 /* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a
@@ -200,6 +201,7 @@ enum {                                                                 /* what a
 int sim_left_over(const sim *s, int after, int *kind);                 /* the next request of a program that is; 0: no more */
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int rank, waiting *out);
+void sim_polling(const sim *s, int rank, waiting *out); /* likewise, what it polls for again and again, in vain */
 const double *sim_finish_s(const sim *s);    /* [n_ranks] date of the end action, NaN before */
 void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
 /* end cdef */

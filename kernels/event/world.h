@@ -213,6 +213,7 @@ typedef struct {
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and date_order then */
     int is_computing;            /* it is an execution */
     int waits_for_one;           /* request, which the host knows of */
+    question in_vain;            /* the last poll, when it failed and nothing else was done since */
     question first_asked;        /* where polls notice: of a row that failed, with nothing in between and no news */
     int n_rounds, n_in_round;    /* how often it was asked again, and polls since */
     double poll_s, polls_since_s;/* the poll under way: those it stands for take so long, from when on; 0: none */

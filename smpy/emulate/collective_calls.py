@@ -45,7 +45,7 @@ def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveCall | None:
     is_collective = wait.kind == lib.WAIT_COLLECTIVE
     if not is_collective and wait.kind not in (lib.WAIT_SEND, lib.WAIT_RECV):
         return None
-    if is_collective and wait.call.lower().startswith("wait"):
+    if is_collective and wait.call.lower().startswith(("wait", "test", "get_status")):
         return _started(world().communicator(wait.comm))
     name, number = _called(engine.frame_of(wait.rank)) or (wait.call, wait.comm)
     if number < 0 or (number == wait.comm and not is_collective):

@@ -44,7 +44,7 @@ def describe_deadlock(engine: Engine, home: str) -> str:
         The program's directory: file names are given from there.
     """
     waiting = engine.waiting()
-    calls = {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
+    calls = _collective_calls(engine, waiting)
     kinds = {WaitKind.COLLECTIVE if wait.rank in calls else wait.kind for wait in waiting}
     what = "wait and nothing will wake them"
     if kinds <= {WaitKind.RECV, WaitKind.PROBE}:
@@ -55,12 +55,23 @@ def describe_deadlock(engine: Engine, home: str) -> str:
     if len(waiting) == 1:
         what = what.replace("wait", "waits", 1).replace("them", "it")
     head = f"at {engine.now_s:.9g} s, {who} {what}"
+    return "\n".join([head, *describe_waits(engine, waiting, home), *_hints(engine, waiting, calls, home)])
+
+
+def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> list[str]:
+    """A line for all ranks that are in the same call at the same place."""
+    calls = _collective_calls(engine, waiting)
     places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
     lines = lines_by_rank([(wait.rank, _call(wait, calls.get(wait.rank)), places[wait.rank]) for wait in waiting])
     if len(lines) > _LINES_MAX:
         kinds_of_call = [(wait.rank, _kind_of_call(wait, calls.get(wait.rank))) for wait in waiting]
         lines = lines_by_rank([(rank, kind, places[rank]) for rank, kind in kinds_of_call])
-    return "\n".join([head, *lines, *_hints(engine, waiting, calls, home)])
+    return lines
+
+
+def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveCall]:
+    """The collectives that ranks are in, by rank."""
+    return {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
 
 
 def line_of(engine: Engine, rank: int, home: str) -> str:
@@ -99,8 +110,8 @@ def _operation(call: str, started_by: str, arguments: str) -> str:
 
 
 def _is_completion(call: str) -> bool:
-    """Whether a call waits for what another one has started."""
-    return call.lower().startswith("wait")
+    """Whether a call is about what another one has started."""
+    return call.lower().startswith(("wait", "test", "get_status"))
 
 
 def _kind_of_call(wait: WaitingRank, collective: CollectiveCall | None) -> str:

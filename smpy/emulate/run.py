@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +19,7 @@ from smpy.emulate.deadlock import describe_deadlock, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.patches import Patches
+from smpy.emulate.poll_watch import PollWatch
 from smpy.emulate.privacy import check_names
 from smpy.emulate.program import Program, open_program
 from smpy.emulate.remarks import remarks_on
@@ -223,7 +225,9 @@ def _run_engine(
         for outlet in outlets:
             outlet.flush()
         reporter.report()
+        watch.look()
 
+    watch = PollWatch(engine, home, partial(outlets[1].write_now, -1))
     rescue = Rescue(engine.n_ranks)
     lifetime.when_out_of_memory = rescue.give_memory
     try:
@@ -240,7 +244,9 @@ def _run_engine(
         rank = engine.rank
         line = line_of(engine, rank, home) if rank >= 0 else ""
         where = f", while rank {rank} was at {line}" if line else ""
-        return interrupts.exit_code, Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time{where}")
+        polls = watch.describe()
+        told = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")
+        return interrupts.exit_code, Interrupted(told)
     except Exception as error:  # noqa: BLE001  # whatever the program has broken, the summary follows
         for outlet in outlets:
             outlet.write_rest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from smpy.engine.collectives import Collectives
@@ -37,10 +37,17 @@ class Engine(PointToPoint, Collectives):
 
     def waiting(self) -> list[WaitingRank]:
         """Every rank that has not ended, and what it waits for."""
+        return self._found(lib.sim_waiting)
+
+    def polling(self) -> list[WaitingRank]:
+        """Every rank whose last poll was in vain, if it has done nothing else since, and what it polls for."""
+        return self._found(lib.sim_polling)
+
+    def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
         found = []
         out = ffi.new("waiting *")
         for rank in range(self.n_ranks):
-            lib.sim_waiting(self._sim, rank, out)
+            look(self._sim, rank, out)
             if out.kind != lib.WAIT_NOTHING:
                 found.append(
                     WaitingRank(
@@ -67,7 +74,7 @@ class Engine(PointToPoint, Collectives):
         return surface.line_at(number) if number else ("", 0)
 
     def statistics(self) -> Any:
-        """Counts of what happened so far: messages, bytes, events, solves, parcels_bytes."""
+        """Counts of what happened so far: messages, bytes, events, solves, parcels_bytes, progress."""
         out = ffi.new("statistics *")
         lib.sim_statistics(self._sim, out)
         return out
