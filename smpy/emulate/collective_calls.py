@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from smpy.engine.kernel import lib
 from smpy.engine.messages import WaitingRank
-from smpy.mpi.comms.comm_core import CommCore
-from smpy.mpi.comms.world import Communicator, Joint, world
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
+    from smpy.mpi.comms.world import Communicator, Joint
 
 
 class CollectiveCall(NamedTuple):
@@ -42,6 +41,8 @@ class CollectiveCall(NamedTuple):
 
 def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveCall | None:
     """The collective that a rank waits in; None when it is in another call."""
+    from smpy.mpi.comms.world import world  # by now the program has imported it; one without MPI needs none
+
     is_collective = wait.kind == lib.WAIT_COLLECTIVE
     if not is_collective and wait.kind not in (lib.WAIT_SEND, lib.WAIT_RECV):
         return None
@@ -65,6 +66,8 @@ def missing_ranks(call: CollectiveCall) -> list[int]:
 
 def _called(frame: FrameType | None) -> tuple[str, int] | None:
     """Name of the program's call, and number of the communicator it is called on."""
+    from smpy.mpi.comms.comm_core import CommCore
+
     found = None
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("smpy."):
         code = frame.f_code

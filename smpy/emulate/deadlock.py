@@ -13,10 +13,10 @@ from smpy.emulate.collective_calls import CollectiveCall, collective_call, missi
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of, ranks_text
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, WaitingRank
-from smpy.mpi.comms.world import Joint
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
+    from smpy.mpi.comms.world import Joint
 
 _OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
 _LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
