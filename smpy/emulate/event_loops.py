@@ -125,11 +125,10 @@ class _Local(threading.local):
 def install_event_loops(patches: Patches, switches: Switches) -> None:
     """Give every rank its own event loops until the patches are undone."""
     _allow_descriptors(patches)
-    wrap_future = _counting(futures.wrap_future)
     patches.attribute(events, "_set_running_loop", _Exchange(switches).set_running_loop)
-    patches.attribute(asyncio, "_set_running_loop", vars(events)["_set_running_loop"])
-    for module in (futures, asyncio):
-        patches.attribute(module, "wrap_future", wrap_future)
+    patches.attribute(asyncio, "_set_running_loop", events._set_running_loop)
+    patches.attribute(futures, "wrap_future", _counting(futures.wrap_future))
+    patches.attribute(asyncio, "wrap_future", futures.wrap_future)
     base = base_events.BaseEventLoop
     patches.attribute(base, "shutdown_default_executor", _counted(base.shutdown_default_executor))
     loop = selector_events.BaseSelectorEventLoop

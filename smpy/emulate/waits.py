@@ -78,7 +78,8 @@ def install_queue_clock(patches: Patches) -> None:
 def install_child_waits(patches: Patches) -> None:
     """Have `subprocess` wait in real time."""
     subprocess: Any = sys.modules["subprocess"]
-    patches.attribute(subprocess, "_time", _monotonic_s)
+    if subprocess._time is not _monotonic_s:  # unless it was imported before the run
+        patches.attribute(subprocess, "_time", _monotonic_s)
     patches.attribute(subprocess, "time", SimpleNamespace(sleep=_sleep))
     patches.attribute(subprocess.Popen, "_wait", _child_wait(subprocess.Popen._wait, subprocess.TimeoutExpired))
 
