@@ -17,6 +17,12 @@ import pytest
 from smpy.emulate.run import Outcome, RunConfig, run
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What runs keep for later ones, they keep for those of the tests."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """What a command left."""

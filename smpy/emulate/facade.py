@@ -1,14 +1,14 @@
-"""The one module `sys.modules` holds for a private name: it answers with the running rank's copy."""
+"""What stands for all ranks' copies of a private module: it answers with the running rank's."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import running
 
 Load = Callable[[str], ModuleType]
@@ -37,9 +37,7 @@ class Facade(ModuleType):
             return ModuleType.__getattribute__(self, name)
         module = state.modules.get(_name_of(self))
         if module is None:
-            if name != "__spec__":
-                raise AttributeError(f"rank {state.rank} has not imported module {_name_of(self)!r}")
-            module = _load_of(self)(_name_of(self))
+            module = _load_of(self)(_name_of(self)) if name == "__spec__" else _own(self)
         return getattr(module, name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -55,6 +53,15 @@ class Facade(ModuleType):
         return f"<facade of {_name_of(self)!r}>" if running() is None else repr(_own(self))
 
 
+class Reference(Facade):
+    """Stands in shared modules for every rank's copy of a private module that they import, or that lies in them.
+
+    For a rank that has not imported the module, using it imports it: the shared module's own import was for all ranks.
+    """
+
+    __slots__ = ()
+
+
 _name_of: Final[Callable[[Facade], str]] = vars(Facade)["_name"].__get__
 _load_of: Final[Callable[[Facade], Load]] = vars(Facade)["_load"].__get__
 
@@ -64,9 +71,23 @@ def _own(facade: Facade) -> ModuleType:
     if state is None:
         raise AttributeError(f"module {_name_of(facade)!r} belongs to the ranks, and none is running")
     module = state.modules.get(_name_of(facade))
+    if module is None and type(facade) is Reference:
+        module = _load_of(facade)(_name_of(facade))
     if module is None:
         raise AttributeError(f"rank {state.rank} has not imported module {_name_of(facade)!r}")
     return module
+
+
+def install_static_lookup(patches: Patches) -> None:
+    """Have `inspect.getattr_static`, which asks nobody, look into ranks' copies until the patches are undone."""
+    import inspect
+
+    look: Callable[..., Any] = inspect.getattr_static
+
+    def getattr_static(obj: object, *args: Any) -> Any:
+        return look(_own(obj) if isinstance(obj, Facade) else obj, *args)
+
+    patches.attribute(inspect, "getattr_static", getattr_static)
 
 
 class FacadeFinder:
@@ -78,20 +99,26 @@ class FacadeFinder:
     ----------
     to_load : callable
         Called with a module's name and where to look for it: the facade, another module that is complete, or None.
+    modules : dict
+        The interpreter's table of modules.
     """
 
-    def __init__(self, to_load: Callable[[str, Sequence[str] | None], ModuleType | None]) -> None:
+    def __init__(
+        self, to_load: Callable[[str, Sequence[str] | None], ModuleType | None], modules: dict[str, ModuleType]
+    ) -> None:
         self._to_load = to_load
+        self._modules = modules
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """The spec of a module that is private or has a substitute, or None."""
         module = None if running() is None else self._to_load(name, path)
-        return None if module is None else ModuleSpec(name, _FoundLoader(module))
+        return None if module is None else ModuleSpec(name, _FoundLoader(module, self._modules))
 
 
 class _FoundLoader(Loader):
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module: ModuleType, modules: dict[str, ModuleType]) -> None:
         self._module = module
+        self._modules = modules
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._module if isinstance(self._module, Facade) else None
@@ -100,4 +127,4 @@ class _FoundLoader(Loader):
         if isinstance(self._module, Facade):
             _load_of(self._module)(_name_of(self._module))
         else:
-            sys.modules[module.__name__] = self._module
+            self._modules[module.__name__] = self._module

@@ -10,20 +10,20 @@ import builtins
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
-from smpy.emulate.facade import Facade, FacadeFinder
+from smpy.emulate.facade import Facade, FacadeFinder, Reference, install_static_lookup
+from smpy.emulate.module_table import HALTED, ModuleTable
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
-from smpy.emulate.ranks import RankState, running
-from smpy.emulate.sources import Source, Sources
-
-_MISSING: Final = object()
+from smpy.emulate.ranks import RankState, doing_for_all, running
+from smpy.emulate.sources import Source, Sources, is_asking
+from smpy.emulate.system import importing_for_all
 
 
 class Importer:
@@ -51,11 +51,15 @@ class Importer:
         self._plain: dict[str, bool] = {}  # neither it, nor a package it lies in, nor a part of it is private
         self._found_shared: set[str] = set()
         self._substitutes: dict[str, Callable[[], ModuleType]] = {}
+        self._imported: dict[str, Callable[[], None]] = {}
+        self._changes: dict[str, Callable[[ModuleType], None]] = {}
         self._bundles: dict[str, ModuleType] = {}
         self._facades: dict[str, Facade] = {}
+        self._references: dict[str, Reference] = {}
         self._awaited: dict[str, Callable[[], None]] = {}
         self._patches = Patches()
-        self._n_shared = 0
+        self._modules = sys.modules  # the interpreter's own table
+        self._table = ModuleTable(self._modules, self._claim)
         self._shared_import = builtins.__import__
         self._shared_import_module = importlib.import_module
         self._shared_reload = importlib.reload
@@ -65,42 +69,39 @@ class Importer:
         """Answer the program's imports until the patches are undone."""
         self._patches = patches
         patches.attribute(builtins, "__import__", self.import_)
-        patches.attribute(importlib, "import_module", self.import_module)
+
+        def import_module(name: str, package: str | None = None) -> ModuleType:
+            return self.import_module(name, package, sys._getframe(1).f_globals)
+
+        patches.attribute(importlib, "import_module", import_module)
         patches.attribute(importlib, "reload", self.reload)
         patches.attribute(importlib.util, "find_spec", self.find_spec)
         patches.later(partial(_forget_modules_of, self._privacy, set(sys.modules)))
-        finder = FacadeFinder(self._to_load)
-        self._sources.ignore(finder)
+        self.when_imported("inspect", partial(install_static_lookup, patches))
+        finder = FacadeFinder(self._to_load, self._modules)
         meta_path = sys.meta_path.copy()
         patches.later(lambda: sys.meta_path.__setitem__(slice(None), meta_path))
         sys.meta_path.insert(0, finder)
 
-    def substitute(self, name: str, load: Callable[[], ModuleType]) -> None:
+    def substitute(self, name: str, load: Callable[[], ModuleType], imported: Callable[[], None]) -> None:
         """Module `name` is what `load` gives.
 
-        A rank that imports nothing else of the package it lies in executes no copy of the package.
+        A rank that imports nothing else of the package it lies in executes no copy of the package. `imported` is called
+        when one that does imports the module.
         """
         self._substitutes[name] = load
+        self._imported[name] = imported
+
+    def amend(self, name: str, change: Callable[[ModuleType], None]) -> None:
+        """Have `change` called with each rank's copy of private module `name`, once it is executed."""
+        self._changes[name] = change
 
     def provide(self, name: str) -> bool:
         """Put the facade of a module in `sys.modules` that ranks make themselves; False if a shared one is there."""
-        if name in sys.modules and not self.is_private(name):
+        if name in self._modules and not self.is_private(name):
             return False
-        self._privacy.declare(name, is_private=True)
-        self._show_facade(name)
+        self._claim(name)
         return True
-
-    def is_for_all(self) -> bool:
-        """Whether what executes now is a shared module's own code: what it does, it does for all ranks."""
-        return self._n_shared > 0
-
-    @contextmanager
-    def _for_all(self) -> Iterator[None]:
-        self._n_shared += 1
-        try:
-            yield
-        finally:
-            self._n_shared -= 1
 
     def when_imported(self, name: str, action: Callable[[], None]) -> None:
         """Call `action` once, when shared module `name` is there and before the program has got at it."""
@@ -108,21 +109,31 @@ class Importer:
         self._look_for_awaited()
 
     def is_private(self, name: str) -> bool:
-        return self._privacy.decide(name, self._sources.find_spec)
+        state = running()
+        if state is None or self._privacy.is_decided(name):
+            return self._privacy.decide(name)
+        with self._loading(state):
+            return self._privacy.decide(name)
+
+    def table(self) -> ModuleTable:
+        """`sys.modules` for the ranks."""
+        return self._table
 
     def get(self, name: str) -> ModuleType:
         """The running rank's view of a module, imported if need be: its own copy, or the shared one."""
         if self._is_plain(name):
-            return sys.modules.get(name) or self._import_shared(name)
+            return self._modules.get(name) or self._import_shared(name)
         if self.is_private(name):
             return self._own(name)
         parent, _, child = name.rpartition(".")
         package = self.get(parent) if parent else None  # before its parts, as the import system does
-        module = sys.modules.get(name)
+        module = self._modules.get(name)
         if module is None:
             module = self._substitute(name) if name in self._substitutes else self._import_shared(name)
         if package is not None and child not in getattr(package, "__dict__", ()):
             setattr(package, child, module)
+            if name in self._imported:
+                self._imported[name]()
         return module
 
     # ---- what replaces the import statement and importlib's functions ----
@@ -140,14 +151,16 @@ class Importer:
         if self._plain.get(asked) or (state := running()) is None:
             return self._shared_import(name, globals, locals, fromlist, level)
         own = state.modules.get(name)
-        if own is not None and level == 0 and type(sys.modules.get(name)) is Facade:  # the short way for late imports
+        if (
+            own is not None and own is not HALTED and level == 0 and type(self._modules.get(name)) is Facade
+        ):  # the short way for late imports
             if "__path__" not in getattr(own, "__dict__", ()) if fromlist else "." not in name:
-                return self._as_seen_by(globals, own, state)
+                return self._as_seen_by(globals, name, own, state)
         elif fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and level == 0:
             return self._bundle(name, fromlist[0])
         with self._loading(state):
             if self._is_plain(asked):
-                with self._for_all():
+                with importing_for_all():
                     module = self._shared_import(name, globals, locals, fromlist, level)
                     self._look_for_awaited()
                 return module
@@ -155,18 +168,19 @@ class Importer:
         module = self.get(absolute)
         if not fromlist:
             top = name.partition(".")[0]  # of the name as written: `import a.b` binds a
-            wanted = absolute[: len(absolute) - len(name) + len(top)] if name else absolute
-            module = self.get(wanted)
+            absolute = absolute[: len(absolute) - len(name) + len(top)] if name else absolute
+            module = self.get(absolute)
         elif hasattr(module, "__path__"):
-            self._import_parts(module, fromlist)
-        return self._as_seen_by(globals, module, state)
+            self._import_parts(absolute, module, fromlist)
+        return self._as_seen_by(globals, absolute, module, state)
 
-    def import_module(self, name: str, package: str | None = None) -> ModuleType:
-        """`importlib.import_module`."""
+    def import_module(self, name: str, package: str | None, importing: Mapping[str, Any]) -> ModuleType:
+        """`importlib.import_module`, called by code with these globals."""
         absolute = name if package is None else importlib.util.resolve_name(name, package)
-        if self._plain.get(absolute) or running() is None or absolute.startswith("."):
+        state = running()
+        if self._plain.get(absolute) or state is None or absolute.startswith("."):
             return self._shared_import_module(name, package)
-        return self.get(absolute)
+        return self._as_seen_by(importing, absolute, self.get(absolute), state)
 
     def reload(self, module: ModuleType) -> ModuleType:
         """`importlib.reload`."""
@@ -175,7 +189,7 @@ class Importer:
         if state is None or name is None or not self.is_private(name):
             return self._shared_reload(module)
         own = state.modules.get(name)
-        if own is None or (module is not own and module is not self._facades[name]):
+        if own is None or (module is not own and not isinstance(module, Facade)):
             raise ImportError(f"module {name} not in sys.modules", name=name)
         parent = name.rpartition(".")[0]
         self._sources.forget(name)
@@ -212,13 +226,13 @@ class Importer:
         if known is None:
             parent = name.rpartition(".")[0]
             known = not self.is_private(name) and (not parent or self._is_plain(parent))
-            known &= not self._privacy.is_named_below(name)
+            known = known and not self._privacy.has_private_parts(name)
             if self._privacy.is_decided(name):
                 self._plain[name] = known
         return known
 
     def _import_shared(self, name: str) -> ModuleType:
-        with self._loading(_of_rank()), self._for_all():
+        with self._loading(_of_rank()), importing_for_all():
             module = self._shared_import_module(name)
             self._look_for_awaited()
         return module
@@ -226,8 +240,8 @@ class Importer:
     def _substitute(self, name: str) -> ModuleType:
         with self._loading(_of_rank()):
             module = self._substitutes[name]()
-        self._patches.keep_entry(sys.modules, name)
-        sys.modules[name] = module
+        self._patches.keep_entry(self._modules, name)
+        self._modules[name] = module
         self._look_for_awaited()
         return module
 
@@ -236,7 +250,7 @@ class Importer:
         bundle = self._bundles.get(package)
         if bundle is None:
             name = f"{package}.{part}"
-            module = sys.modules.get(name) or self._substitute(name)
+            module = self._modules.get(name) or self._substitute(name)
             bundle = self._bundles[package] = ModuleType(package)
             setattr(bundle, part, module)
             self._show_facade(package)
@@ -245,17 +259,12 @@ class Importer:
     def _own(self, name: str) -> ModuleType:
         """The running rank's copy of a private module."""
         state = _of_rank()
-        present = sys.modules.get(name, _MISSING)
-        if type(present) is Facade:
-            module = state.modules.get(name)
-            return self._load(state, name) if module is None else module
-        if present is None:
+        if type(self._modules.get(name)) is not Facade:
+            return self._load(state, name)
+        module = self._table.own(name)
+        if module is HALTED:
             raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
-        if present is _MISSING:  # the rank has deleted it to have it imported anew
-            state.modules.pop(name, None)
-        elif name in self._facades:  # the rank has put something else there
-            return self._adopt(state, name, present)
-        return self._load(state, name)
+        return self._load(state, name) if module is None else module
 
     def _load(self, state: RankState, name: str) -> ModuleType:
         parent, _, child = name.rpartition(".")
@@ -271,15 +280,17 @@ class Importer:
                 raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
         source = self._sources.find(name, path)
         if source is None:
-            made = sys.modules.get(name)
+            made = self._modules.get(name)
             if made is None or type(made) is Facade:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-            return self._adopt(state, name, getattr(package, child, made))  # the package has made it
+            state.modules[name] = getattr(package, child, made)  # the package has made it
+            self._show_facade(name)
+            return state.modules[name]
         if self._is_for_all_ranks(name, source):
             return self._share(name)
         module = self._execute(state, name, source)
         if package is not None:
-            setattr(package, child, module if self.is_private(parent) else self._facades[name])
+            setattr(package, child, module if self.is_private(parent) else self._reference(name))
         return module
 
     def _share(self, name: str) -> ModuleType:
@@ -294,39 +305,43 @@ class Importer:
         module = source.new_module()
         state.modules[name] = module
         try:
-            with self._loading(state):
+            with self._loading(state), doing_for_all(whether=False):
                 source.execute(module)
+                if name in self._changes:
+                    self._changes[name](module)
         except BaseException:
             state.modules.pop(name, None)
             raise
-        present = sys.modules.get(name, _MISSING)
-        if type(present) is Facade:
-            return module
-        # the module has put something else in its place, or removed itself
-        return self._adopt(state, name, module if present is _MISSING else present)
+        return state.modules.setdefault(name, module)  # it may have put something else in its place, or removed itself
 
-    def _adopt(self, state: RankState, name: str, module: Any) -> ModuleType:
-        """Take for the rank's copy what its program has put into `sys.modules`: any object will do."""
-        state.modules[name] = module
+    def _claim(self, name: str) -> None:
+        """Give the ranks modules of their own under this name, as far as they put them there."""
+        self._privacy.declare(name, is_private=True)
+        self._plain[name] = False
         self._show_facade(name)
-        return state.modules[name]
 
     def _show_facade(self, name: str) -> None:
-        sys.modules[name] = self._facade(name)
+        self._modules[name] = self._facade(name)
 
     def _facade(self, name: str) -> Facade:
         facade = self._facades.get(name)
         if facade is None:
             facade = self._facades[name] = Facade(name, self._own)
-            self._patches.keep_entry(sys.modules, name)
+            self._patches.keep_entry(self._modules, name)
         return facade
+
+    def _reference(self, name: str) -> Reference:
+        reference = self._references.get(name)
+        if reference is None:
+            reference = self._references[name] = Reference(name, self.get)
+        return reference
 
     def _to_load(self, name: str, path: Sequence[str] | None) -> ModuleType | None:
         """For the import system: a substitute, or the facade of a private module that no rank has imported yet."""
         if name in self._substitutes:
-            self._patches.keep_entry(sys.modules, name)
+            self._patches.keep_entry(self._modules, name)
             return self._substitutes[name]()
-        if not self.is_private(name):
+        if is_asking() or not self.is_private(name):
             return None
         source = self._sources.find(name, path)
         if source is None or self._is_for_all_ranks(name, source):
@@ -336,31 +351,34 @@ class Importer:
     def _is_for_all_ranks(self, name: str, source: Source) -> bool:
         return source.is_extension or (source.says_shared and not self._privacy.is_named(name))
 
-    def _import_parts(self, package: ModuleType, fromlist: Sequence[str]) -> None:
+    def _import_parts(self, name: str, package: ModuleType, fromlist: Sequence[str]) -> None:
         """Import what `from package import ...` names and the package does not have yet."""
         for part in fromlist:
             if part == "*":
-                self._import_parts(package, [name for name in getattr(package, "__all__", ()) if name != "*"])
-            elif not hasattr(package, part) or type(vars(package).get(part)) is Facade:
-                name = f"{package.__name__}.{part}"
+                self._import_parts(name, package, [part for part in getattr(package, "__all__", ()) if part != "*"])
+            elif not hasattr(package, part) or isinstance(vars(package).get(part), Facade):
+                wanted = f"{name}.{part}"
                 try:
-                    self.get(name)
+                    self.get(wanted)
                 except ModuleNotFoundError as error:
-                    if error.name != name or sys.modules.get(name, _MISSING) is None:
+                    if error.name != wanted or self._table.get(wanted, "") is None:
                         raise
 
-    def _as_seen_by(self, importing: Mapping[str, Any] | None, module: ModuleType, state: RankState) -> ModuleType:
-        """A shared module keeps what it imports for all ranks: it gets the facade of a private one."""
-        if importing is None:
+    def _as_seen_by(
+        self, importing: Mapping[str, Any] | None, name: str, module: ModuleType, state: RankState
+    ) -> ModuleType:
+        """A shared module keeps what it imports for all ranks: it gets what stands for all copies of a private one."""
+        if importing is None or state.modules.get(name) is not module:
             return module
         importer = importing.get("__name__", "__main__")
-        if importer in state.modules or sys.modules.get(importer) is None:  # some namespace of exec's
+        if importer in state.modules or self._modules.get(importer) is None:  # some namespace of exec's
             return module
-        return self._facades.get(module.__name__, module)
+        return self._reference(name)
 
     def _look_for_awaited(self) -> None:
-        for name in [name for name in self._awaited if name in sys.modules]:
-            if not getattr(sys.modules[name].__spec__, "_initializing", False):
+        for name in [name for name in self._awaited if name in self._modules]:
+            module = self._modules[name]
+            if type(module) is not Facade and not getattr(module.__spec__, "_initializing", False):
                 self._awaited.pop(name)()
 
 
@@ -375,7 +393,7 @@ def _forget_modules_of(privacy: Privacy, kept: set[str]) -> None:
         if isinstance(spec, ModuleSpec):
             packages.setdefault(name.partition(".")[0], {})[name] = spec
     for top, parts in packages.items():
-        is_own = privacy.is_beside_program(parts[top]) if top in parts else privacy.decide(top, lambda _: None)
+        is_own = privacy.is_beside_program(parts[top]) if top in parts else privacy.is_known_private(top)
         if is_own and not any(isinstance(spec.loader, ExtensionFileLoader) for spec in parts.values()):
             for name in parts:
                 del sys.modules[name]

@@ -8,13 +8,13 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.program import Program
-from smpy.emulate.ranks import RankState, begin, running
+from smpy.emulate.ranks import RankState, begin, is_for_all, running
+from smpy.emulate.release import release
 from smpy.emulate.streams import RankOutput
 from smpy.emulate.tracebacks import report
 from smpy.engine.outcomes import Aborted, Failed
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _CODES_END: Final = sys.maxsize  # what C has room for
-_LASTING: Final = (ModuleType, type, FunctionType)
 
 
 class _Exit(BaseException):
@@ -118,7 +117,8 @@ class Lifetime:
                 code = _code_of(exit_)
             except Exception:  # noqa: BLE001  # said, and passed over, as `atexit` does
                 traceback.print_exc()
-        _let_go(state)
+        modules = list(state.modules.values())
+        release([*modules[:1], *reversed(modules[1:])])
         for action in self.at_end:
             action(state)
         for stream in self._streams:
@@ -161,19 +161,6 @@ class Lifetime:
         if clock is not None:
             clock.stop()
         self._engine.stop(how)
-
-
-def _let_go(state: RankState) -> None:
-    """Delete the objects that the rank's modules hold, last made first: they may want to free what they have of MPI's.
-
-    Modules, classes and functions stay, so that what is called meanwhile finds them.
-    """
-    main, *others = state.modules.values()
-    for module in (main, *reversed(others)):
-        variables = getattr(module, "__dict__", {})
-        for name in reversed(list(variables)):
-            if not name.startswith("__") and not isinstance(variables[name], _LASTING):
-                variables[name] = None
 
 
 def _code_of(exit_: SystemExit | _Exit) -> int:
@@ -235,4 +222,4 @@ def _is_rank_code(variables: Mapping[str, Any], importer: Importer) -> bool:
     name = variables.get("__name__")
     if not isinstance(name, str) or name not in sys.modules or importer.is_private(name):
         return True
-    return not importer.is_for_all() and name.partition(".")[0] not in sys.stdlib_module_names
+    return not is_for_all() and name.partition(".")[0] not in sys.stdlib_module_names

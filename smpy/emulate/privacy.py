@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Collection
+from importlib.machinery import ModuleSpec
 from typing import Final
 
-from smpy.emulate.facade import Facade
-from smpy.emulate.requirements import packages_requiring_mpi4py
-from smpy.emulate.sources import STAND_INS
-from smpy.errors import UsageError
+from smpy.emulate.mpi_users import Find, MpiUsers
+from smpy.emulate.package_imports import user_cache
 
 # mpi4py's pure-Python parts are every rank's own; these are one for all
 SHARED_PARTS: Final = frozenset({"mpi4py.MPI", "mpi4py._mpiabi"})
-Finder = Callable[[str], "ModuleSpec | None"]
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
-
-
-def check_names(private: Collection[str], shared: Collection[str], path: list[str]) -> None:
-    """Raise unless the packages that the user names are there, and each is named once.
-
-    Raises
-    ------
-    UsageError
-        If one is not, or is to be private and shared.
-    """
-    for option, names in (("--private", private), ("--shared", shared)):
-        for name in names:
-            top = name.partition(".")[0]
-            if top not in sys.builtin_module_names and top not in STAND_INS and PathFinder.find_spec(top, path) is None:
-                raise UsageError(f"{option} {name}: neither on sys.path nor beside the program is such a package")
-    if both := sorted(set(private).intersection(shared)):
-        raise UsageError(f"{both[0]} cannot be both --private and --shared: say one of them")
 
 
 class Privacy:
@@ -41,7 +21,7 @@ class Privacy:
 
     Private are: the program's own modules (found in its directory, or in a directory it has itself put on `sys.path`,
     unless that is one of installed packages), the package of a program started with `-m`, mpi4py's pure-Python parts,
-    installed packages that require mpi4py, and those named. Extension modules are always shared, and so are modules
+    other modules that use MPI (`MpiUsers`), and those named. Extension modules are always shared, and so are modules
     that say so themselves (`Source.says_shared`), with all that lies in them, unless they are named as private.
 
     Parameters
@@ -52,18 +32,26 @@ class Privacy:
         The program's directory.
     path : list of str
         `sys.path` as the program finds it.
+    find : callable
+        Finds a top-level module.
     """
 
-    def __init__(self, private: Collection[str], shared: Collection[str], home: str, path: list[str]) -> None:
-        self._known: dict[str, bool] = {"smpy": False, "__main__": True, "mpi4py": True}
-        self._known.update(dict.fromkeys(SHARED_PARTS, False))
-        self._known.update(dict.fromkeys(sys.builtin_module_names, False))
-        self._known.update(dict.fromkeys(private, True))
-        self._known.update(dict.fromkeys(shared, False))
+    def __init__(
+        self, private: Collection[str], shared: Collection[str], home: str, path: list[str], find: Find
+    ) -> None:
+        self._declared = dict.fromkeys((name.partition(".")[0] for name in sys.modules), False)  # there before the run
+        self._declared.update(dict.fromkeys((*sys.builtin_module_names, "smpy"), False))
+        self._declared.update({"__main__": True, "mpi4py": True})
+        self._declared.update(dict.fromkeys(SHARED_PARTS, False))
+        self._declared.update(dict.fromkeys(private, True))
+        self._declared.update(dict.fromkeys(shared, False))
+        self._known = self._declared.copy()
         self._named = frozenset(private)
         self._home = os.path.abspath(home)
         self._first_path = {os.path.abspath(entry) for entry in path}
-        self._requiring: frozenset[str] | None = None
+        self._by_place: dict[str, bool | None] = {}
+        self._find = find
+        self._users = MpiUsers(user_cache(), find, self._judge_imported)
 
     def is_named(self, name: str) -> bool:
         """Whether the user wants a module, or a package it lies in, to be private."""
@@ -73,53 +61,72 @@ class Privacy:
         """Whether a top-level module was found in the program's directory."""
         return self._home in _places(spec)
 
-    def is_named_below(self, name: str) -> bool:
-        """Whether the user wants a part of a package to be private."""
-        return any(own.startswith(f"{name}.") for own in self._named)
+    def has_private_parts(self, name: str) -> bool:
+        """Whether modules in a package that is not private are."""
+        return self._users.has_some_in(name) or any(own.startswith(f"{name}.") for own in self._named)
 
     def is_decided(self, name: str) -> bool:
         """Whether the answer for a module stands."""
         return name in self._known
 
-    def declare(self, name: str, *, is_private: bool) -> None:
-        """From now on this is so: it turned out when the module was made."""
-        self._known[name] = is_private
+    def is_known_private(self, name: str) -> bool:
+        """Whether a module has turned out to be private."""
+        return self._known.get(name, False)
 
-    def decide(self, name: str, find: Finder) -> bool:
-        """Whether a module is private; `find` is asked where a top-level one lies.
+    def declare(self, name: str, *, is_private: bool) -> None:
+        """From now on this is so: it turned out when the module was made. What lies in a shared one is shared too."""
+        self._known[name] = is_private
+        if not is_private:
+            self._declared[name] = False
+
+    def decide(self, name: str) -> bool:
+        """Whether a module is private.
 
         A name that cannot be found yet is shared for now: the import system will say that it is missing.
         """
         known = self._known.get(name)
-        if known is not None:
-            return known
-        parent = name.rpartition(".")[0]
-        if parent:
-            known = self.decide(parent, find)
-        elif (loaded := sys.modules.get(name)) is not None and type(loaded) is not Facade:
-            known = False
-        else:
-            spec = find(name)
-            if spec is None:
-                return False
-            known = self._is_private(name, spec)
-        self._known[name] = known
+        if known is None:
+            known = self._decide(name)
+            top = name.partition(".")[0]
+            if top in self._by_place or top in self._declared:  # it has been found
+                self._known[name] = known
         return known
 
-    def _is_private(self, name: str, spec: ModuleSpec) -> bool:
-        places = _places(spec)
-        if not places:
-            return False  # frozen or built in
+    def _decide(self, name: str) -> bool:
+        package = name
+        while package:
+            if package in self._declared:
+                return self._declared[package]
+            package = package.rpartition(".")[0]
+        top = name.partition(".")[0]
+        by_place = self._judge_by_place(top)
+        return name in self._users if by_place is None else by_place
+
+    def _judge_by_place(self, top: str) -> bool | None:
+        """Whether a package is private by what was said of it and by where it lies; None: its sources tell."""
+        if top in self._declared:
+            return self._declared[top]
+        if top not in self._by_place:
+            spec = self._find(top)
+            if spec is None:
+                return False
+            self._by_place[top] = self._place(top, spec)
+        return self._by_place[top]
+
+    def _judge_imported(self, top: str) -> bool | None:
+        # finders may do much when they are asked for a module of the standard library: setuptools' imports setuptools
+        if top in sys.stdlib_module_names and top not in self._by_place:
+            return self._declared.get(top, False)
+        return self._judge_by_place(top)
+
+    def _place(self, top: str, spec: ModuleSpec) -> bool | None:
         if self.is_beside_program(spec):
             return True
+        places = _places(spec)
         added = {os.path.abspath(entry) for entry in sys.path} - self._first_path
         if any(place in added and os.path.basename(place) not in _SITE for place in places):
             return True
-        if name in sys.stdlib_module_names:
-            return False
-        if self._requiring is None:
-            self._requiring = packages_requiring_mpi4py(sys.path)
-        return name in self._requiring
+        return None if places and top not in sys.stdlib_module_names else False
 
 
 def _places(spec: ModuleSpec) -> set[str]:

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 from smpy.emulate.codes import CodeSupply, body_of
 from smpy.emulate.imports import Importer
+from smpy.emulate.named_packages import find_module
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
-from smpy.emulate.sources import STAND_INS, Source
+from smpy.emulate.sources import Source
 from smpy.errors import RankFailure, UsageError
 
 
@@ -124,8 +125,7 @@ class ModuleProgram:
         self._main: Source | None = None
         top = module.partition(".")[0]
         self.packages: tuple[str, ...] = () if top in sys.stdlib_module_names else (top,)
-        spec = PathFinder.find_spec(top, [self.home, *sys.path])
-        if spec is None and top not in STAND_INS:
+        if find_module(top, [self.home, *sys.path]) is None:
             raise UsageError(f"there is no module {module!r} on sys.path, nor in {self.home}")
         self.name = "-m"  # until the module is found, as python does
 

@@ -6,7 +6,8 @@ answer travels in the context of the rank's greenlet: it is right whoever switch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -73,6 +74,21 @@ _RUNNING: Final[ContextVar[RankState | None]] = ContextVar("running rank", defau
 
 running: Final[Callable[[], RankState | None]] = _RUNNING.get
 """The state of the rank that runs, or None: in the hub, in another thread, outside a run."""
+
+_FOR_ALL: Final[ContextVar[bool]] = ContextVar("for all", default=False)
+
+is_for_all: Final[Callable[[], bool]] = _FOR_ALL.get
+"""Whether what executes now is the code of a shared module being imported: what it does, it does for all ranks."""
+
+
+@contextmanager
+def doing_for_all(*, whether: bool = True) -> Iterator[None]:
+    """Say that what executes inside is for all ranks, or for the running one."""
+    before = _FOR_ALL.set(whether)
+    try:
+        yield
+    finally:
+        _FOR_ALL.reset(before)
 
 
 def begin(state: RankState) -> None:

@@ -18,9 +18,9 @@ from smpy.emulate.codes import CodeSupply
 from smpy.emulate.deadlock import describe_deadlock, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
+from smpy.emulate.named_packages import check_names
 from smpy.emulate.patches import Patches
 from smpy.emulate.poll_watch import PollWatch
-from smpy.emulate.privacy import check_names
 from smpy.emulate.program import Program, open_program
 from smpy.emulate.remarks import remarks_on
 from smpy.emulate.rescue import Rescue

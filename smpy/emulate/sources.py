@@ -6,8 +6,9 @@ import ast
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
-from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
@@ -16,6 +17,11 @@ from smpy.emulate.codes import CodeSupply, body_of
 
 # Where to find what a program expects to be installed, when it is not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
+
+_ASKING: Final[ContextVar[bool]] = ContextVar("asking", default=False)
+
+is_asking: Final[Callable[[], bool]] = _ASKING.get
+"""Whether the import system is asked what it would find if no module were private; finders may ask each other."""
 
 
 class Source:
@@ -39,7 +45,7 @@ class Source:
 
     def __init__(self, spec: ModuleSpec, supply: CodeSupply) -> None:
         self.spec = spec
-        self.is_extension = isinstance(spec.loader, ExtensionFileLoader)
+        self.is_extension = is_extension(spec)
         self.says_shared = _says_shared(spec)
         self._supply = supply
         self._template: dict[str, Any] | None = None
@@ -93,16 +99,26 @@ class Source:
         return self._take_code()
 
 
+def is_extension(spec: ModuleSpec) -> bool:
+    """Whether a module is compiled, whatever loads it."""
+    return spec.has_location and (spec.origin or "").endswith(tuple(EXTENSION_SUFFIXES))
+
+
 def _says_shared(spec: ModuleSpec) -> bool:
-    """Whether a statement of the module's own, and not a mention of it, is the declaration."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return False
     try:
-        text = Path(spec.origin).read_bytes()
-        statements = ast.parse(text).body if b"__smpy_shared__" in text else []
-    except (OSError, SyntaxError, ValueError):
+        return declares_shared(Path(spec.origin).read_bytes())
+    except OSError:
         return False  # the import system will say what is wrong
-    return any(map(_declares, statements))
+
+
+def declares_shared(source: bytes) -> bool:
+    """Whether a statement of the module's own, and not a mention of it, is the declaration."""
+    try:
+        return b"__smpy_shared__" in source and any(map(_declares, ast.parse(source).body))
+    except (SyntaxError, ValueError):
+        return False  # the import system will say what is wrong
 
 
 def _declares(statement: ast.stmt) -> bool:
@@ -132,17 +148,12 @@ class Sources:
         self._supply = supply
         self._found: dict[tuple[str, ...], Source] = {}
         self._by_origin: dict[tuple[str, ...], Source] = {}
-        self._not_asked: set[object] = set()
 
     def forget(self, name: str) -> None:
         """Find and compile a module anew when it is asked for again: its file may have changed."""
         for table in (self._found, self._by_origin):
             for key in [key for key in table if key[0] == name]:
                 del table[key]
-
-    def ignore(self, finder: object) -> None:
-        """Never ask this entry of `sys.meta_path`."""
-        self._not_asked.add(finder)
 
     def find(self, name: str, path: Sequence[str] | None = None) -> Source | None:
         """The source of module `name`; a submodule is looked for in its parent's `path`."""
@@ -160,9 +171,13 @@ class Sources:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
         """What the import system would find if no module were private."""
-        for finder in sys.meta_path:
-            if finder not in self._not_asked and (spec := finder.find_spec(name, path)) is not None:
-                return spec
+        before = _ASKING.set(True)
+        try:
+            for finder in sys.meta_path:
+                if (spec := finder.find_spec(name, path)) is not None:
+                    return spec
+        finally:
+            _ASKING.reset(before)
         if name in STAND_INS:
             return PathFinder.find_spec(name, [STAND_INS[name]])
         return None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.blas_threads import install_blas_threads
@@ -17,13 +15,14 @@ from smpy.emulate.descriptors import install_descriptors, install_sockets
 from smpy.emulate.environment import install_environment
 from smpy.emulate.generated import install_generated
 from smpy.emulate.imports import Importer
-from smpy.emulate.lifetime import Lifetime, install_exits, set_abort_status
+from smpy.emulate.lifetime import Lifetime, install_exits
+from smpy.emulate.mpi4py_parts import install_mpi4py
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
 from smpy.emulate.process import install_process
 from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
-from smpy.emulate.ranks import RankState
+from smpy.emulate.ranks import RankState, is_for_all
 from smpy.emulate.settings import Settings
 from smpy.emulate.signals import install_signals
 from smpy.emulate.sources import Sources
@@ -53,16 +52,17 @@ def install_surroundings(
     """Prepare the process for a run, until the patches are undone; what each rank does from beginning to end."""
     path = [program.home, *sys.path]
     patches.attribute(sys, "path", path)
-    privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path)
-    importer = Importer(privacy, Sources(supply), partial(_not_computing, engine))
+    sources = Sources(supply)
+    privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path, sources.find_spec)
+    importer = Importer(privacy, sources, partial(_not_computing, engine))
     importer.install(patches)
-    importer.substitute("mpi4py.MPI", partial(_load_mpi, patches))
+    install_mpi4py(importer, patches)
     importer.provide("__main__")
-    streams = install_system(patches, [program.name, *config.args], outlets)
+    streams = install_system(patches, [program.name, *config.args], outlets, importer.table())
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     switches = Switches(patches)
-    settings = Settings(patches, switches, importer.is_for_all, engine.n_ranks)
+    settings = Settings(patches, switches, is_for_all, engine.n_ranks)
     if engine.clock is not None:
         install_blas_threads(patches)
     install_environment(patches, engine, settings)
@@ -85,13 +85,6 @@ def install_surroundings(
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
     _spare_collections(patches, engine)
     return lifetime
-
-
-def _load_mpi(patches: Patches) -> ModuleType:
-    module = importlib.import_module("smpy.mpi.MPI")
-    patches.attribute(module, "_set_abort_status", set_abort_status)
-    sys.modules["smpy.mpi.environment"].imported()
-    return module
 
 
 def _install_dates(patches: Patches) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+import warnings
+from typing import Any, Final, NoReturn
 
 from smpy import __version__
 from smpy.engine.outcomes import Aborted
@@ -43,9 +44,38 @@ __all__ = [
 ]
 
 
+_SWITCH: Final = {True: True, "yes": True, False: False, "no": False}
+_OPTIONS: Final[dict[str, dict[Any, Any]]] = {
+    "initialize": _SWITCH,
+    "threads": _SWITCH,
+    "thread_level": {level: level for level in ("single", "funneled", "serialized", "multiple")},
+    "finalize": {None: None, **_SWITCH},
+    "fast_reduce": _SWITCH,
+    "recv_mprobe": _SWITCH,
+    "errors": {how: how for how in ("exception", "default", "abort", "fatal")},
+}
+
+
 def option(name: str, default: Any) -> Any:
-    """What the program has set in ``mpi4py.rc``, or `default`."""
-    return getattr(getattr(sys.modules.get("mpi4py"), "rc", None), name, default)
+    """What the program has set in ``mpi4py.rc``; `default` if it has not, or if that is no value of this option."""
+    options = getattr(sys.modules.get("mpi4py"), "rc", None)
+    value = getattr(options, name, default)
+    if name == "irecv_bufsz":
+        return value if isinstance(value, int) and value >= 0 else default
+    try:
+        return _OPTIONS[name].get(value, default)
+    except TypeError:  # no key of a dictionary
+        return default
+
+
+def _warn_of_options() -> None:
+    """Warn the rank of values that `option` passes over, as mpi4py does."""
+    unset = object()
+    options = getattr(sys.modules.get("mpi4py"), "rc", None)
+    for name in (*_OPTIONS, "irecv_bufsz"):
+        if options is not None and option(name, unset) is unset:
+            message = f"mpi4py.rc.{name}: unexpected value {getattr(options, name)!r}"
+            warnings.warn_explicit(message, RuntimeWarning, "mpi4py.MPI", 0)
 
 
 def Init() -> None:
@@ -87,6 +117,7 @@ def Finalize() -> None:
 
 def imported() -> None:
     """A rank imports `mpi4py.MPI`: when ``mpi4py.rc.initialize`` is false, calls before `Init` are errors."""
+    _warn_of_options()
     if not option("initialize", True):
         _watch()
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from smpy.errors import UsageError
+
 SMPY = str(Path(sys.executable).with_name("smpy"))
 
 
@@ -232,3 +234,20 @@ def test_an_exit_code_is_the_one_that_python_makes_of_it(emulated: Callable, end
     assert ran.code == CODES[end]
     code = "import os, sys\n" + end
     assert ran.code == subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("os", "all ranks share it, and it shows each what is its own; leave it out"),
+        ("builtins", "all ranks share it, and it shows each what is its own; leave it out"),
+        ("numpy.linalg", "all ranks share it, and it shows each what is its own; leave it out"),
+        ("_json", "a compiled module has one copy for all ranks; leave it out"),
+        ("colorsy", "neither on sys.path nor beside the program is such a package: did you mean colorsys?"),
+        ("json.decodr", "neither on sys.path nor beside the program is such a package: did you mean json.decoder?"),
+    ],
+)
+def test_what_cannot_be_private_is_refused(emulated: Callable, name: str, told: str):
+    with pytest.raises(UsageError) as refused:
+        emulated("", 1, private=(name,))
+    assert str(refused.value) == f"--private {name}: {told}"

@@ -10,7 +10,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -491,32 +490,6 @@ def test_modules_in_a_directory_that_the_program_adds_are_private(emulated: Call
     first, second = lines(ran)
     assert (first[0], second[0]) == ("0", "1")
     assert first[2:] == second[2:]
-
-
-@pytest.mark.parametrize(
-    ("requirement", "is_private"), [("mpi4py>=3", True), ("mpi4py ; extra == 'mpi'", True), ("mpi4py-fft", False)]
-)
-def test_an_installed_package_that_requires_mpi4py_is_private(
-    emulated: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requirement: str, is_private: bool
-):
-    site = tmp_path / "site-packages"
-    info = "site-packages/wrapper-1.0.dist-info"
-    monkeypatch.syspath_prepend(str(site))
-    ran = emulated(
-        """
-        import wrapper
-        from step import step
-        step()
-        print(wrapper.RANK)
-        """,
-        files={
-            "site-packages/wrapper/__init__.py": RANK,
-            f"{info}/METADATA": f"Name: wrapper\nRequires-Dist: {requirement}\n\nText\n",
-            f"{info}/RECORD": "wrapper/__init__.py,,\nwrapper-1.0.dist-info/RECORD,,\n",
-            "step.py": STEP,
-        },
-    )
-    assert lines(ran) == (["0", "1"] if is_private else [lines(ran)[0]] * 2)
 
 
 def test_what_the_run_replaced_is_put_back(emulated: Callable):

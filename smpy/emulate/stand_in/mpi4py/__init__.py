@@ -1,6 +1,7 @@
 """Package mpi4py where none is installed; `mpi4py.MPI` is smpy's."""
 
 from pathlib import Path as _Path
+from sys import modules as _modules
 from typing import Any as _Any
 
 __version__ = "4.1.0"  # whose names and behaviour `smpy.mpi` follows
@@ -22,17 +23,18 @@ class Rc:
     def __call__(self, **options: _Any) -> None:
         for name in options:
             if not hasattr(self, name):
-                raise TypeError(f"mpi4py.rc has no option {name!r}")
+                raise TypeError(f"unexpected argument {name!r}")
         for name, value in options.items():
             setattr(self, name, value)
 
     def __setattr__(self, name: str, value: _Any) -> None:
         if not hasattr(self, name):
-            raise TypeError(f"mpi4py.rc has no option {name!r}")
+            raise TypeError(f"object has no attribute {name!r}")
         super().__setattr__(name, value)
 
 
 rc = Rc()
+_modules[f"{__name__}.rc"] = rc  # type: ignore[assignment]  # as mpi4py does
 
 
 def get_include() -> str:

@@ -1,0 +1,157 @@
+"""Which installed modules use MPI: those that import mpi4py, and those that import such modules.
+
+What a module keeps of its rank gets into another in two ways, and the set is closed under both.
+
+* Another module imports it, and may keep what it finds there (`from .comm import rank`). So what imports a private
+  module is private. An import in a function counts within one package only: there it may serve to fill a global later,
+  while across packages it is how an optional back end is loaded, and what it finds is looked up anew at each call.
+* It writes into another module (`settings.rank = rank`, a table of subclasses), mostly one of its own package. So a
+  package goes as a whole. A package of more than 256 modules would cost too much at every rank, and few of its modules
+  have to do with MPI: there each module is judged by itself, as are the parts of a namespace package, which have
+  nothing to do with each other.
+
+What a private module writes into other packages, all ranks see. A base class in a shared module is one for all ranks,
+so `isinstance` holds between them and the ranks' own subclasses; its table of subclasses, if it keeps one, has those of
+all ranks. A shared module that gets at a private one nevertheless (by a name made at run time, or in a function) meets
+the running rank's copy each time it looks.
+
+Tests of a package are judged by themselves; extension modules are never private, nor is the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
+from typing import Final
+
+from smpy.emulate.package_imports import ImportCache, PackageImports
+
+_WHOLE_MAX: Final = 256  # modules
+
+Find = Callable[[str], "ModuleSpec | None"]
+
+
+class MpiUsers:
+    """Tells which modules use MPI, themselves or through what they import.
+
+    Parameters
+    ----------
+    cache : ImportCache
+        Says what packages import.
+    find : callable
+        Finds a top-level module.
+    known : callable
+        What is settled about a top-level module whatever it imports, or None.
+    """
+
+    def __init__(self, cache: ImportCache, find: Find, known: Callable[[str], bool | None]) -> None:
+        self._cache = cache
+        self._find = find
+        self._known = known
+        self._packages: dict[str, PackageImports | None] = {}  # None: settled otherwise, or nowhere
+        self._private: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a module is to be private."""
+        top = name.partition(".")[0]
+        self._settle(top)
+        package = self._packages[top]
+        if package is None or name == top or name in package.files or not package.files:
+            return self._unit(name) in self._private
+        parent = name.rpartition(".")[0]
+        if _is_whole(package) and top in self._private:
+            return True
+        imports = package.read(name)
+        if imports is None:  # made when it is imported, or an extension module
+            return parent in self
+        for other in imports.at_once:
+            self._settle(other.partition(".")[0])
+        return imports.uses_mpi or any(self._unit(other) in self._private for other in imports.at_once | imports.later)
+
+    def has_some_in(self, package: str) -> bool:
+        """Whether modules that lie in a package are judged apart from it, and are private."""
+        return any(name.startswith(f"{package}.") for name in self._private)
+
+    def are_parts_judged(self, top: str) -> bool:
+        """Whether a module of this package may be private and another one shared."""
+        self._settle(top)
+        package = self._packages[top]
+        return package is not None and bool(package.files) and (not _is_whole(package) or top not in self._private)
+
+    def _settle(self, top: str) -> None:
+        """Judge a package and those that it imports, as far as they are not yet judged."""
+        if top in self._packages:
+            return
+        found = dict(self._read(top))
+        suspects = [
+            found[name]
+            for name in _spread(
+                [name for name, package in found.items() if package.using_mpi],
+                [(name, other.partition(".")[0]) for name, package in found.items() for other in package.outside],
+                {unit.partition(".")[0] for unit in self._private},
+            )
+        ]
+        self._private |= _spread(
+            [self._unit(name) for package in suspects for name in package.using_mpi - package.shared],
+            [(unit, self._unit(other)) for package in suspects for unit, other in self._imports(package)],
+            self._private,
+        )
+
+    def _read(self, top: str) -> Iterator[tuple[str, PackageImports]]:
+        waiting = [top]
+        while waiting:
+            name = waiting.pop()
+            if name in self._packages:
+                continue
+            self._packages[name] = None
+            known = self._known(name)
+            if known:
+                self._private.add(name)
+            spec = self._find(name) if known is None else None
+            if spec is None:
+                continue
+            package = self._packages[name] = self._cache.imports_of(name, spec)
+            if name not in package.shared:
+                yield name, package
+                waiting.extend({other.partition(".")[0] for other in package.outside})
+
+    def _imports(self, package: PackageImports) -> Iterator[tuple[str, str]]:
+        """Pairs of what is judged as one, and a name that it imports."""
+        if _is_whole(package):
+            yield from ((package.name, other) for other in package.outside)
+            return
+        for module in package.files.keys() - package.shared:
+            imports = package.by_module.get(module)
+            if imports is not None:
+                yield from ((module, other) for other in imports.at_once)
+                own = f"{package.name}."
+                yield from ((module, other) for other in imports.later if f"{other}.".startswith(own))
+
+    def _unit(self, name: str) -> str:
+        """What is judged as one with a module, or with something in a module."""
+        top = name.partition(".")[0]
+        package = self._packages.get(top)
+        if package is None or _is_whole(package):
+            return top
+        while name not in package.files and name != top:
+            name = name.rpartition(".")[0]
+        return name
+
+
+def _is_whole(package: PackageImports) -> bool:
+    return len(package.files) <= _WHOLE_MAX and not package.is_namespace
+
+
+def _spread(first: list[str], imports: list[tuple[str, str]], known: set[str]) -> set[str]:
+    """Those that are among the first, or import one that is, or one that is known."""
+    importers: dict[str, list[str]] = {}
+    for importer, imported in imports:
+        importers.setdefault(imported, []).append(importer)
+    waiting = [*first, *(each for imported in importers.keys() & known for each in importers[imported])]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(importers.get(name, ()))
+    return reached

@@ -1,0 +1,57 @@
+"""Package mpi4py on a rank, beside `mpi4py.MPI`."""
+
+from collections.abc import Callable
+
+import pytest
+
+
+def test_mpi_is_an_attribute_of_the_package(emulated: Callable):
+    program = """
+        import mpi4py
+        from mpi4py import MPI
+        import mpi4py.rc
+        assert mpi4py.MPI is MPI and mpi4py.rc.threads is True
+        try:
+            mpi4py.MIP
+        except AttributeError as error:
+            assert str(error) == "module 'mpi4py' has no attribute 'MIP'"
+        """
+    assert emulated(program).error == ""
+
+
+def test_values_that_options_do_not_take_are_warned_of_on_each_rank(smpy_run: Callable):
+    program = """
+        import mpi4py
+        rank = __import__("os").environ["PMI_RANK"]
+        mpi4py.rc.errors = "none" + rank
+        mpi4py.rc(irecv_bufsz=-1, fast_reduce="no", finalize=[])
+        from mpi4py import MPI
+        assert MPI.COMM_WORLD.allreduce(1) == 2
+        """
+    ran = smpy_run(program, 2, "--quiet")
+    warned = [line.partition("RuntimeWarning: ")[2] for line in ran.err.splitlines()]
+    expected = [["errors", f"'none{rank}'"] for rank in (0, 1)] + [["finalize", "[]"], ["irecv_bufsz", "-1"]] * 2
+    assert sorted(warned) == sorted(f"mpi4py.rc.{name}: unexpected value {value}" for name, value in expected)
+
+
+@pytest.mark.parametrize("how", ["mpi4py.rc.error = 1", "mpi4py.rc(error=1)"])
+def test_options_that_do_not_exist_cannot_be_set(emulated: Callable, how: str):
+    assert "TypeError" in emulated(f"import mpi4py\n{how}", 1).error
+
+
+@pytest.mark.parametrize("name", ["MPIPoolExecutor", "MPICommExecutor", "ProcessPoolExecutor"])
+def test_a_pool_that_needs_threads_in_mpi_is_refused_at_once(emulated: Callable, name: str):
+    ran = emulated(
+        f"from mpi4py.futures import {name} as Pool\nwith Pool() as pool:\n    pool and pool.submit(abs, 1)", 3
+    )
+    assert "mpi4py.futures: its pools call MPI from a thread of their own" in ran.error
+
+
+def test_a_pool_of_threads_works(emulated: Callable):
+    pytest.importorskip("mpi4py")
+    program = """
+        from mpi4py.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(abs, [-1, 2])) == [1, 2]
+        """
+    assert emulated(program).error == ""
