@@ -37,6 +37,11 @@ class Importer:
         Finds them.
     loading : callable
         Entered with the rank while something is imported for it, so that this is not taken for computing.
+
+    Attributes
+    ----------
+    table : ModuleTable
+        `sys.modules` for the ranks.
     """
 
     def __init__(
@@ -59,7 +64,7 @@ class Importer:
         self._awaited: dict[str, Callable[[], None]] = {}
         self._patches = Patches()
         self._modules = sys.modules  # the interpreter's own table
-        self._table = ModuleTable(self._modules, self._claim)
+        self.table = ModuleTable(self._modules, self._claim)
         self._shared_import = builtins.__import__
         self._shared_import_module = importlib.import_module
         self._shared_reload = importlib.reload
@@ -114,10 +119,6 @@ class Importer:
             return self._privacy.decide(name)
         with self._loading(state):
             return self._privacy.decide(name)
-
-    def table(self) -> ModuleTable:
-        """`sys.modules` for the ranks."""
-        return self._table
 
     def get(self, name: str) -> ModuleType:
         """The running rank's view of a module, imported if need be: its own copy, or the shared one."""
@@ -261,7 +262,7 @@ class Importer:
         state = _of_rank()
         if type(self._modules.get(name)) is not Facade:
             return self._load(state, name)
-        module = self._table.own(name)
+        module = self.table.own(name)
         if module is HALTED:
             raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
         return self._load(state, name) if module is None else module
@@ -361,7 +362,7 @@ class Importer:
                 try:
                     self.get(wanted)
                 except ModuleNotFoundError as error:
-                    if error.name != wanted or self._table.get(wanted, "") is None:
+                    if error.name != wanted or self.table.get(wanted, "") is None:
                         raise
 
     def _as_seen_by(

@@ -58,7 +58,7 @@ def install_surroundings(
     importer.install(patches)
     install_mpi4py(importer, patches)
     importer.provide("__main__")
-    streams = install_system(patches, [program.name, *config.args], outlets, importer.table())
+    streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     switches = Switches(patches)
