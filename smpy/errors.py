@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+_WORD_MAX: Final = 300
+_MESSAGE_MAX: Final = 2000
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 60]}...{text[-40:]}"
+
 
 class SmpyError(Exception):
     """Base of all errors raised on purpose; `str(error)` is the whole message for the user."""
 
 
 class UsageError(SmpyError):
-    """An argument or a file of the user's that cannot work."""
+    """An argument or a file of the user's that cannot work; the message cuts names that no screen has room for."""
+
+    def __init__(self, message: str) -> None:
+        words = re.sub(rf"\S{{{_WORD_MAX},}}", lambda word: _cut(word[0], _WORD_MAX), message)
+        super().__init__(_cut(words, _MESSAGE_MAX))
 
 
 class PlatformError(UsageError):

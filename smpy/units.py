@@ -6,6 +6,7 @@ number in SI base units (s, bytes, flop) with the unit in its name.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -39,7 +40,10 @@ def _parse(text: str, units: dict[str, float], what: str, example: str) -> float
         alike = [known for known in units if known.lower() == unit.lower()]
         hint = f"the case of units matters, did you mean {alike[0]!r}?" if alike else f"write it such as {example}"
         raise ValueError(f"{text!r} is not a {what}: unknown unit {unit!r}; {hint}")
-    return float(number[0]) * units.get(unit, 1.0)
+    value = float(number[0]) * units.get(unit, 1.0)
+    if not math.isfinite(value):
+        raise ValueError(f"{text!r} is not a {what}: it is larger than any number that can be computed with")
+    return value
 
 
 def parse_time_s(text: str) -> float:

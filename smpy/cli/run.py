@@ -45,7 +45,7 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False}, short_help="Run an mpi4py program.")
-@click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), required=True, metavar="N", help="Number of ranks.")
+@click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required).")
 @click.option(
     "--platform",
     type=click.Path(path_type=Path),
@@ -111,7 +111,7 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
-    n_ranks: int,
+    n_ranks: int | None,
     platform: Path | None,
     hostfile: Path | None,
     compute: Literal["measured", "none"],
@@ -129,12 +129,15 @@ def command(
 ) -> None:
     """Run an mpi4py program on a simulated machine.
 
-    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's.
+    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
+    the first of a rank, in simulated time, that is not 0. The summary follows however the program ends.
 
     \b
       smpy run -np 16 program.py --steps 100
       smpy run -np 4096 --platform cluster.xml --compute none --json summary.json program.py
     """
+    if n_ranks is None:
+        raise click.UsageError(_without_ranks(program, args))
     with own_streams():
         try:
             from smpy.emulate.run import RunConfig
@@ -167,6 +170,17 @@ def command(
         else:
             code = _report(outcome, json_path, is_quiet=quiet)
     sys.exit(code)
+
+
+def _without_ranks(program: str, args: tuple[str, ...]) -> str:
+    """What to say when the number of ranks is missing, or stands where it is the program's."""
+    late = next((i for i, arg in enumerate(args[:-1]) if arg in ("-np", "-n")), None)
+    if late is None:
+        return f"how many ranks? Say -np N, as in: smpy run -np 4 {program}"
+    return (
+        f"what follows the program is its own, so {args[late]} must stand before it: "
+        f"smpy run {args[late]} {args[late + 1]} {program}"
+    )
 
 
 def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:

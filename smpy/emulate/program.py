@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import difflib
 import os
+import re
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from smpy.emulate.codes import CodeSupply, body_of
 from smpy.emulate.imports import Importer
@@ -20,6 +21,9 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.emulate.sources import Source
 from smpy.errors import RankFailure, UsageError
+from smpy.input_files import read_input
+
+_LAUNCHERS: Final = ("mpiexec", "mpirun", "srun", "prun", "orterun", "smpirun", "smpy")
 
 
 class Program(Protocol):
@@ -56,6 +60,11 @@ def open_program(program: str, is_module: bool, supply: CodeSupply) -> Program:
     """
     if is_module:
         return ModuleProgram(program, supply)
+    if _is_launcher(program):
+        raise UsageError(
+            f"smpy starts the ranks itself, and runs Python: leave {program!r} and its options out, as in "
+            "`smpy run -np 4 program.py`"
+        )
     if not os.path.exists(program):
         raise UsageError(f"there is no program {program!r}{_suggestion(program)}")
     main = PathFinder.find_spec("__main__", [os.path.abspath(program)])
@@ -80,9 +89,13 @@ class ScriptProgram:
 
     def _compile(self) -> CodeType:
         try:
-            return compile(Path(self._path).read_bytes(), self._path, "exec", dont_inherit=True)
+            return compile(read_input(self._path, "program"), self._path, "exec", dont_inherit=True)
         except OSError as error:
             raise UsageError(f"cannot read program {self.name!r}: {error.strerror}") from error
+        except (RecursionError, MemoryError) as error:
+            raise UsageError(
+                f"program {self.name!r} is nested too deep for Python's compiler: break its longest expression up"
+            ) from error
         except (SyntaxError, ValueError) as error:
             text = "".join(traceback.format_exception_only(error)).rstrip()
             raise RankFailure(f"syntax error in the program:\n{text}") from error
@@ -187,6 +200,15 @@ def install_runpy(patches: Patches, importer: Importer) -> None:
                 state.modules[self.mod_name] = self._before
 
     patches.attribute(runpy, "_TempModule", TempModule)
+
+
+def _is_launcher(program: str) -> bool:
+    """Whether it is Python or an mpiexec, which stand before a program by habit, and no file of the user's."""
+    name = os.path.basename(program)
+    if name not in _LAUNCHERS and not re.fullmatch(r"python[\d.]*", name):
+        return False
+    found = shutil.which(name)
+    return not os.path.exists(program) or (found is not None and os.path.samefile(found, program))
 
 
 def _suggestion(program: str) -> str:

@@ -31,7 +31,7 @@ from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib
 from smpy.engine.loop import TROUBLE
-from smpy.engine.memory import peak_rss_bytes, rss_bytes
+from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
@@ -40,6 +40,7 @@ from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
 
 EXIT_FAILURE: Final = 1
+RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a barrier
 
 # Engines whose ranks have not all ended. A suspended rank that is dropped would run its program's `finally` blocks, in
 # a world that is over; mpiexec kills processes without asking them, too.
@@ -160,6 +161,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         If the program is not Python.
     """
     began_s = perf_counter()
+    check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
     check_names(config.private, config.shared, [program.home, *sys.path])

@@ -7,6 +7,9 @@ import sys
 from contextlib import suppress
 from typing import Final
 
+from smpy.errors import UsageError
+from smpy.units import format_bytes
+
 _PROCESS: Final = "/proc/self/"
 _CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -24,6 +27,31 @@ def limit_bytes() -> int | None:
 
         limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
     return min((limit for limit in limits if limit > 0), default=None)
+
+
+def check_fits(need_bytes: int, what: str, remedy: str, error: type[UsageError] = UsageError) -> None:
+    """Refuse what is larger than this machine's memory before any of it is made.
+
+    Parameters
+    ----------
+    need_bytes : int
+        What it takes at least.
+    what, remedy : str
+        What takes it, and what to do about it.
+    error : type
+        What to raise.
+
+    Raises
+    ------
+    UsageError
+        Or the kind that is asked for.
+    """
+    limit = limit_bytes()
+    if limit is not None and need_bytes > limit:
+        raise error(
+            f"{what} would take {format_bytes(need_bytes)} of memory at least, and there are {format_bytes(limit)} "
+            f"here: {remedy}"
+        )
 
 
 def peak_rss_bytes() -> int:

@@ -12,13 +12,18 @@ from enum import Enum
 from typing import Any, Final
 
 from smpy.engine.kernel import ffi, lib
+from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, FatTree
 from smpy.platforms.link_names import LinkNames, fat_tree_link_name, flat_link_name
 from smpy.platforms.model import NetworkModel
 from smpy.platforms.platform import Platform
+from smpy.units import format_bytes
 
 LOOPBACK_NAME: Final = "__loopback__"
+COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
+HOST_BYTES: Final = 300  # measured
+LINK_BYTES: Final = 24
 
 
 class Sharing(Enum):
@@ -71,6 +76,7 @@ class PlatformBuilder:
         self._loopback = -1
         self._n_fat_tree_hosts = 0
         self._n_cables = 0
+        self._need_bytes = 0
 
     # ---- zones and what is in them ----
 
@@ -105,6 +111,23 @@ class PlatformBuilder:
             lib.platform_add_router(self._handle, self._point(zone, "zone")), f"router {name!r} in zone {zone!r}"
         )
 
+    def check_room(self, what: str, n_hosts: int, n_links: int) -> None:
+        """Refuse a part that this machine has no memory for, with those before it: it has not been made yet.
+
+        Raises
+        ------
+        PlatformError
+            With an estimate of what it would take.
+        """
+        self._need_bytes += n_hosts * HOST_BYTES + n_links * LINK_BYTES
+        remedy = "describe a smaller machine"
+        if n_hosts > COUNT_MAX or n_links > COUNT_MAX:
+            raise PlatformError(
+                f"{what} with its {n_hosts:,} hosts and {n_links:,} links would take "
+                f"{format_bytes(self._need_bytes)} of memory; there can be {COUNT_MAX:,} of each: {remedy}"
+            )
+        check_fits(self._need_bytes, f"{what} with its {n_hosts:,} hosts and {n_links:,} links", remedy, PlatformError)
+
     def flat_cluster(self, cluster: Cluster, router_name: str, parent: str | None = None) -> None:
         """Hosts with one wire each to a backbone; the router is the way in and out."""
         at = self._open_cluster(cluster, parent, router_name)
@@ -118,6 +141,7 @@ class PlatformBuilder:
     def fat_tree(self, cluster: Cluster, tree: FatTree, parent: str | None = None) -> None:
         """Hosts below levels of switches; it has no router, one of its hosts can be the gateway."""
         self._check_tree(cluster, tree)
+        self.check_room(f"fat tree {cluster.name!r}", 0, 2 * tree.n_wires + tree.n_switches)
         at = self._open_cluster(cluster, parent)
         zone = _number(
             lib.platform_add_fat_tree(
@@ -221,8 +245,8 @@ class PlatformBuilder:
     def _check_host(name: str, speed_flop_per_s: float, cores: int) -> None:
         if not speed_flop_per_s > 0:
             raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
-        if cores < 1:
-            raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1")
+        if not 1 <= cores <= COUNT_MAX:
+            raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
 
     @staticmethod
     def _check_tree(cluster: Cluster, tree: FatTree) -> None:
@@ -329,7 +353,7 @@ def _number(answer: int, what: str) -> int:
     if answer == lib.PLATFORM_NO_MEMORY:
         raise MemoryError(f"no memory for {what}")
     if answer == lib.PLATFORM_TOO_LARGE:
-        raise PlatformError(f"{what} is too large: there can be {2**31 - 1} hosts, switches and links of each")
+        raise PlatformError(f"{what} is too large: there can be {COUNT_MAX:,} hosts, switches and links of each")
     if answer < 0:
         raise PlatformError(f"{what} cannot be part of the platform: one of its numbers is out of range")
     return answer

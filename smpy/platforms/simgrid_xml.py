@@ -45,9 +45,6 @@ _CLUSTER_ATTRIBUTES: Final = (
 )  # fmt: skip
 
 
-HOSTS_MAX: Final = 10_000_000
-
-
 def read_simgrid_xml(path: str | Path) -> Platform:
     """The machine that a platform file describes.
 
@@ -79,6 +76,9 @@ def read_simgrid_xml(path: str | Path) -> Platform:
             element.check_attributes(("id",))
             model = read_config(element, model)
     reader = _Reader(PlatformBuilder(str(path), model))
+    with _located(root):
+        n_hosts = _n_hosts_of_clusters(root)
+        reader.builder.check_room("the platform", n_hosts, 2 * n_hosts)
     for element in root.children:
         if element.tag != "config":
             reader.read(element, None)
@@ -238,7 +238,7 @@ def _cluster(element: Element) -> Cluster:
     policy = element.choice("sharing_policy", (*(policy.value for policy in Sharing), "FULLDUPLEX"), "SPLITDUPLEX")
     if policy == "FATPIPE":
         element.warn("the links of a cluster cannot be FATPIPE: they are SHARED, as SimGrid makes them")
-    labels = _radical(element)
+    labels = _labels(element)
     prefix, suffix = element.text("prefix"), element.text("suffix")
     return Cluster(
         name=element.text("id"),
@@ -258,22 +258,28 @@ def _cluster(element: Element) -> Cluster:
     )
 
 
-def _radical(element: Element) -> list[int]:
-    """The numbers of "0-3,7,10-12"."""
-    labels: list[int] = []
+def _labels(element: Element) -> list[int]:
+    """The numbers of radical "0-3,7,10-12"."""
+    return [label for labels in _radical(element) for label in labels]
+
+
+def _radical(element: Element) -> list[range]:
+    """Its ranges, however large."""
+    ranges = []
     for part in element.text("radical").split(","):
-        bounds = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        bounds = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part, re.ASCII)
         if bounds is None:
             raise element.error(f"attribute 'radical': {part!r} is neither a number nor a range such as '0-15'")
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if last < first:
             raise element.error(f"attribute 'radical': the range {part.strip()!r} runs backwards")
-        if last - first >= HOSTS_MAX:
-            raise element.error(
-                f"attribute 'radical': {part.strip()!r} are more hosts than the {HOSTS_MAX:,} there is room for"
-            )
-        labels += range(first, last + 1)
-    return labels
+        ranges.append(range(first, last + 1))
+    return ranges
+
+
+def _n_hosts_of_clusters(element: Element) -> int:
+    own = sum(part.stop - part.start for part in _radical(element)) if element.tag == "cluster" else 0
+    return own + sum(map(_n_hosts_of_clusters, element.children))
 
 
 def _fat_tree(element: Element) -> FatTree:

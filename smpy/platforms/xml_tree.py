@@ -14,7 +14,10 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from smpy.errors import PlatformError, PlatformWarning
+from smpy.input_files import read_input
 from smpy.units import has_unit
+
+_DEPTH_MAX: Final = 200
 
 
 @dataclass(slots=True)
@@ -109,6 +112,8 @@ class _Reader:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(self._file, self.parser.CurrentLineNumber, tag, attributes)
+        if len(self._open) == _DEPTH_MAX:
+            raise element.error(f"elements are nested more than {_DEPTH_MAX} deep: this is no platform")
         if self._open:
             self._open[-1].children.append(element)
         else:
@@ -131,7 +136,7 @@ def read_elements(path: str | Path) -> Element:
         If the file cannot be read, or is not well-formed XML.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_input(path, "platform file")
     except OSError as wrong:
         raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
     reader = _Reader(str(path))
@@ -147,5 +152,7 @@ def read_elements(path: str | Path) -> Element:
     except DefusedXmlException as wrong:
         line = reader.parser.CurrentLineNumber
         raise PlatformError(f"{path}:{line}: entities are refused, write out what they stand for: {wrong}") from None
+    except (LookupError, ValueError) as wrong:  # from Python's own codecs
+        raise PlatformError(f"{path}:1: cannot read its encoding: {wrong}; write encoding='UTF-8'") from None
     assert reader.root is not None  # a document without elements is not well-formed
     return reader.root

@@ -2,7 +2,10 @@
 
 import dataclasses
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +132,34 @@ def test_a_usage_error_exits_with_2_and_runs_nothing(stub: Stub, args: tuple[str
     assert result.exit_code == 2
     assert "Error" in result.stderr
     assert stub.config is None
+
+
+def test_options_behind_the_program_are_said_to_belong_before_it(stub: Stub):
+    result = smpy("run", "prog.py", "--its", "own", "-np", "2")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].endswith("must stand before it: smpy run -np 2 prog.py")
+    assert smpy("run", "prog.py").stderr.splitlines()[-1].endswith("Say -np N, as in: smpy run -np 4 prog.py")
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.02, 0.05, 0.1])
+def test_an_interrupt_while_smpy_is_still_importing_has_its_answer(tmp_path: Path, delay_s: float):
+    (tmp_path / "program.py").write_text("while True: pass\n")
+    code = "import sys; sys.argv = sys.argv[1:]; import smpy.__main__ as m; print(flush=True); m.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "smpy", "run", "-np", "2", "program.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(delay_s)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=20)[1]
+    assert process.returncode == 130
+    assert err.startswith("smpy: interrupted ")
+    assert "Traceback" not in err
 
 
 # ---- printing ----

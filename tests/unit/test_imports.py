@@ -10,7 +10,7 @@ ROOT = Path(smpy.__file__).parent
 LAYERS = [  # a package sees those above its line, and those on it
     {"__version__"},
     {"errors"},
-    {"units"},
+    {"units", "input_files"},
     {"engine", "platforms", "records", "compute"},
     {"collectives"},
     {"mpi"},

@@ -1,0 +1,66 @@
+"""Files that the user names are read whole, or refused at once: no devices, directories or endless ones."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from pathlib import Path
+from typing import Final
+
+_BYTES_MAX: Final = 256 << 20
+_PIPE_WAIT_S: Final = 0.5  # for somebody to open its other end
+
+
+def read_input(path: str | Path, what: str) -> bytes:
+    """The content of a file; of a pipe, such as a shell's `<(command)`, what comes through it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what : str
+        What it is for, for the message: "platform file".
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is no file of a size that makes sense; `strerror` says why.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except ValueError:
+        raise OSError(None, "its name has a null character") from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(None, "it is a directory")
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(None, f"it is a device, not a {what}")
+        if os.fstat(descriptor).st_size > _BYTES_MAX:
+            raise OSError(None, f"it is larger than {_BYTES_MAX >> 20} MiB: this is no {what}")
+        return _read_pipe(descriptor, what) if stat.S_ISFIFO(mode) else _read_all(descriptor, what)
+    finally:
+        os.close(descriptor)
+
+
+def _read_pipe(pipe: int, what: str) -> bytes:
+    """Waits for what comes, if there is anybody whom it may come from."""
+    select.select([pipe], [], [], _PIPE_WAIT_S)
+    try:
+        first = os.read(pipe, 1 << 20)
+        if not first:
+            raise OSError(None, "it is a pipe, and nobody writes into it")
+    except BlockingIOError:  # somebody may
+        first = b""
+    os.set_blocking(pipe, True)
+    return first + _read_all(pipe, what)
+
+
+def _read_all(descriptor: int, what: str) -> bytes:
+    data = bytearray()
+    while piece := os.read(descriptor, 1 << 20):
+        data += piece
+        if len(data) > _BYTES_MAX:
+            raise OSError(None, f"more than {_BYTES_MAX >> 20} MiB come out of it: this is no {what}")
+    return bytes(data)

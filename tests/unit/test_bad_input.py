@@ -1,0 +1,174 @@
+"""Whatever is given as a platform, hostfile or program: it is read, or refused at once in a line or two."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.emulate.run import RunConfig, run
+from smpy.errors import PlatformError, SmpyError, UsageError
+from smpy.platforms import default_cluster, place, read_hostfile, read_simgrid_xml
+from tests.unit.mutations import mutate
+
+PEER = Path(__file__).parents[1] / "peer" / "platforms"
+HOSTS = b"# hosts\nnode-0\nnode-1:2\n\nnode-2 : 3  # three\n"
+CLUSTER = "<cluster id='c' prefix='n' suffix='' radical='{}' speed='1Gf' bw='1GBps' lat='1us' {}/>"
+
+pytestmark = pytest.mark.timeout(20)
+
+
+def refusal(read: Callable[[], object]) -> str:
+    """What is said of a file; empty when it is read. Whatever else is raised fails the test."""
+    try:
+        read()
+    except SmpyError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(PEER.glob("*.xml"))])
+def test_a_mutated_platform_is_read_or_refused_in_a_few_words(tmp_path: Path, name: str) -> None:
+    source, path = (PEER / name).read_bytes(), tmp_path / "machine.xml"
+    for seed in range(20):
+        path.write_bytes(mutate(source, seed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert len(refusal(lambda: place(read_simgrid_xml(path), 1))) < 3000, f"seed {seed}"
+
+
+def test_a_mutated_hostfile_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:
+    platform, path = default_cluster(300), tmp_path / "hosts"
+    for seed in range(100):
+        path.write_bytes(mutate(HOSTS, seed))
+        assert len(refusal(lambda: read_hostfile(path, platform))) < 3000, f"seed {seed}"
+
+
+def _platform(folder: Path, body: str) -> Path:
+    path = folder / "machine.xml"
+    path.write_text(f"<platform version='4.1'>{body}</platform>")
+    return path
+
+
+TREE = "topology='FAT_TREE' topo_parameters='{}'"
+TOO_LARGE = {
+    "one range": CLUSTER.format("0-1000000000", ""),
+    "several ranges": CLUSTER.format(",".join(f"{i}00000000-{i}99999999" for i in range(1, 10)), ""),
+    "a range of no computer": CLUSTER.format("0-99999999999999999", ""),
+    "several clusters": "<zone id='z' routing='Full'>"
+    + "".join(CLUSTER.format("0-9999999", "").replace("'c'", f"'c{i}'").replace("'n'", f"'n{i}-'") for i in range(999))
+    + "</zone>",
+    "switches": CLUSTER.format("0-7", TREE.format("3;2,2,2;10000,10000,10000;1,1,1")),
+    "cables": CLUSTER.format("0-7", TREE.format("3;2,2,2;1,1,1;1000000000,1000000000,1")),
+}
+
+
+@pytest.mark.parametrize("body", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_a_machine_that_no_memory_holds_is_refused_with_an_estimate(tmp_path: Path, body: str) -> None:
+    with pytest.raises(PlatformError, match=r"would take [\d.e+]+ [TEP]?G?B of memory"):
+        read_simgrid_xml(_platform(tmp_path, body))
+
+
+def test_more_ranks_than_memory_holds_are_refused_with_an_estimate(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("")
+    with pytest.raises(
+        UsageError, match=r"1,000,000,000 ranks would take 10 TB of memory at least, and there are .* GB"
+    ):
+        run(RunConfig(n_ranks=10**9, program=str(program)))
+
+
+def test_a_hostfile_that_adds_up_to_billions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "hosts"
+    path.write_text("node-0:9000000\n" * 1000)
+    with pytest.raises(PlatformError, match=r"hosts:2: .* 18,000,000 ranks: at most 10,000,000"):
+        read_hostfile(path, default_cluster(1))
+
+
+MISTAKES = {
+    "<?xml version='1.0' encoding='klingon'?><platform version='4.1'/>": r"xml:1: cannot read its encoding: .*klingon",
+    "<platform version='4.1'>" + "<zone id='z' routing='Full'>" * 3000: r"elements are nested more than 200 deep",
+    "<platform version='4.1'><zone id='z' routing='Full'><host id='h' speed='1e400f'/>": r"larger than any number",
+    "<platform version='4.1'><zone id='z' routing='Full'><host id='h' speed='nanf'/>": r"'nanf' is not a speed",
+    "<platform version='4.1'><zone id='z' routing='Full'><host id='h' speed='1Gf' core='3000000000'/>": r"has 3000",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_numbers_and_names_that_nobody_meant_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "machine.xml"
+    path.write_text(text if "</" in text or "klingon" in text else text + _closing(text))
+    with pytest.raises(PlatformError, match=MISTAKES[text]):
+        read_simgrid_xml(path)
+
+
+def _closing(text: str) -> str:
+    return "</zone>" * text.count("<zone") + "</platform>"
+
+
+def test_a_name_that_no_screen_has_room_for_is_cut(tmp_path: Path) -> None:
+    with pytest.raises(PlatformError, match=r"^.{100,700}$"):
+        read_simgrid_xml(_platform(tmp_path, f"<{'x' * 100_000}/>"))
+
+
+def _endless(folder: Path) -> str:
+    return "/dev/zero"
+
+
+def _pipe(folder: Path) -> str:
+    os.mkfifo(folder / "pipe")
+    return str(folder / "pipe")
+
+
+def _large(folder: Path) -> str:
+    with (folder / "large").open("wb") as file:
+        file.truncate(10 << 30)
+    return str(folder / "large")
+
+
+def _null(folder: Path) -> str:
+    return "a\0b"
+
+
+NO_FILES = {
+    _endless: "it is a device",
+    _pipe: "it is a pipe, and nobody writes into it",
+    _large: "it is larger than 256 MiB",
+    str: "directory",
+    _null: "null character|there is no program",
+}
+
+
+@pytest.mark.parametrize("role", ["program", "platform", "hostfile"])
+@pytest.mark.parametrize("make", NO_FILES)
+def test_what_is_no_file_is_refused_in_any_role(tmp_path: Path, role: str, make: Callable[[Path], str]) -> None:
+    (tmp_path / "program.py").write_text("")
+    path = make(tmp_path)
+    config: dict[str, object] = {"program": str(tmp_path / "program.py")}
+    config |= {role: path if role == "program" else Path(path)}
+    with pytest.raises(UsageError, match=NO_FILES[make]):
+        run(RunConfig(n_ranks=2, **config))  # type: ignore[arg-type]
+
+
+def test_a_pipe_into_which_somebody_writes_is_read(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"node-0:3\n")
+    os.close(writer)
+    assert read_hostfile(f"/dev/fd/{reader}", default_cluster(4)) == [0, 0, 0]
+    os.close(reader)
+
+
+@pytest.mark.parametrize("source", ["(" * 5000 + ")" * 5000, "x=" + "-" * 200_000 + "1", "x" + ".x" * 200_000])
+def test_a_program_too_deep_for_the_compiler_is_refused(tmp_path: Path, source: str) -> None:
+    (tmp_path / "program.py").write_text(source)
+    with pytest.raises(SmpyError, match=r"nested too deep|too many nested|too complex"):
+        run(RunConfig(n_ranks=2, program=str(tmp_path / "program.py")))
+
+
+@pytest.mark.parametrize("launcher", ["python", "python3", "python3.12", "mpiexec", "/usr/bin/mpirun", "srun"])
+def test_a_launcher_before_the_program_is_to_be_left_out(launcher: str) -> None:
+    with pytest.raises(UsageError, match=f"leave '{launcher}' and its options out"):
+        run(RunConfig(n_ranks=2, program=launcher, args=("program.py",)))
