@@ -182,6 +182,15 @@ def choose(engine: Engine, selection: Selection) -> None:
 _numbers: WeakKeyDictionary[Engine, dict[tuple[str, int, int, int], int]] = WeakKeyDictionary()
 
 
+def algorithms_used(engine: Engine) -> dict[str, list[str]]:
+    """The collectives that the ranks of `engine` have called, and the algorithms that were selected for each."""
+    used: dict[str, set[str]] = {}
+    for algorithm, *_ in _numbers.get(engine, {}):
+        op, _, name = algorithm.partition(":")
+        used.setdefault(op, set()).add(name)
+    return {op: sorted(names) for op, names in sorted(used.items())}
+
+
 def schedule_for(engine: Engine, algorithm: str, n_ranks: int, n_remote: int = 0, item_bytes: int = 1) -> int:
     """Number by which `engine` knows the schedule of an algorithm; made once.
 

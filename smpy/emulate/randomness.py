@@ -17,7 +17,7 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.emulate.replacement import Replacement
 
-_SEED: Final = "smpy"
+SEED: Final = "smpy"
 
 
 class _Generators:
@@ -26,7 +26,7 @@ class _Generators:
     __slots__ = ("numpy", "python", "system")
 
     def __init__(self, rank: int) -> None:
-        self.system = random.Random(f"{_SEED} system {rank}")
+        self.system = random.Random(f"{SEED} system {rank}")
         self.python: random.Random | None = None
         self.numpy: Any = None
 
@@ -40,14 +40,14 @@ def _generators(state: RankState) -> _Generators:
 def _python(state: RankState) -> random.Random:
     generators = _generators(state)
     if generators.python is None:
-        generators.python = random.Random(f"{_SEED} python {state.rank}")
+        generators.python = random.Random(f"{SEED} python {state.rank}")
     return generators.python
 
 
 def _numpy(state: RankState) -> Any:
     generators = _generators(state)
     if generators.numpy is None:
-        seed = random.Random(f"{_SEED} numpy {state.rank}").getrandbits(32)
+        seed = random.Random(f"{SEED} numpy {state.rank}").getrandbits(32)
         generators.numpy = sys.modules["numpy.random.mtrand"].RandomState(seed)
     return generators.numpy
 

@@ -42,8 +42,7 @@ class Rescue:
         self._for_words = self._for_end = None
         for contents, before in self._contents:
             contents.update(before)
-        for name, module in self._loaded.items():
-            sys.modules.setdefault(name, module)
+        sys.modules.update(self._loaded)
         sys.setrecursionlimit(self._recursion_limit)
         now = _limits()
         for number, limits in self._limits.items():

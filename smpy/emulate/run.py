@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -11,7 +11,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal
 
-from smpy.collectives.selectors import choose, selection_with
+import smpy
+from smpy.collectives.selectors import algorithms_used, choose, selection_with
 from smpy.compute.clock import new_clock
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
@@ -22,6 +23,7 @@ from smpy.emulate.named_packages import check_names
 from smpy.emulate.patches import Patches
 from smpy.emulate.poll_watch import PollWatch
 from smpy.emulate.program import Program, open_program
+from smpy.emulate.randomness import SEED
 from smpy.emulate.remarks import remarks_on
 from smpy.emulate.rescue import Rescue
 from smpy.emulate.streams import Outlet
@@ -35,6 +37,7 @@ from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
+from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
@@ -178,7 +181,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
     remarks = *on_threads, *remarks_on(engine, platform.network_model, program.home)
-    summary = _summarise(config, platform, engine, perf_counter() - began_s, remarks)
+    inputs = _inputs(config, platform, engine, host_of_rank)
+    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks)
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
@@ -294,12 +298,32 @@ class _Reporter:
         self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, rss_bytes()))
 
 
+def _inputs(config: RunConfig, platform: Platform, engine: Engine, host_of_rank: Sequence[int]) -> Inputs:
+    return Inputs(
+        version=smpy.__version__,
+        program=config.program,
+        is_module=config.is_module,
+        args=config.args,
+        platform_file=None if config.platform is None else str(config.platform),
+        platform_sha256=platform.sha256,
+        mapping=mapping_of(host_of_rank, platform.host_names),
+        algorithms=algorithms_used(engine),
+        seed=SEED,
+    )
+
+
 def _summarise(
-    config: RunConfig, platform: Platform, engine: Engine, wall_s: float, remarks: tuple[Remark, ...]
+    config: RunConfig,
+    inputs: Inputs,
+    platform: Platform,
+    engine: Engine,
+    wall_s: float,
+    remarks: tuple[Remark, ...],
 ) -> Summary:
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     return Summary(
+        inputs=inputs,
         platform=platform.name,
         n_ranks=config.n_ranks,
         makespan_s=engine.now_s if is_partial else max(finish_s),

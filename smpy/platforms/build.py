@@ -204,11 +204,13 @@ class PlatformBuilder:
             back = [Hop(hop.link_name, hop.direction.reverse) for hop in reversed(hops)]
             self._one_way(zone, (target, source), ends[::-1], gates[::-1], back)
 
-    def finish(self, *, fills_hosts: bool = False) -> Platform:
+    def finish(self, *, fills_hosts: bool = False, sha256: str | None = None) -> Platform:
         """The platform; this builder is of no further use."""
         if not self._host_names:
             raise PlatformError(f"{self._name} has no hosts: a platform needs at least one")
-        return Platform(self._name, self._handle, self._host_names, self._links, self._model, fills_hosts=fills_hosts)
+        return Platform(
+            self._name, self._handle, self._host_names, self._links, self._model, fills_hosts=fills_hosts, sha256=sha256
+        )
 
     # ---- checks ----
 

@@ -36,6 +36,8 @@ class Platform:
         How messages behave, as the platform's file says.
     fills_hosts : bool
         Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
+    sha256 : str or None
+        Of the content of its file, if it has one.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class Platform:
         network_model: NetworkModel,
         *,
         fills_hosts: bool = False,
+        sha256: str | None = None,
     ) -> None:
         self.name: Final = name
         self.handle: Final = handle
         self.host_names: Final = host_names
         self.network_model: Final = network_model
         self.fills_hosts: Final = fills_hosts
+        self.sha256: Final = sha256
         self._link_names: Final = link_names
 
     @property

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError
+from smpy.input_files import read_input
 from smpy.platforms.build import Direction, Hop, PlatformBuilder, Sharing
 from smpy.platforms.cluster import Cluster, FatTree
 from smpy.platforms.model import NetworkModel
@@ -64,7 +66,11 @@ def read_simgrid_xml(path: str | Path) -> Platform:
     PlatformWarning
         For options that are ignored and quantities without a unit.
     """
-    root = read_elements(path)
+    try:
+        data = read_input(path, "platform file")
+    except OSError as wrong:
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
+    root = read_elements(path, data)
     if root.tag != "platform":
         raise root.error("a platform file begins with <platform version='4.1'>")
     root.check_attributes(("version",))
@@ -83,7 +89,7 @@ def read_simgrid_xml(path: str | Path) -> Platform:
         if element.tag != "config":
             reader.read(element, None)
     try:
-        return reader.builder.finish()
+        return reader.builder.finish(sha256=sha256(data).hexdigest())
     except PlatformError as wrong:
         raise root.error(str(wrong)) from None
 

@@ -14,7 +14,6 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from smpy.errors import PlatformError, PlatformWarning
-from smpy.input_files import read_input
 from smpy.units import has_unit
 
 _DEPTH_MAX: Final = 200
@@ -127,18 +126,14 @@ class _Reader:
         """Nothing is left to do."""
 
 
-def read_elements(path: str | Path) -> Element:
-    """The outermost element of an XML file. Entities and references to other files are refused.
+def read_elements(path: str | Path, data: bytes) -> Element:
+    """The outermost element of an XML file that has been read. Entities and references to other files are refused.
 
     Raises
     ------
     PlatformError
-        If the file cannot be read, or is not well-formed XML.
+        If it is not well-formed XML.
     """
-    try:
-        data = read_input(path, "platform file")
-    except OSError as wrong:
-        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
     reader = _Reader(str(path))
     parser = DefusedXMLParser(target=reader)
     reader.parser = parser.parser

@@ -1,4 +1,23 @@
-"""The summary of a run: what it took, simulated and real."""
+"""The summary of a run: what it was of, and what it took, simulated and real.
+
+As JSON it is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
+
+    schema              2
+    smpy                version that made the record
+    program, is_module, args
+    platform, platform_file, platform_sha256
+    ranks
+    mapping             [host, ranks in a row], ...; after the last pair from the first again
+    algorithms          operation: names of the algorithms it used
+    seed                of the ranks' random numbers
+    makespan_s, messages, bytes, ..._share
+    compute, is_partial, is_folded
+    remarks             what a reader should know of the run: a topic and its facts each
+    finish_s            of each rank; null if it had not ended
+    host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
+
+Equal runs give equal text but for `host`, which stands last: if computing is free, or when nothing was measured.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.records.files import write_whole
+from smpy.records.inputs import Inputs
 from smpy.records.remark import Remark
 from smpy.records.time_shares import TimeShares
 from smpy.units import format_bytes, format_time
@@ -18,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +47,8 @@ class Summary:
 
     Attributes
     ----------
+    inputs : Inputs
+        What it was of.
     platform : str
         Name of the simulated machine.
     n_ranks : int
@@ -55,6 +77,7 @@ class Summary:
         Most memory the process held.
     """
 
+    inputs: Inputs
     platform: str
     n_ranks: int
     makespan_s: float
@@ -71,27 +94,34 @@ class Summary:
     peak_rss_bytes: int
 
     def to_json(self) -> str:
-        """The summary as JSON, a key a line.
+        """The summary as JSON, a key a line, as the module says."""
+        from smpy.records.this_machine import this_machine
 
-        Equal runs give equal text, but for the last two keys: they tell of this machine, not of the simulated one.
-        """
         finish_s = [None if math.isnan(date) else float(date) for date in self.finish_s]
         record = {
             "schema": SCHEMA,
+            "smpy": self.inputs.version,
+            "program": self.inputs.program,
+            "is_module": self.inputs.is_module,
+            "args": self.inputs.args,
             "platform": self.platform,
+            "platform_file": self.inputs.platform_file,
+            "platform_sha256": self.inputs.platform_sha256,
             "ranks": self.n_ranks,
+            "mapping": self.inputs.mapping,
+            "algorithms": dict(self.inputs.algorithms),
+            "seed": self.inputs.seed,
             "makespan_s": self.makespan_s,
             "messages": self.messages,
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
-            "host_speed_flop_per_s": self.host_speed_flop_per_s,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
             "finish_s": finish_s,
-            "wall_s": self.wall_s,
-            "peak_rss_bytes": self.peak_rss_bytes,
+            "host": this_machine(self.wall_s)
+            | {"peak_rss_bytes": self.peak_rss_bytes, "speed_flop_per_s": self.host_speed_flop_per_s},
         }
         lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -70,7 +70,7 @@ def smpy_summary(command: list[str], folder: Path) -> dict[str, float]:
     cost([*command[:2], "--json", str(path), *command[2:]])
     summary = json.loads(path.read_text())
     assert isinstance(summary, dict)
-    return summary
+    return summary | summary["host"]
 
 
 def smpirun_command(program: Path, arguments: tuple[object, ...], n_ranks: int, platform: str) -> list[str]:

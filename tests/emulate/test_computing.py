@@ -99,7 +99,8 @@ def test_an_idle_rank_takes_a_few_kilobytes(smpy_run: Callable, tmp_path: Path):
     for n_ranks in (2_000, 12_000):
         ran = smpy_run(program, n_ranks, "--compute", "none", "--quiet", "--json", "summary.json")
         assert ran.code == 0, ran.err
-        peak_bytes.append(json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["peak_rss_bytes"])
+        record = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+        peak_bytes.append(record["host"]["peak_rss_bytes"])
     assert (peak_bytes[1] - peak_bytes[0]) / 10_000 < 16_384
 
 

@@ -1,7 +1,11 @@
 """A run is a function of its inputs."""
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
+
+import smpy
 
 PROGRAM = """
 import random
@@ -23,15 +27,35 @@ for turn in range(5):
 """
 
 
-def test_two_runs_leave_the_same_bytes_but_for_wall_time_and_memory(smpy_run: Callable, tmp_path: Path):
+def test_two_runs_leave_the_same_bytes_but_for_what_is_of_this_machine(smpy_run: Callable, tmp_path: Path):
     left = []
     for turn in range(2):
         summary = tmp_path / f"summary-{turn}.json"
         ran = smpy_run(PROGRAM, 13, "--compute", "none", "--json", str(summary))
         assert ran.code == 0, ran.err
         lines = summary.read_bytes().splitlines()
-        of_this_machine = [line for line in lines if b"wall_s" in line or b"peak_rss_bytes" in line]
-        assert len(of_this_machine) == 2
-        left.append((ran.out, [line for line in lines if line not in of_this_machine]))
+        assert lines[-2].lstrip().startswith(b'"host": {')
+        left.append((ran.out, lines[:-2]))
     assert left[0] == left[1]
     assert len(left[0][0].splitlines()) == 5 * 13
+
+
+def test_a_record_tells_what_its_run_was_of(smpy_run: Callable, tmp_path: Path):
+    platform = (
+        "<platform version='4.1'><cluster id='c' prefix='n' suffix='' radical='0-1' core='2' speed='1Gf' bw='1GBps' "
+        "lat='1us'/></platform>"
+    )
+    source = "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\nMPI.COMM_WORLD.Alltoall(bytes(4), bytearray(4))\n"
+    (tmp_path / "c.xml").write_text(platform)
+    options = ("--platform", "c.xml", "--algorithm", "alltoall=ring", "--json", "run.json")
+    ran = smpy_run(source, 4, *options, args=("--its", "own"))
+    assert ran.code == 0, ran.err
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["smpy"] == smpy.__version__
+    assert (record["program"], record["is_module"], record["args"]) == ("program.py", False, ["--its", "own"])
+    assert record["platform_file"] == "c.xml"
+    assert record["platform_sha256"] == hashlib.sha256(platform.encode()).hexdigest()
+    assert record["mapping"] == [["n0", 1], ["n1", 1]]
+    assert record["algorithms"]["alltoall"] == ["ring"]
+    assert record["host"]["command"][1:4] == ["run", "-np", "4"]
+    assert {"name", "processor", "python", "began", "wall_s", "peak_rss_bytes"} <= record["host"].keys()

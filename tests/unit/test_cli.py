@@ -16,6 +16,7 @@ import smpy.emulate.run as emulate_run
 from smpy.cli.main import main
 from smpy.emulate.run import Outcome, Progress, RunConfig
 from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
+from smpy.records.inputs import Inputs
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
 
@@ -34,6 +35,7 @@ class Stub:
         if self.raises is not None:
             raise self.raises
         summary = Summary(
+            inputs=Inputs("0", config.program, config.is_module, config.args, None, None, [("h", 1)], {}, "seed"),
             platform="stub",
             n_ranks=config.n_ranks,
             makespan_s=2.0,

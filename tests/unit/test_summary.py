@@ -2,8 +2,10 @@
 
 import dataclasses
 import errno
+import itertools
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,12 @@ import pytest
 
 from smpy.errors import UsageError
 from smpy.records.files import check_writable, write_whole
+from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.summary import SCHEMA, Summary
 from smpy.records.time_shares import TimeShares
 
 SUMMARY = Summary(
+    inputs=Inputs("0.1", "program.py", False, ("--its",), None, None, [("h", 1)], {"bcast": ["ring"]}, "seed"),
     platform="default cluster",
     n_ranks=2,
     makespan_s=0.25,
@@ -36,16 +40,38 @@ def test_json_opens_with_its_schema_and_has_the_named_keys():
     record = json.loads(SUMMARY.to_json())
     assert next(iter(record)) == "schema"
     assert record["schema"] == SCHEMA
-    named = {"makespan_s": 0.25, "wall_s": 1.5, "ranks": 2, "messages": 12, "bytes": 3000, "peak_rss_bytes": 50_000_000}
+    named = {"makespan_s": 0.25, "ranks": 2, "messages": 12, "bytes": 3000, "smpy": "0.1", "program": "program.py"}
     assert named.items() <= record.items()
+    assert {"wall_s": 1.5, "peak_rss_bytes": 50_000_000, "command": sys.argv}.items() <= record["host"].items()
     assert record["finish_s"] == [0.125, 0.25]
 
 
-def test_json_of_equal_runs_differs_in_the_last_two_lines_alone():
-    other = dataclasses.replace(SUMMARY, wall_s=2.5, peak_rss_bytes=1)
+def test_json_of_equal_runs_differs_in_the_last_line_alone():
+    other = dataclasses.replace(SUMMARY, wall_s=2.5, peak_rss_bytes=1, host_speed_flop_per_s=1e9)
     lines, other_lines = SUMMARY.to_json().splitlines(), other.to_json().splitlines()
-    assert lines[:-3] == other_lines[:-3]
-    assert [line.split(":")[0].strip() for line in lines[-3:]] == ['"wall_s"', '"peak_rss_bytes"', "}"]
+    assert lines[:-2] == other_lines[:-2]
+    assert [line.split(":")[0].strip() for line in lines[-2:]] == ['"host"', "}"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "mapping"),
+    [
+        ([0, 0, 1, 1], [("a", 2), ("b", 2)]),
+        ([0, 1, 0, 1, 0], [("a", 1), ("b", 1)]),
+        ([0, 1, 1, 0, 1], [("a", 1), ("b", 2)]),
+        ([0, 1, 0, 0], [("a", 1), ("b", 1), ("a", 2)]),
+        ([0] * 1_000_000, [("a", 1_000_000)]),
+        ([0, 1] * 500_000, [("a", 1), ("b", 1)]),
+    ],
+)
+def test_a_mapping_is_told_once_however_many_ranks_it_places(hosts: list[int], mapping: list[tuple[str, int]]):
+    assert mapping_of(hosts, ["a", "b"]) == mapping
+    runs = itertools.cycle(mapping)
+    placed: list[str] = []
+    while len(placed) < len(hosts):
+        host, count = next(runs)
+        placed += [host] * count
+    assert [("a", "b")[host] for host in hosts] == placed[: len(hosts)]
 
 
 def test_dates_survive_the_json_bit_for_bit():

@@ -1,0 +1,76 @@
+"""What a run was of: program, machine, placement, algorithms, seed. Equal ones give equal runs if computing is free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+_PERIODS_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a run was of.
+
+    Attributes
+    ----------
+    version : str
+        smpy's.
+    program : str
+        File or module, as it was named.
+    is_module : bool
+        Whether it is a module's name.
+    args : tuple of str
+        The program's arguments.
+    platform_file : str or None
+        File of the machine, as it was named; None: the machine is one of smpy's own.
+    platform_sha256 : str or None
+        Of the file's content.
+    mapping : sequence of (str, int)
+        A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
+    algorithms : mapping of str to sequence of str
+        Collective operations and the algorithms that they used.
+    seed : str
+        Where the ranks' random numbers begin, together with the rank.
+    """
+
+    version: str
+    program: str
+    is_module: bool
+    args: tuple[str, ...]
+    platform_file: str | None
+    platform_sha256: str | None
+    mapping: Sequence[tuple[str, int]]
+    algorithms: Mapping[str, Sequence[str]]
+    seed: str
+
+
+def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:
+    """Hosts and how many ranks in a row run on each; once, if they come again and again.
+
+    Examples
+    --------
+    >>> mapping_of([0, 0, 1, 1, 0, 0, 1], ["a", "b"])
+    [('a', 2), ('b', 2)]
+    >>> mapping_of([0, 0, 0], ["a"])
+    [('a', 3)]
+    """
+    runs = [(host, len(list(ranks))) for host, ranks in groupby(host_of_rank)]
+    return [(host_names[host], n_ranks) for host, n_ranks in runs[: _period(runs)]]
+
+
+def _period(runs: Sequence[tuple[int, int]]) -> int:
+    """How many are repeated, the last one perhaps not in full; all of them, if that is not found soon."""
+    whole, (host, n_ranks) = runs[:-1], runs[-1]
+    period = 0
+    for _ in range(_PERIODS_MAX):
+        try:
+            period = whole.index(runs[0], period + 1)
+        except ValueError:
+            break
+        host_then, n_ranks_then = whole[len(whole) % period]
+        if whole[period:] == whole[: len(whole) - period] and host == host_then and n_ranks <= n_ranks_then:
+            return period
+    return len(runs)
