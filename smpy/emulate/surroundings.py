@@ -23,6 +23,7 @@ from smpy.emulate.process import install_process
 from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
 from smpy.emulate.ranks import RankState, is_for_all
+from smpy.emulate.raw_output import install_raw_output
 from smpy.emulate.settings import Settings
 from smpy.emulate.signals import install_signals
 from smpy.emulate.sources import Sources
@@ -59,6 +60,7 @@ def install_surroundings(
     install_mpi4py(importer, patches)
     importer.provide("__main__")
     streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
+    install_raw_output(patches, streams)
     lifetime = Lifetime(engine, program, importer, streams)
     install_exits(patches, importer)
     switches = Switches(patches)

@@ -167,3 +167,58 @@ def test_a_question_is_shown_before_the_answer_is_read(smpy_run: Callable):
     ran = smpy_run("print('first')\nname = input('name? ')\nprint()\n1 / 0\n", 2, "--quiet", stdin="x\n")
     assert ran.out.startswith("first\n")
     assert "name? " in ran.out
+
+
+def test_what_is_written_to_a_standard_descriptor_comes_in_its_place(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import os, sys, time
+time.sleep(rank)
+print(f"{rank} prints")
+os.write(1, b"%d writes\\n" % rank)
+os.write(sys.stdout.fileno(), b"%d be" % rank)
+sys.stdout.buffer.write(b"gins and ")
+print("ends")
+os.write(2, b"%d complains\\n" % rank)
+"""
+    )
+    assert ran.out == "".join(f"{rank} prints\n{rank} writes\n{rank} begins and ends\n" for rank in (0, 1))
+    assert ran.err == "0 complains\n1 complains\n"
+
+
+def test_what_goes_to_a_file_laid_over_standard_output_is_not_printed_nor_is_printing_lost(smpy_run: Callable):
+    ran = smpy_run(
+        """
+        import os, tempfile
+        print("before")
+        with tempfile.TemporaryFile() as captured:
+            saved = os.dup(1)
+            os.dup2(captured.fileno(), 1)
+            os.write(1, b"captured\\n")
+            os.system("echo from a child")
+            print("meanwhile")
+            os.dup2(saved, 1)
+            captured.seek(0)
+            print("after", captured.read())
+        """,
+        1,
+        "--quiet",
+    )
+    assert ran.out == "before\nmeanwhile\nafter b'captured\\nfrom a child\\n'\n"
+
+
+def test_a_test_run_that_captures_descriptors_prints_all_it_has_to_say(smpy_run: Callable):
+    tests = (
+        "def test_passes(): print('kept')\n\ndef test_fails():\n    import os\n    os.write(1, b'raw')\n    assert 0\n"
+    )
+    ran = smpy_run(
+        None, 2, "--quiet", "-m", "pytest", files={"test_it.py": tests}, args=("-p", "no:cacheprovider", "test_it.py")
+    )
+    assert ran.out.count("1 failed, 1 passed") == 2
+    assert ran.code == 1
+
+
+def test_a_progress_bar_comes_out_piece_by_piece(smpy_run: Callable):
+    ran = smpy_run("for i in range(1000): print(f'\\r{i}', end='', flush=True)\n", 1, "--quiet")
+    assert ran.out.splitlines() == ["", *map(str, range(1000))]
