@@ -50,6 +50,7 @@ class OwnStream(io.TextIOBase):
         self._collected = bytearray()
         self._is_given_up = False
         self._patience_s = float("inf")
+        self._is_mid_line = False
 
     def write(self, text: str, /) -> int:
         """Collect text; a terminal shows each line at once."""
@@ -58,6 +59,7 @@ class OwnStream(io.TextIOBase):
                 self._collected += text.encode(self._encoding, "surrogateescape")
             except UnicodeEncodeError:
                 self._collected += text.encode(self._encoding, "backslashreplace")
+            self._is_mid_line = not text.endswith("\n") if text else self._is_mid_line
             if self._is_terminal and "\n" in text:
                 self.flush()
         return len(text)
@@ -80,6 +82,12 @@ class OwnStream(io.TextIOBase):
                 self._is_given_up = True
                 self._collected.clear()
                 raise
+
+    def leaves_mid_line(self, other: OwnStream) -> bool:
+        """Whether what `other` writes next would stand behind the beginning of a line of this stream's."""
+        with suppress(OSError):
+            return self._is_mid_line and os.path.sameopenfile(self._descriptor, other._descriptor)
+        return False
 
     def hurry(self) -> None:
         """Do not wait for a reader any more: the run is to end. A signal handler may call this."""
@@ -152,6 +160,13 @@ def _own(stream: TextIO | None, first: TextIO | None) -> TextIO:
     if stream is None:  # the descriptor was closed before smpy began, as daemons have it
         return io.StringIO()
     return OwnStream(stream) if stream is first else stream  # type: ignore[return-value]  # typeshed's class and the io module's
+
+
+def end_line() -> None:
+    """Have what is told on standard error begin a line, where standard output goes to the same place."""
+    out, err = sys.stdout, sys.stderr
+    if isinstance(out, OwnStream) and isinstance(err, OwnStream) and out.leaves_mid_line(err):
+        err.write("\n")
 
 
 def hurry() -> None:

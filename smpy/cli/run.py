@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
-from smpy.cli.own_stream import hurry, own_streams
+from smpy.cli.own_stream import end_line, hurry, own_streams
 from smpy.errors import SmpyError, UsageError
 from smpy.records.files import check_writable
 
@@ -208,6 +208,7 @@ def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
                 pass
             except OSError as error:
                 complaints.insert(0, f"smpy: the program's output was lost: {error.strerror}; make room for it")
+        end_line()
         if outcome.error is not None:
             _say(f"smpy: {outcome.error}")
         elif outcome.first_exit:

@@ -137,6 +137,19 @@ def test_lines_that_ranks_had_begun_are_printed_at_any_end(emulated: Callable, e
     assert sorted(ran.out.splitlines()) == ["begun by 0", "begun by 1", "begun by 2"]
 
 
+def test_smpys_words_begin_a_line_where_both_streams_go_to_the_same_place(tmp_path: Path):
+    (tmp_path / "program.py").write_text("print('begun', end='')\n1 / 0\n")
+    done = subprocess.run(
+        [SMPY, "run", "-np", "1", "program.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("begun\nsmpy: rank 0 failed")
+
+
 BREAKS = {
     "builtins": "import builtins\nfor n in list(vars(builtins)):\n    if n[0] != '_': setattr(builtins, n, None)",
     "no builtins": "import builtins\nvars(builtins).clear()",
