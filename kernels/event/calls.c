@@ -30,7 +30,7 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
     double overhead_s = 0;
     if (!blocking)
         overhead_s = piecewise(m->isend_overhead, m->n_isend_overhead, bytes);
-    else if (is_detached || mode == SEND_SYNCHRONOUS)
+    else if (is_detached || mode == SEND_SYNCHRONOUS || m->rendezvous_overheads)
         overhead_s = piecewise(m->send_overhead, m->n_send_overhead, bytes);
     if (sim_append_overhead(s, rank, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int id = request_new(s, (request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes, .is_send = 1,

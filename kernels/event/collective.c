@@ -35,7 +35,7 @@ static double inner_overhead_s(const sim *s, const schedule_call *c)
 {
     const model *m = &s->model;
     if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE) return piecewise(m->isend_overhead, m->n_isend_overhead, c->bytes_out);
-    if (c->code == CALL_SEND && c->bytes_out < m->detached_below_bytes)
+    if (c->code == CALL_SEND && (c->bytes_out < m->detached_below_bytes || m->rendezvous_overheads))
         return piecewise(m->send_overhead, m->n_send_overhead, c->bytes_out);
     return 0;
 }

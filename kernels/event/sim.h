@@ -93,6 +93,7 @@ typedef struct {
     double send_overhead[3 * 16];
     double isend_overhead[3 * 16];
     double recv_overhead[3 * 16];
+    int rendezvous_overheads;         /* sends above the eager limit and their receives cost theirs, too */
     double test_s, iprobe_s, wtime_s; /* a first poll; reading the clock */
     int polls_grow;                   /* the k-th failed poll in a row, of all ranks, costs k times the first */
     int polls_notice;                 /* instead: it stands for k * k of the first one's length, if its own rank asks the same again,

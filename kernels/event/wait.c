@@ -24,11 +24,12 @@ int post(sim *s, int id)
     to->is.matched_bytes = from->is.bytes;
     from->has_matched = to->has_matched = 1;
     from->matched_s = to->matched_s = s->now_s;
-    to->has_overhead = from->is.is_detached && s->model.n_recv_overhead > 0;
+    to->has_overhead = (from->is.is_detached || s->model.rendezvous_overheads) && s->model.n_recv_overhead > 0;
     return flow_start(s, send, recv);
 }
 
-/* A receive of a detached message costs the receiver its overhead once it learns of it, one message after the other. */
+/* A receive of a detached message, or of any where the model says so, costs the receiver its overhead once it learns of it, one
+ * message after the other. */
 double receive_overhead_s(const sim *s, const slot *x)
 {
     int64_t bytes = x->is.matched_bytes < x->is.bytes ? x->is.matched_bytes : x->is.bytes;

@@ -25,7 +25,7 @@ typedef struct {
     int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
     int parcel;                  /* in the pool of parcels, or 0 */
     uint8_t is_released;
-    uint8_t has_overhead;        /* a receive whose sender was detached: it pays the receive overhead */
+    uint8_t has_overhead;        /* a receive that pays the receive overhead: see rendezvous_overheads */
     uint8_t is_queued;           /* posted, and without a match */
     uint8_t is_group;            /* of a collective that was started */
     uint8_t has_matched;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smpy.collectives.schedule import Schedule, Value
+from smpy.collectives.schedule import Offsets, Schedule, Value, larger, smaller
 
 
 def dissemination_barrier(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
@@ -20,6 +20,23 @@ def bruck_allgather(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Sc
     while reach < n_ranks:
         n_blocks = min(reach, n_ranks - reach)
         steps.exchange((rank - reach) % n_ranks, n_blocks * nbytes, (rank + reach) % n_ranks, n_blocks * nbytes)
+        reach *= 2
+    return steps
+
+
+def bruck_allgatherv(rank: Value, n_ranks: int, root: Value, nbytes: Value, out: Offsets, into: Offsets) -> Schedule:
+    """The same with blocks of many sizes."""
+
+    def bytes_from(first: Value, n_blocks: int) -> Value:
+        end = first + n_blocks
+        size: Value = into[smaller(end, n_ranks)] - into[first] + into[larger(end - n_ranks, 0)]
+        return size
+
+    steps, reach = Schedule(rank), 1
+    while reach < n_ranks:
+        n_blocks = min(reach, n_ranks - reach)
+        behind, ahead = (rank - reach) % n_ranks, (rank + reach) % n_ranks
+        steps.exchange(behind, bytes_from(rank, n_blocks), ahead, bytes_from(ahead, n_blocks))
         reach *= 2
     return steps
 

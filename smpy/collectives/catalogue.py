@@ -30,17 +30,22 @@ ALGORITHMS: Final[dict[str, dict[str, Algorithm]]] = {
         "binomial_tree": trees.binomial_tree_bcast,
         "linear": linear.linear_bcast,
         "scatter_ring_allgather": trees.scatter_ring_allgather_bcast,
+        "scatter_recursive_doubling_allgather": trees.scatter_recursive_doubling_allgather_bcast,
     },
     "reduce": {
         "linear": linear.linear_reduce,
         "basic_linear": linear.basic_linear_reduce,
         "binomial_tree": trees.binomial_tree_reduce,
+        "in_order_binomial_tree": trees.in_order_binomial_tree_reduce,
+        "rabenseifner": recursive_doubling.rabenseifner_reduce,
+        "balanced_rabenseifner": recursive_doubling.balanced_rabenseifner_reduce,
     },
     "allreduce": {
         "reduce_bcast": allreduces.reduce_bcast_allreduce,
         "basic_reduce_bcast": allreduces.basic_reduce_bcast_allreduce,
         "recursive_doubling": recursive_doubling.recursive_doubling_allreduce,
         "rabenseifner": recursive_doubling.rabenseifner_allreduce,
+        "balanced_rabenseifner": recursive_doubling.balanced_rabenseifner_allreduce,
         "ring": allreduces.ring_allreduce,
         "open_mpi_ring": allreduces.open_mpi_ring_allreduce,
     },
@@ -67,6 +72,7 @@ ALGORITHMS: Final[dict[str, dict[str, Algorithm]]] = {
         "linear": linear.linear_alltoall,
         "ring": rings.ring_alltoall,
         "pair": rings.pair_alltoall,
+        "scattered": linear.scattered_alltoall,
         "bruck": bruck.bruck_alltoall,
     },
     "gatherv": {"linear": linear.linear_gatherv},
@@ -75,18 +81,26 @@ ALGORITHMS: Final[dict[str, dict[str, Algorithm]]] = {
         "linear": linear.linear_allgatherv,
         "ring": rings.ring_allgatherv,
         "pair": rings.pair_allgatherv,
+        "logical_ring": rings.logical_ring_allgatherv,
+        "bruck": bruck.bruck_allgatherv,
+        "recursive_doubling": recursive_doubling.recursive_doubling_allgatherv,
     },
-    "alltoallv": {"linear": linear.linear_alltoallv, "pair": rings.pair_alltoallv},
-    "alltoallw": {"linear": linear.linear_alltoallv},
+    "alltoallv": {
+        "linear": linear.linear_alltoallv,
+        "pair": rings.pair_alltoallv,
+        "scattered": linear.scattered_alltoallv,
+    },
+    "alltoallw": {"linear": linear.linear_alltoallv, "scattered": linear.scattered_alltoallv},
     "reduce_scatter": {
         "reduce_then_scatterv": linear.reduce_then_scatterv,
         "basic_reduce_then_scatterv": linear.basic_reduce_then_scatterv,
         "pair": rings.pair_reduce_scatter,
         "recursive_doubling": recursive_doubling.recursive_doubling_reduce_scatter,
         "halving": recursive_doubling.halving_reduce_scatter,
+        "recursive_halving": recursive_doubling.recursive_halving_reduce_scatter,
     },
-    "scan": {"linear": linear.linear_scan},
-    "exscan": {"linear": linear.linear_scan},
+    "scan": {"linear": linear.linear_scan, "recursive_doubling": recursive_doubling.recursive_doubling_scan},
+    "exscan": {"linear": linear.linear_scan, "recursive_doubling": recursive_doubling.recursive_doubling_scan},
     "neighbour": {"exchange": linear.linear_neighbour_exchange},
 }
 
@@ -97,8 +111,17 @@ SIMGRID_NAMES: Final[dict[str, dict[str, str]]] = {
         "ompi_bruck": "dissemination",
         "ompi_recursivedoubling": "recursive_doubling",
     },
-    "bcast": {"flattree": "linear", "scatter_LR_allgather": "scatter_ring_allgather"},
-    "reduce": {"ompi_basic_linear": "basic_linear", "flat_tree": "basic_linear", "binomial": "binomial_tree"},
+    "bcast": {
+        "flattree": "linear",
+        "scatter_LR_allgather": "scatter_ring_allgather",
+        "scatter_rdb_allgather": "scatter_recursive_doubling_allgather",
+    },
+    "reduce": {
+        "ompi_basic_linear": "basic_linear",
+        "flat_tree": "basic_linear",
+        "binomial": "binomial_tree",
+        "scatter_gather": "rabenseifner",
+    },
     "allreduce": {
         "redbcast": "reduce_bcast",
         "rdb": "recursive_doubling",
@@ -112,6 +135,7 @@ SIMGRID_NAMES: Final[dict[str, dict[str, str]]] = {
         "ompi_neighborexchange": "neighbour_exchange",
         "rdb": "recursive_doubling",
     },
+    "allgatherv": {"ompi_bruck": "bruck", "mpich_rdb": "recursive_doubling"},
     "alltoall": {"basic_linear": "linear"},
     "alltoallv": {"ompi_basic_linear": "linear", "ring": "pair"},
     "reduce_scatter": {
@@ -179,6 +203,12 @@ _VARYING: Final = {
     *("igatherv", "iscatterv", "iallgatherv", "ialltoallv", "ialltoallw", "ireduce_scatter"),
 }
 
+_DIVIDE_ENTRIES: Final = {
+    *ALGORITHMS["allreduce"].values(),
+    recursive_doubling.rabenseifner_reduce,
+    recursive_doubling.balanced_rabenseifner_reduce,
+}
+
 
 def algorithms_of(op: str) -> dict[str, list[str]]:
     """The algorithms an operation can be made to use, and the names that SimGrid has for each where they differ."""
@@ -240,7 +270,7 @@ def schedule_of(
         return make(rank, n_ranks, n_remote, root, nbytes, out, into)
     if op in _VARYING:
         return make(rank, n_ranks, root, nbytes, out, into)
-    if op == "allreduce":
+    if make in _DIVIDE_ENTRIES:
         return make(rank, n_ranks, root, nbytes, item_bytes)
     return make(rank, n_ranks, root, nbytes)
 

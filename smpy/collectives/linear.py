@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import Final, ParamSpec
 
 from smpy.collectives import between_groups, nonblocking
-from smpy.collectives.schedule import Offsets, Schedule, Value
+from smpy.collectives.schedule import EqualBlocks, Offsets, Schedule, Value, block_bytes, larger, smaller
 
 P = ParamSpec("P")
+SCATTERED_BATCH: Final = 32  # MPIR_CVAR_ALLTOALL_THROTTLE
 
 
 def _to_the_end(start: Callable[P, Schedule]) -> Callable[P, Schedule]:
@@ -43,6 +44,27 @@ inter_gatherv = _to_the_end(between_groups.start_gatherv)
 inter_allgatherv = _to_the_end(between_groups.start_allgatherv)
 inter_alltoallv = _to_the_end(between_groups.start_alltoallv)
 inter_reduce_scatter = _to_the_end(between_groups.start_reduce_scatter)
+
+
+def scattered_alltoall(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
+    """Receives from the next 32 ranks and sends to the previous 32, and a wait for them, and so on (MPICH)."""
+    blocks = EqualBlocks(nbytes)
+    return scattered_alltoallv(rank, n_ranks, root, nbytes, blocks, blocks)
+
+
+def scattered_alltoallv(rank: Value, n_ranks: int, root: Value, nbytes: Value, out: Offsets, into: Offsets) -> Schedule:
+    """The same with blocks of many sizes."""
+    steps = Schedule(rank)
+    for batch in steps.loop(0, -(-n_ranks // SCATTERED_BATCH)):
+        first, end = batch * SCATTERED_BATCH, smaller((batch + 1) * SCATTERED_BATCH, n_ranks)
+        for distance in steps.loop(larger(first, 1), end):
+            ahead = (rank + distance) % n_ranks
+            steps.irecv(ahead, block_bytes(into, ahead))
+        for distance in steps.loop(larger(first, 1), end):
+            behind = (rank - distance) % n_ranks
+            steps.isend(behind, block_bytes(out, behind))
+        steps.wait_all()
+    return steps
 
 
 def linear_barrier(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:

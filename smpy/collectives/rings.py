@@ -84,6 +84,17 @@ def logical_ring_allgather(rank: Value, n_ranks: int, root: Value, nbytes: Value
     return steps
 
 
+def logical_ring_allgatherv(
+    rank: Value, n_ranks: int, root: Value, nbytes: Value, out: Offsets, into: Offsets
+) -> Schedule:
+    """The same with blocks of many sizes."""
+    steps = Schedule(rank)
+    for distance in steps.loop(1, n_ranks):
+        last, new = (rank - distance + 1) % n_ranks, (rank - distance) % n_ranks
+        steps.exchange((rank + 1) % n_ranks, block_bytes(into, last), (rank - 1) % n_ranks, block_bytes(into, new))
+    return steps
+
+
 def neighbour_exchange_allgather(rank: Value, n_ranks: int, root: Value, nbytes: Value) -> Schedule:
     """A block with one neighbour, then two with the other and the first in turn (Chen et al. 2005); a ring when odd."""
     if n_ranks % 2:

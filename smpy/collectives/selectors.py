@@ -33,11 +33,61 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from smpy.collectives.catalogue import ALGORITHMS, SIMGRID_NAMES, algorithms_of, program_of
+from smpy.collectives.rings import is_power_of_two
 from smpy.engine.engine import Engine
 from smpy.errors import UsageError
 
 CHOOSABLE: Final = tuple(op for op, names in ALGORITHMS.items() if len(names) > 1 and op != "reduce_scatter_block")
-_LIMITS = {"ranks_max", "bytes_max", "entries_max", "commutative", "is_derived", "are_equal", "use"}
+
+
+class Call(NamedTuple):
+    """What a row of a table may ask of a collective call; all its ranks agree on it.
+
+    Attributes
+    ----------
+    ranks : int
+        Size of the communicator.
+    bytes, total_bytes : int
+        As the operation's `nbytes`, and all ranks' blocks together.
+    entries : int
+        Entries of the whole vector of a reduction.
+    commutative : bool
+        Whether a reduction may reorder its operands.
+    is_predefined : bool
+        Whether its operation is MPI's own, and not the program's.
+    is_derived : bool
+        Whether its datatype is not a basic one.
+    are_equal : bool
+        Whether the blocks of a reduce_scatter are equal.
+    is_power_of_two : bool
+        Whether there are 1, 2, 4, ... ranks.
+    has_entry_each : bool
+        Whether a reduction has an entry for each of the largest number of ranks that is a power of two.
+    """
+
+    ranks: int
+    bytes: int
+    total_bytes: int
+    entries: int
+    commutative: bool
+    is_predefined: bool
+    is_derived: bool
+    are_equal: bool
+    is_power_of_two: bool
+    has_entry_each: bool
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        """Whether no number is above the row's largest, and all else is as the row says."""
+        return all(
+            getattr(self, limit.removesuffix("_max")) <= value
+            if limit.endswith("_max")
+            else getattr(self, limit) == value
+            for limit, value in row.items()
+            if limit != "use"
+        )
+
+
+_LIMITS: Final = {"use", *Call._fields, *(f"{field}_max" for field in ("ranks", "bytes", "total_bytes", "entries"))}
 
 
 class Selection(NamedTuple):
@@ -86,7 +136,9 @@ def select(
     nbytes: int,
     commutative: bool = True,
     *,
+    total_bytes: int | None = None,
     n_entries: int = 0,
+    is_predefined: bool = True,
     is_derived: bool = False,
     are_equal: bool = True,
     selection: Selection = DEFAULT,
@@ -101,45 +153,50 @@ def select(
         Size of the communicator.
     nbytes : int
         As above.
-    commutative : bool
-        Whether a reduction may reorder its operands.
-    n_entries : int
-        Entries of the whole vector of a reduce_scatter.
-    is_derived : bool
-        Whether a reduction's datatype is not a basic one.
-    are_equal : bool
-        Whether the blocks of a reduce_scatter are equal.
+    total_bytes : int or None
+        All ranks' blocks together; None: n_ranks * nbytes.
+    commutative, n_entries, is_predefined, is_derived, are_equal
+        See `Call`.
     selection : Selection
-        How the run chooses (`selection_of`).
+        How the run chooses (`selection_with`).
     """
     forced = selection.forced.get(op)
     if forced is not None:
         return f"{op}:{forced}"
-    rows = _table(selection.table).get(op)
+    call = Call(
+        ranks=n_ranks,
+        bytes=nbytes,
+        total_bytes=n_ranks * nbytes if total_bytes is None else total_bytes,
+        entries=n_entries,
+        commutative=commutative,
+        is_predefined=is_predefined,
+        is_derived=is_derived,
+        are_equal=are_equal,
+        is_power_of_two=is_power_of_two(n_ranks),
+        has_entry_each=2 * n_entries >= 1 << n_ranks.bit_length(),
+    )
+    return _chosen(selection.table, op, call)
+
+
+@functools.lru_cache(maxsize=1024)
+def _chosen(table: str, op: str, call: Call) -> str:
+    rows = _table(table).get(op)
     if rows is None:
         (only,) = ALGORITHMS[op]
         return f"{op}:{only}"
-    for row in rows:
-        if (
-            n_ranks <= row.get("ranks_max", n_ranks)
-            and nbytes <= row.get("bytes_max", nbytes)
-            and n_entries <= row.get("entries_max", n_entries)
-            and row.get("commutative", commutative) == commutative
-            and row.get("is_derived", is_derived) == is_derived
-            and row.get("are_equal", are_equal) == are_equal
-        ):
-            return f"{op}:{row['use']}"
-    raise AssertionError("the last row fits everything")
+    return f"{op}:{next(row['use'] for row in rows if call.fits(row))}"  # the last row fits everything
 
 
-def selection_with(choices: Iterable[tuple[str, str]]) -> Selection:
-    """The default selection with some algorithms forced.
+def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.table) -> Selection:
+    """A table's selection with some algorithms forced.
 
     Parameters
     ----------
     choices : iterable of (str, str)
         Operation and algorithm, under our names or SimGrid's; the last one of an operation holds. "default" leaves the
         choice to the table.
+    table : str
+        Name of the table.
 
     Raises
     ------
@@ -159,7 +216,7 @@ def selection_with(choices: Iterable[tuple[str, str]]) -> Selection:
         forced[op] = known
     if "reduce_scatter" in forced:
         forced["reduce_scatter_block"] = forced["reduce_scatter"]
-    return DEFAULT._replace(forced=MappingProxyType(forced))
+    return Selection(table, MappingProxyType(forced))
 
 
 def _shown(op: str) -> list[str]:

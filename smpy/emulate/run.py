@@ -170,8 +170,9 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     check_names(config.private, config.shared, [program.home, *sys.path])
     platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
-    engine = Engine(platform, platform.network_model, host_of_rank)
-    choose(engine, selection_with((*platform.network_model.algorithms, *config.algorithms)))
+    model = platform.network_model
+    engine = Engine(platform, model, host_of_rank)
+    choose(engine, selection_with((*model.algorithms, *config.algorithms), model.selector))
     engine.is_strict = config.strict
     if config.synchronous_sends:
         engine.make_sends_synchronous()

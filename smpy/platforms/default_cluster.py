@@ -5,11 +5,25 @@ What each number stands for:
 * **Hosts**: two sockets of AMD EPYC 9554 [1]_, 64 cores each at 3.1 GHz base. A core's 49.6 Gflop/s are its peak in
   double precision at that frequency: 16 flop a cycle, two fused multiply-adds of 256 bits. Memory bandwidth is not
   modelled.
-* **Network**: HDR InfiniBand. Switches have 40 ports of 200 Gb/s [2]_: 25 GB/s each way on every cable.
-* **Latency**: 0.25 us a cable, with the switch or adapter behind it. A short message between hosts of one switch then
-  takes 1.0 us with the default network model, whose factors double it (OSU micro-benchmarks measure about as much on
-  HDR [3]_), and 2.0 us across the second level.
-* **Within a host**: 10 GB/s and 0.15 us, for each pair of ranks alone: one core that copies memory.
+* **Network**: HDR InfiniBand. Switches have 40 ports of 200 Gb/s [2]_, of which MPI gets 192 Gb/s, measured on such
+  hosts [3]_: 24 GB/s each way on every cable. Flow control is by credits: acknowledgements take nothing, no window
+  bounds a flow. A message has 34 bytes more on the wire: the headers of InfiniBand (26) and the tag (8).
+* **Latency**: 0.3 us a cable, with the switch or adapter behind it: UCX counts 0.6 us for the way between two
+  adapters [4]_. With the overheads a short message takes 1.0 us between hosts of one switch, 1.6 us across the second
+  level and 2.2 us across the third (measured, on virtual hosts: 1.2 us [3]_). All cables are alike here; on a machine
+  the further ones add less than the first, which have the adapters behind them.
+* **Overheads**: sending and receiving take a core 0.2 us each. A pair of ranks that measures its bandwidth with
+  one-byte messages sends 1.8 million a second one way [5]_, 3.0 million each way at once [6]_: together the overheads
+  are below 0.56 us, and a little above 0.34 us.
+* **Protocol**: up to 8 KiB, UCX's largest fragment [4]_ and its usual threshold [7]_, a message is eager: it is copied
+  on both sides, at 10 GB/s. A longer one is not copied, but waits for its receive, and crosses the route three times:
+  its announcement, the request for the data, the data. Its overheads stay those of 8 KiB: UCX changes the protocol
+  where both cost the same.
+* **Within a host**: 10 GB/s for each pair of ranks alone: one core that copies memory (MPICH 5.0 reaches 10.8 GB/s).
+  0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_, and
+  those of the other socket.
+* **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/mpich-4.json`);
+  non-blocking ones, SMPI's.
 * **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
   what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/model.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any
@@ -17,13 +31,19 @@ What each number stands for:
 * **Fat tree**: as many ports up as down. A switch of the lowest level takes up to 20 hosts; 40 of them fill two levels
   (102,400 ranks), and three levels reach 16,000 hosts (2,048,000 ranks). The levels are filled evenly.
 
-Ranks fill a host before the next one. Hosts beyond the need of the run stay idle.
+So the time of a message never falls as it grows: each part of it grows with the size, or stays. Ranks fill a host
+before the next one. Hosts beyond the need of the run stay idle.
 
 References
 ----------
 .. [1] AMD, EPYC 9004 series processors, data sheet.
 .. [2] NVIDIA, QM8700 HDR InfiniBand switches, data sheet.
-.. [3] MVAPICH project, Ohio State University, point-to-point performance on ConnectX-6 HDR.
+.. [3] Microsoft, "HBv3-series VM sizes performance": HDR InfiniBand, 1.2 us for 1 byte, 192 Gb/s one way.
+.. [4] `ucx_info -d` of an HDR adapter, in openucx/ucx issue 10669: latency 600 ns, fragments of up to 8,254 bytes.
+.. [5] OSU Micro-Benchmarks on ConnectX-6 HDR, in openucx/ucx issue 8851: osu_bw 1.78 MB/s at 1 byte.
+.. [6] OSU Micro-Benchmarks on ConnectX-6 and EPYC 7742, in openucx/ucx issue 7245: osu_bibw 5.95 MB/s at 1 byte.
+.. [7] RAPIDS, UCX-Py documentation: UCX_RNDV_THRESH=8192.
+.. [8] OSU Micro-Benchmarks on EPYC (hpc6a), shared memory, in ofiwg/libfabric pull request 8680: 0.22 to 0.36 us.
 """
 
 from __future__ import annotations
@@ -33,17 +53,43 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.platforms.build import PlatformBuilder
 from smpy.platforms.cluster import Cluster, FatTree
-from smpy.platforms.model import NetworkModel
+from smpy.platforms.model import NetworkModel, Overhead, Step
 from smpy.platforms.platform import Platform
 
 CORES_PER_HOST: Final = 128
 CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
 SWITCH_PORTS: Final = 40
-CABLE_BANDWIDTH_BYTES_PER_S: Final = 200e9 / 8
-CABLE_LATENCY_S: Final = 0.25e-6
+CABLE_BANDWIDTH_BYTES_PER_S: Final = 192e9 / 8
+CABLE_LATENCY_S: Final = 0.3e-6
 LOOPBACK_BANDWIDTH_BYTES_PER_S: Final = 10e9
-LOOPBACK_LATENCY_S: Final = 0.15e-6
+LOOPBACK_LATENCY_S: Final = 0.1e-6
+HEADERS_BYTES: Final = 26 + 8
+EAGER_MAX_BYTES: Final = 8192
+OVERHEAD_S: Final = 0.2e-6
+COPY_S_PER_BYTE: Final = 1 / 10e9
 POLL_S: Final = 1e-6
+
+_OVERHEAD: Final = (
+    Overhead(0, OVERHEAD_S, COPY_S_PER_BYTE),
+    Overhead(EAGER_MAX_BYTES, OVERHEAD_S + EAGER_MAX_BYTES * COPY_S_PER_BYTE, 0),
+)
+NETWORK_MODEL: Final = NetworkModel(
+    latency_factor=(Step(EAGER_MAX_BYTES + HEADERS_BYTES, 3),),
+    bandwidth_factor=(),
+    weight_bytes=0,
+    tcp_gamma_bytes=0,
+    crosstraffic=0,
+    envelope_bytes=HEADERS_BYTES,
+    detached_below_bytes=EAGER_MAX_BYTES + 1,
+    send_overhead=_OVERHEAD,
+    isend_overhead=_OVERHEAD,
+    recv_overhead=_OVERHEAD,
+    rendezvous_overheads=True,
+    test_s=POLL_S,
+    iprobe_s=POLL_S,
+    polls_notice=True,
+    selector="mpich-4",
+)
 
 
 def default_cluster(n_ranks: int) -> Platform:
@@ -78,7 +124,7 @@ def default_cluster(n_ranks: int) -> Platform:
         loopback_bandwidth_bytes_per_s=LOOPBACK_BANDWIDTH_BYTES_PER_S,
         loopback_latency_s=LOOPBACK_LATENCY_S,
     )
-    builder = PlatformBuilder("the default cluster", NetworkModel(test_s=POLL_S, iprobe_s=POLL_S, polls_notice=True))
+    builder = PlatformBuilder("the default cluster", NETWORK_MODEL)
     builder.fat_tree(cluster, tree)
     return builder.finish(fills_hosts=True)
 

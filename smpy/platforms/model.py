@@ -70,6 +70,8 @@ class NetworkModel:
     send_overhead, isend_overhead, recv_overhead : tuple of Overhead
         What a blocking send, a non-blocking one and the receive of an eager message cost the calling rank, by the
         user's size; the first one also holds below its threshold.
+    rendezvous_overheads : bool
+        Blocking sends above the eager limit and the receives of such messages cost theirs, too.
     test_s, iprobe_s : float
         The cost of a first poll.
     polls_grow : bool
@@ -82,8 +84,10 @@ class NetworkModel:
         The cost of reading the clock.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
         The link of a host to itself in zones that declare none.
+    selector : str
+        The table that chooses the algorithms of collectives.
     algorithms : tuple of (str, str)
-        Collectives and the algorithms they are to use, whatever fits best.
+        Collectives and the algorithms they are to use, whatever the table says.
     """
 
     latency_factor: tuple[Step, ...] = SMPI_LATENCY_FACTOR
@@ -96,6 +100,7 @@ class NetworkModel:
     send_overhead: tuple[Overhead, ...] = ()
     isend_overhead: tuple[Overhead, ...] = ()
     recv_overhead: tuple[Overhead, ...] = ()
+    rendezvous_overheads: bool = False
     test_s: float = 1e-4
     iprobe_s: float = 1e-4
     polls_grow: bool = True
@@ -103,6 +108,7 @@ class NetworkModel:
     wtime_s: float = 1e-8
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
+    selector: str = "smpi"
     algorithms: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,8 +158,8 @@ class NetworkModel:
 
 
 _SCALARS: Final = (
-    "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "test_s", "iprobe_s",
-    "polls_grow", "polls_notice", "wtime_s",
+    "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "rendezvous_overheads",
+    "test_s", "iprobe_s", "polls_grow", "polls_notice", "wtime_s",
 )  # fmt: skip
 
 

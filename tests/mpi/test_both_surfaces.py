@@ -129,7 +129,7 @@ def test_the_same_program_takes_the_same_time_and_prints_the_same(on_each: Calla
 @pytest.mark.parametrize(
     "call",
     ["world.Recv(room)", "world.Irecv(room).Wait()", "world.Ssend(room, 0)", "world.Send(large, 1 - world.rank)",
-     "MPI.Request.Waitall([world.Irecv(room), world.Isend(large, 1)])", "world.Sendrecv(large, 1, 0, room, 0, 5)"],
+     "MPI.Request.Waitall([world.Irecv(room, 0), world.Isend(large, 1)])", "world.Sendrecv(large, 1, 0, room, 0, 5)"],
 )  # fmt: skip
 def test_a_deadlock_reads_the_same(on_each: Callable[..., Any], call: str) -> None:
     plain, compiled = on_each(

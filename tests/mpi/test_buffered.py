@@ -17,7 +17,7 @@ def test_a_buffered_send_of_any_size_does_not_wait_for_its_receive(run_ranks):
             sent_s = MPI.Wtime()
             out[:] = -1
             MPI.Detach_buffer()
-            return sent_s < 1e-6 < MPI.Wtime()
+            return sent_s < 2e-6 < MPI.Wtime()
         into = np.zeros(100_000)
         world.Recv(into, 0)
         return into[-1]

@@ -64,7 +64,7 @@ def test_a_synchronous_send_waits_for_its_receive_and_a_small_standard_one_does_
 
     waited_s = run_ranks(4, main).returned
     assert waited_s[2] > 5e-7
-    assert waited_s[3] < 1e-7  # what asking for the time costs
+    assert waited_s[3] < 3e-7  # its overhead, and what asking for the time costs
 
 
 def test_messages_from_one_sender_do_not_overtake(run_ranks):

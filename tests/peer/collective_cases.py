@@ -110,7 +110,10 @@ SHARED_NAMES = {
     "alltoall": ("ring", "pair", "bruck"),
     "alltoallv": ("pair",),
 }
-POWERS_OF_TWO = ("pair", "mpich_noncomm")  # SimGrid gives up on other numbers of ranks
+POWERS_OF_TWO = (
+    *("pair", "mpich_noncomm"),  # SimGrid gives up on other numbers of ranks
+    "scatter_rdb_allgather",  # a ring here
+)
 
 
 def flights() -> Iterator[Case]:

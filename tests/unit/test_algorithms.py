@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -184,6 +185,46 @@ def test_rabenseifner_halves_and_doubles_whole_entries() -> None:
         (1, 32, 16),
         (2, 48, 32),
     ]
+
+
+def test_balanced_parts_differ_by_an_entry_at_most() -> None:
+    calls = calls_of("allreduce:balanced_rabenseifner", 4, nbytes=8 * 11, item_bytes=8)
+    assert [call.bytes_in // 8 for own in calls for call in own[1:2]] == [3, 3, 3, 2]
+    calls = calls_of("allreduce:rabenseifner", 4, nbytes=8 * 11, item_bytes=8)
+    assert [call.bytes_in // 8 for own in calls for call in own[1:2]] == [2, 2, 2, 5]
+
+
+def test_a_scattered_exchange_has_32_partners_at_a_time() -> None:
+    for rank, own in enumerate(calls_of("alltoall:scattered", 100)):
+        ends = [i for i, call in enumerate(own) if call.name == "wait_all"]
+        assert [end - start - 1 for start, end in pairwise([-1, *ends])] == [62, 64, 64, 8]
+        assert {call.to for call in own if call.name == "isend"} == {*range(100)} - {rank}
+
+
+@pytest.mark.parametrize("algorithm", ["reduce_scatter_block:recursive_halving", "reduce:rabenseifner"])
+def test_halving_sends_less_than_the_vector_each_way(algorithm: str) -> None:
+    for n_ranks in (2, 4, 8, 16):
+        n_bytes = 8 * n_ranks if algorithm.startswith("reduce:") else 8
+        calls = calls_of(algorithm, n_ranks, nbytes=n_bytes, item_bytes=8)
+        halved = [sum(call.bytes_out for call in own if call.name == "exchange") for own in calls]
+        assert halved == [8 * (n_ranks - 1)] * n_ranks
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "n_rounds"),
+    [("scan:recursive_doubling", 4), ("exscan:recursive_doubling", 4), ("allgatherv:recursive_doubling", 4),
+     ("allgatherv:bruck", 4), ("allgatherv:logical_ring", 15), ("bcast:scatter_recursive_doubling_allgather", 8),
+     ("reduce_scatter_block:recursive_halving", 4), ("reduce:rabenseifner", 8)],
+)  # fmt: skip
+def test_nobody_makes_more_calls_than_there_are_rounds(algorithm: str, n_rounds: int) -> None:
+    calls = listed(algorithm, 16, 0, 32)
+    assert max(len(own) for own in calls) == n_rounds
+
+
+def test_a_reduction_in_rank_order_ends_at_rank_0_and_is_handed_to_the_root() -> None:
+    calls = calls_of("reduce:in_order_binomial_tree", 5, root=3)
+    assert [(call.name, call.to, call.source) for call in calls[3]] == [("send", 2, -1), ("recv", -1, 0)]
+    assert calls_of("reduce:in_order_binomial_tree", 5) == calls_of("reduce:binomial_tree", 5)
 
 
 def test_every_name_of_simgrid_stands_for_an_algorithm() -> None:

@@ -80,7 +80,7 @@ def test_a_forced_reduce_scatter_holds_for_equal_blocks_too() -> None:
 
 
 def test_an_unknown_algorithm_is_told_which_there_are() -> None:
-    with pytest.raises(UsageError, match=r"alltoall has no algorithm 'quick'.*ring, pair, bruck"):
+    with pytest.raises(UsageError, match=r"alltoall has no algorithm 'quick'.*ring, pair, scattered, bruck"):
         selection_with([("alltoall", "quick")])
     with pytest.raises(UsageError, match=rf"'shuffle': there is for {', '.join(CHOOSABLE)}"):
         selection_with([("shuffle", "ring")])

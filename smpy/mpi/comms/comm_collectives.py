@@ -151,7 +151,18 @@ def _allreduce_plain(
     if meeting.plain is None and nbytes:
         meeting.plain = buffer_format, nbytes, operation, fold
         surface.know_books(communicator.number, communicator.joint.entered, communicator.joint.open)
-    perform(meeting, communicator, "allreduce", 0, nbytes, "Allreduce", operation.is_commutative, (), layout.size)
+    perform(
+        meeting,
+        communicator,
+        "allreduce",
+        0,
+        nbytes,
+        "Allreduce",
+        operation.is_commutative,
+        item_bytes=layout.size,
+        n_entries=nbytes // layout.size,
+        is_predefined=operation.function is None,
+    )
     try:
         result = fold.result(operation) if nbytes else None
     finally:

@@ -51,6 +51,8 @@ class _Reduction(Participation):
         self.facts = {
             "commutative": operation.is_commutative,
             "item_bytes": max(layout.size, 1),
+            "n_entries": whole.count,
+            "is_predefined": operation.function is None,
             "is_derived": is_derived,
         }
 
@@ -135,7 +137,6 @@ class ReduceScatterBlock(_Reduction):
         whole = Part(out.memory, out.start, n * out.count, out.datatype)
         self._reduce(whole, into, whole)
         self.nbytes = whole.nbytes if communicator.is_inter else into.nbytes
-        self.facts |= {"n_entries": whole.count}
 
     def take(self, meeting: OpenCollective) -> None:
         """Every rank takes its share."""
@@ -186,7 +187,7 @@ class ReduceScatter(_Reduction):
         self._offsets = array("q", accumulate((count * out.layout.size for count in counts), initial=0))
         self.tables = (self._offsets,)
         self.nbytes = out.nbytes if communicator.is_inter else into.nbytes
-        self.facts |= {"n_entries": out.count, "are_equal": len(set(counts)) == 1}
+        self.facts |= {"total_bytes": out.nbytes, "are_equal": len(set(counts)) == 1}
 
     def give(self, meeting: OpenCollective, *, is_blocking: bool) -> None:
         """Leave the entries, and say what the shares are."""

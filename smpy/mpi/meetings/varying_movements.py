@@ -127,7 +127,7 @@ class Scatterv(Participation):
 class Allgatherv(Participation):
     """The blocks of all ranks for every rank; between groups, those of the other group."""
 
-    __slots__ = ("_into", "_out", "tables")
+    __slots__ = ("_into", "_out", "facts", "tables")
     op = "allgatherv"
 
     def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> None:
@@ -136,6 +136,7 @@ class Allgatherv(Participation):
         self._out = _block_of(sendbuf, None if self.communicator.is_inter else self._into, self.rank, call)
         self.nbytes = self._out.nbytes
         self.tables = (_NO_OFFSETS, self._into.offsets())
+        self.facts = {"total_bytes": self.tables[1][-1]}
         self.signature = Signature(call)
 
     def new_payload(self) -> list[SizedBlocks]:
