@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from apps.linpack.settings import BROADCASTS, FACTORISATIONS, SWAPS, Settings
+from smpy.platforms.default_cluster import CORE_SPEED_FLOP_PER_S
 
 pytest.importorskip("scipy")
 APPS = Path(__file__).parents[2] / "apps"
@@ -223,6 +224,12 @@ def test_the_skeleton_takes_time_in_proportion_to_the_kernels(emulated: Callable
         ran = emulated(None, 1, program=str(HPL), args=(*arguments(256, 32, (1, 1), {}), *kernels))
         times_s.append(ran.outcome.summary.makespan_s)
     assert np.isclose(times_s[1] / times_s[0], 1000, rtol=0.01)
+
+
+def test_the_default_kernels_stay_below_the_peak_of_the_default_clusters_core(emulated: Callable[..., Any]) -> None:
+    ran = emulated(None, 1, program=str(HPL), args=("--n", "2000", "--nb", "100", "--skeleton"))
+    flop_per_s = (2 / 3 * 2000**3 + 3 / 2 * 2000**2) / ran.outcome.summary.makespan_s
+    assert 0.85 < flop_per_s / CORE_SPEED_FLOP_PER_S < 0.95
 
 
 def test_the_skeleton_is_refused_under_a_real_mpiexec(mpiexec: Callable[..., str]) -> None:
