@@ -37,6 +37,14 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
     return speed
 
 
+def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    for value in values:
+        key, equals, _ = value.partition("=")
+        if not equals or "/" not in key:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE with a key such as smpi/test", ctx, param)
+    return tuple((key, text) for key, _, text in (value.partition("=") for value in values))
+
+
 def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
         if "=" not in value:
@@ -57,6 +65,16 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Hosts of the ranks, a line each: NAME or NAME:COUNT. Without it: the platform's hosts in turn.",
+)
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    callback=_options,
+    metavar="KEY=VALUE",
+    help="An option of the network model, as a platform file's <config> has it: SimGrid's, such as smpi/os=0:1us, or "
+    "smpy/polls=grow (failed polls get longer, SMPI's rule) or notice (they do not delay what they wait for). "
+    "Repeatable.",
 )
 @click.option(
     "--compute",
@@ -114,6 +132,7 @@ def command(
     n_ranks: int | None,
     platform: Path | None,
     hostfile: Path | None,
+    options: tuple[tuple[str, str], ...],
     compute: Literal["measured", "none"],
     host_speed_flop_per_s: float | None,
     private: tuple[str, ...],
@@ -149,6 +168,7 @@ def command(
                 args=args,
                 platform=platform,
                 hostfile=hostfile,
+                options=options,
                 compute=compute,
                 host_speed_flop_per_s=host_speed_flop_per_s,
                 private=private,

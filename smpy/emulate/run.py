@@ -68,6 +68,8 @@ class RunConfig:
         SimGrid XML file of the machine; None: the default cluster.
     hostfile : Path or None
         Where ranks run; None: on the platform's hosts in turn.
+    options : tuple of (str, str)
+        Names and values of SimGrid's options of the network model, whatever the platform says.
     compute : {"measured", "none"}
         How computing becomes simulated time.
     host_speed_flop_per_s : float or None
@@ -88,6 +90,7 @@ class RunConfig:
     args: tuple[str, ...] = ()
     platform: Path | None = None
     hostfile: Path | None = None
+    options: tuple[tuple[str, str], ...] = ()
     compute: Literal["measured", "none"] = "measured"
     host_speed_flop_per_s: float | None = None
     private: tuple[str, ...] = ()
@@ -168,7 +171,10 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
     check_names(config.private, config.shared, [program.home, *sys.path])
-    platform = default_cluster(config.n_ranks) if config.platform is None else read_simgrid_xml(config.platform)
+    if config.platform is None:
+        platform = default_cluster(config.n_ranks, config.options)
+    else:
+        platform = read_simgrid_xml(config.platform, config.options)
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     model = platform.network_model
     engine = Engine(platform, model, host_of_rank)

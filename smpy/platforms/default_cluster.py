@@ -18,7 +18,8 @@ What each number stands for:
 * **Protocol**: up to 8 KiB, UCX's largest fragment [4]_ and its usual threshold [7]_, a message is eager: it is copied
   on both sides, at 10 GB/s. A longer one is not copied, but waits for its receive, and crosses the route three times:
   its announcement, the request for the data, the data. Its overheads stay those of 8 KiB: UCX changes the protocol
-  where both cost the same.
+  where both cost the same. As under SMPI, an eager message leaves its sender at once, but travels when its receive is
+  posted.
 * **Within a host**: 10 GB/s for each pair of ranks alone: one core that copies memory (MPICH 5.0 reaches 10.8 GB/s).
   0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_, and
   those of the other socket.
@@ -48,6 +49,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from smpy.errors import UsageError
@@ -55,6 +57,7 @@ from smpy.platforms.build import PlatformBuilder
 from smpy.platforms.cluster import Cluster, FatTree
 from smpy.platforms.model import NetworkModel, Overhead, Step
 from smpy.platforms.platform import Platform
+from smpy.platforms.simgrid_config import with_options
 
 CORES_PER_HOST: Final = 128
 CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
@@ -92,18 +95,20 @@ NETWORK_MODEL: Final = NetworkModel(
 )
 
 
-def default_cluster(n_ranks: int) -> Platform:
+def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Platform:
     """The default machine, with at least one core for each rank.
 
     Parameters
     ----------
     n_ranks : int
         How many ranks will run.
+    options : iterable of (str, str)
+        Names and values of options of the network model that stand above its own.
 
     Raises
     ------
     UsageError
-        If there are no ranks.
+        If there are no ranks, or an option cannot be applied.
 
     Examples
     --------
@@ -124,7 +129,7 @@ def default_cluster(n_ranks: int) -> Platform:
         loopback_bandwidth_bytes_per_s=LOOPBACK_BANDWIDTH_BYTES_PER_S,
         loopback_latency_s=LOOPBACK_LATENCY_S,
     )
-    builder = PlatformBuilder("the default cluster", NETWORK_MODEL)
+    builder = PlatformBuilder("the default cluster", with_options(NETWORK_MODEL, options))
     builder.fat_tree(cluster, tree)
     return builder.finish(fills_hosts=True)
 

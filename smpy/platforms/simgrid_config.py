@@ -1,11 +1,12 @@
-"""The options of the network model in a platform file's <config>, under SimGrid's names."""
+"""The options of the network model, under SimGrid's names: in a platform file's <config>, or given to the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+from smpy.errors import UsageError
 from smpy.platforms.model import NetworkModel, Overhead, Step
 from smpy.platforms.xml_tree import Element, meant
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
@@ -54,25 +55,87 @@ def _overheads(text: str) -> tuple[Overhead, ...]:
     return () if all(row.constant_s == 0 and row.per_byte_s == 0 for row in overheads) else overheads
 
 
-# name of the option, the field of NetworkModel it sets, and how its value is read
-_FIELDS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
-    "network/TCP-gamma": ("tcp_gamma_bytes", parse_size_bytes),
-    "network/crosstraffic": ("crosstraffic", _crosstraffic),
-    "network/weight-S": ("weight_bytes", parse_size_bytes),
-    "network/latency-factor": ("latency_factor", _steps),
-    "network/bandwidth-factor": ("bandwidth_factor", _steps),
-    "network/loopback-bw": ("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s),
-    "network/loopback-lat": ("loopback_latency_s", parse_time_s),
-    "smpi/lat-factor": ("latency_factor", _steps),
-    "smpi/bw-factor": ("bandwidth_factor", _steps),
-    "smpi/os": ("send_overhead", _overheads),
-    "smpi/ois": ("isend_overhead", _overheads),
-    "smpi/or": ("recv_overhead", _overheads),
-    "smpi/test": ("test_s", parse_time_s),
-    "smpi/iprobe": ("iprobe_s", parse_time_s),
-    "smpi/grow-injected-times": ("polls_grow", _yes_or_no),
-    "smpi/wtime": ("wtime_s", parse_time_s),
-    "smpi/send-is-detached-thresh": ("detached_below_bytes", _whole_bytes),
+class _NotHad(Exception):
+    """Why an option, or this value of it, changes nothing here."""
+
+
+def _unused(instead: str) -> Callable[[str], NoReturn]:
+    def refuse(text: str) -> NoReturn:
+        raise _NotHad(f"it has no effect on SMPI's network model, whose option is {instead}")
+
+    return refuse
+
+
+def _model(text: str) -> dict[str, Any]:
+    if text != "SMPI":
+        raise ValueError(
+            f"network model {text!r} is not supported: only 'SMPI' is; remove the option or change it to that"
+        )
+    return {}
+
+
+def _selector(text: str) -> dict[str, Any]:
+    if text != "default":
+        raise _NotHad("smpy does not have it")
+    return {"selector": "smpi"}
+
+
+def _polls(text: str) -> dict[str, Any]:
+    rules = {"grow": {"polls_grow": True, "polls_notice": False}, "notice": {"polls_notice": True}}
+    if text not in rules:
+        raise ValueError(f"{text!r} is not a rule for polls: {' and '.join(rules)} are")
+    return rules[text]
+
+
+def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
+    return lambda text: {field: parse(text)}
+
+
+def _has_only(*values: str) -> Callable[[str], dict[str, Any]]:
+    """What is so anyway."""
+
+    def check(text: str) -> dict[str, Any]:
+        if text not in values:
+            raise _NotHad("smpy does not have it")
+        return {}
+
+    return check
+
+
+# the fields of NetworkModel that an option sets
+_OPTIONS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
+    "network/model": _model,
+    "network/TCP-gamma": _sets("tcp_gamma_bytes", parse_size_bytes),
+    "network/crosstraffic": _sets("crosstraffic", _crosstraffic),
+    "network/weight-S": _sets("weight_bytes", parse_size_bytes),
+    "network/latency-factor": _unused("smpi/lat-factor"),
+    "network/bandwidth-factor": _unused("smpi/bw-factor"),
+    "network/loopback-bw": _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s),
+    "network/loopback-lat": _sets("loopback_latency_s", parse_time_s),
+    "network/optim": _has_only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
+    "network/solver": _has_only("maxmin"),
+    "cpu/model": _has_only("Cas01"),
+    "cpu/optim": _has_only("Full", "Lazy"),
+    "cpu/solver": _has_only("maxmin"),
+    "host/model": _has_only("default"),
+    "precision/timing": _has_only("1e-9"),
+    "precision/work-amount": _has_only("1e-5"),
+    "surf/precision": _has_only("1e-9"),
+    "maxmin/precision": _has_only("1e-5"),
+    "smpi/lat-factor": _sets("latency_factor", _steps),
+    "smpi/bw-factor": _sets("bandwidth_factor", _steps),
+    "smpi/os": _sets("send_overhead", _overheads),
+    "smpi/ois": _sets("isend_overhead", _overheads),
+    "smpi/or": _sets("recv_overhead", _overheads),
+    "smpi/test": _sets("test_s", parse_time_s),
+    "smpi/iprobe": _sets("iprobe_s", parse_time_s),
+    "smpi/iprobe-cpu-usage": _has_only("1", "1.0"),
+    "smpi/grow-injected-times": _sets("polls_grow", _yes_or_no),
+    "smpi/wtime": _sets("wtime_s", parse_time_s),
+    "smpi/async-small-thresh": _has_only("0"),
+    "smpi/send-is-detached-thresh": _sets("detached_below_bytes", _whole_bytes),
+    "smpi/coll-selector": _selector,
+    "smpy/polls": _polls,
 }
 
 # options that choose the algorithm of a collective; which there are is for those to say who have them
@@ -84,22 +147,14 @@ _COLLECTIVES: Final = tuple(
     )
 )
 
-# options that say what is so anyway
-_GIVEN: Final[dict[str, tuple[str, ...]]] = {
-    "network/optim": ("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
-    "network/solver": ("maxmin",),
-    "cpu/model": ("Cas01",),
-    "cpu/optim": ("Full", "Lazy"),
-    "cpu/solver": ("maxmin",),
-    "host/model": ("default",),
-    "precision/timing": ("1e-9",),
-    "precision/work-amount": ("1e-5",),
-    "surf/precision": ("1e-9",),
-    "maxmin/precision": ("1e-5",),
-    "smpi/async-small-thresh": ("0",),
-    "smpi/coll-selector": ("default",),
-    "smpi/iprobe-cpu-usage": ("1", "1.0"),
-}
+
+def _with_option(model: NetworkModel, name: str, value: str) -> NetworkModel:
+    """The model with an option applied; raises ValueError for what cannot be, and `_NotHad`."""
+    if name in _COLLECTIVES:
+        return replace(model, algorithms=(*model.algorithms, (name.removeprefix("smpi/"), value)))
+    if name not in _OPTIONS:
+        raise _NotHad(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
+    return replace(model, **_OPTIONS[name](value))
 
 
 def read_config(config: Element, model: NetworkModel) -> NetworkModel:
@@ -110,29 +165,31 @@ def read_config(config: Element, model: NetworkModel) -> NetworkModel:
     PlatformError
         If an option's value cannot be read, or asks for another network model than SMPI's.
     """
-    changes: dict[str, Any] = {}
     for prop in config.children:
         if prop.tag != "prop":
             raise prop.error("<config> holds <prop id='option' value='...'/> only")
         prop.check_attributes(("id", "value"))
         name, value = prop.text("id"), prop.text("value").strip()
-        if name in _FIELDS:
-            field, parse = _FIELDS[name]
-            try:
-                changes[field] = parse(value)
-            except ValueError as wrong:
-                raise prop.error(f"option {name}: {wrong}") from None
-        elif name in _COLLECTIVES:
-            changes["algorithms"] = (*changes.get("algorithms", model.algorithms), (name.removeprefix("smpi/"), value))
-        elif name == "network/model":
-            if value != "SMPI":
-                raise prop.error(
-                    f"network model {value!r} is not supported: only 'SMPI' is; remove the option or change it to that"
-                )
-        elif value not in _GIVEN.get(name, ()):
-            suggestion = meant(name, [*_FIELDS, *_COLLECTIVES, *_GIVEN]) if name not in _GIVEN else ""
-            prop.warn(f"option {name}={value} is ignored: smpy does not have it{suggestion}")
-    try:
-        return replace(model, **changes)
-    except ValueError as wrong:
-        raise config.error(str(wrong)) from None
+        try:
+            model = _with_option(model, name, value)
+        except ValueError as wrong:
+            raise prop.error(f"option {name}: {wrong}") from None
+        except _NotHad as reason:
+            prop.warn(f"option {name}={value} is ignored: {reason}")
+    return model
+
+
+def with_options(model: NetworkModel, options: Iterable[tuple[str, str]]) -> NetworkModel:
+    """The model with options applied that a run was given.
+
+    Raises
+    ------
+    UsageError
+        If an option's value cannot be read, or if it would change nothing.
+    """
+    for name, value in options:
+        try:
+            model = _with_option(model, name, value)
+        except (ValueError, _NotHad) as wrong:
+            raise UsageError(f"--set {name}={value}: {wrong}") from None
+    return model

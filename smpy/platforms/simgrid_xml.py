@@ -7,7 +7,7 @@ not skipped: the numbers would be those of another machine than the file's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from smpy.platforms.build import Direction, Hop, PlatformBuilder, Sharing
 from smpy.platforms.cluster import Cluster, FatTree
 from smpy.platforms.model import NetworkModel
 from smpy.platforms.platform import Platform
-from smpy.platforms.simgrid_config import read_config
+from smpy.platforms.simgrid_config import read_config, with_options
 from smpy.platforms.xml_tree import Element, meant, read_elements
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
@@ -47,16 +47,20 @@ _CLUSTER_ATTRIBUTES: Final = (
 )  # fmt: skip
 
 
-def read_simgrid_xml(path: str | Path) -> Platform:
+def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) -> Platform:
     """The machine that a platform file describes.
 
     Parameters
     ----------
     path : str or path
         The file.
+    options : iterable of (str, str)
+        Names and values of options that stand above the file's.
 
     Raises
     ------
+    UsageError
+        If an option cannot be applied.
     PlatformError
         If the file cannot be read, is wrong, or describes what smpy cannot simulate. The message names file, line and
         element.
@@ -81,7 +85,7 @@ def read_simgrid_xml(path: str | Path) -> Platform:
         if element.tag == "config":
             element.check_attributes(("id",))
             model = read_config(element, model)
-    reader = _Reader(PlatformBuilder(str(path), model))
+    reader = _Reader(PlatformBuilder(str(path), with_options(model, options)))
     with _located(root):
         n_hosts = _n_hosts_of_clusters(root)
         reader.builder.check_room("the platform", n_hosts, 2 * n_hosts)

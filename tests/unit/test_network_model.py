@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError, PlatformWarning, UsageError
-from smpy.platforms import Platform, read_simgrid_xml
+from smpy.platforms import Platform, default_cluster, read_simgrid_xml
+from smpy.platforms.default_cluster import NETWORK_MODEL
 from smpy.platforms.model import SMPI_LATENCY_FACTOR, NetworkModel, Overhead, Step
 
 Read = Callable[[str], Platform]
@@ -100,6 +102,20 @@ def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read)
 
 
 @pytest.mark.parametrize(
+    ("name", "instead"), [("network/latency-factor", "smpi/lat-factor"), ("network/bandwidth-factor", "smpi/bw-factor")]
+)
+def test_factors_of_other_models_change_nothing_as_under_smpirun(read: Read, name: str, instead: str) -> None:
+    with pytest.warns(PlatformWarning, match=rf"{name}=0.5 is ignored: it has no effect .* whose option is {instead}"):
+        assert read(config({name: "0.5"})).network_model == NetworkModel()
+
+
+def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
+    assert read(config({"smpy/polls": "notice"})).network_model == NetworkModel(polls_notice=True)
+    assert read(config({"smpy/polls": "grow"})).network_model == NetworkModel()
+    assert not read(config({"smpi/grow-injected-times": "no"})).network_model.polls_grow
+
+
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("network/model", "LV08", "network model 'LV08' is not supported"),
@@ -109,11 +125,52 @@ def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read)
         ("smpi/lat-factor", "0:x", "could not convert"),
         ("smpi/test", "-1", "test_s is -1.0: it cannot be negative"),
         ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
+        ("smpy/polls", "never", "'never' is not a rule for polls: grow and notice are"),
     ],
 )
 def test_an_option_with_a_wrong_value_is_refused(read: Read, name: str, value: str, message: str) -> None:
     with pytest.raises(PlatformError, match=message):
         read(config({name: value}))
+
+
+# ---- options given to a run ----
+
+
+def test_options_of_the_run_stand_above_those_of_the_machine(tmp_path: Path) -> None:
+    path = tmp_path / "machine.xml"
+    zone = "<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone>"
+    path.write_text(f"<platform version='4.1'>{config({'smpi/test': '1', 'smpi/wtime': '2'})}{zone}</platform>")
+    platform = read_simgrid_xml(path, [("smpi/test", "3ms"), ("network/loopback-lat", "4us"), ("smpi/bcast", "linear")])
+    assert platform.network_model == NetworkModel(
+        test_s=3e-3, wtime_s=2, loopback_latency_s=4e-6, algorithms=(("bcast", "linear"),)
+    )
+    assert platform.route(0, 0).latency_s == 4e-6
+
+
+def test_the_default_cluster_takes_options_too() -> None:
+    options = [("smpy/polls", "grow"), ("smpi/coll-selector", "default"), ("smpi/wtime", "0")]
+    changed = default_cluster(2, options).network_model
+    assert changed == replace(NETWORK_MODEL, polls_notice=False, selector="smpi", wtime_s=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("smpi/testt", "1", r"--set smpi/testt=1: smpy does not have it: did you mean 'smpi/test'\?"),
+        ("smpy/poll", "grow", "did you mean 'smpy/polls'"),
+        ("smpi/test", "soon", "--set smpi/test=soon: 'soon' is not a time"),
+        ("smpi/os", "0:-1", "send_overhead cannot be negative"),
+        ("network/model", "IB", "only 'SMPI' is"),
+        ("network/latency-factor", "2", "it has no effect"),
+        ("network/solver", "bmf", "smpy does not have it"),
+    ],
+)
+def test_an_option_of_the_run_that_would_change_nothing_is_refused(name: str, value: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        default_cluster(2, [(name, value)])
+
+
+# ---- what the kernel gets ----
 
 
 def test_the_kernel_gets_the_model_as_one_table_of_both_factors() -> None:
@@ -127,6 +184,7 @@ def test_the_kernel_gets_the_model_as_one_table_of_both_factors() -> None:
     assert default.n_factors == len(SMPI_LATENCY_FACTOR)
     assert (default.weight_bytes, default.tcp_gamma_bytes, default.crosstraffic) == (8775, 4194304, 0.05)
     assert (default.envelope_bytes, default.detached_below_bytes, default.wtime_s) == (16, 65536, 1e-8)
+    assert (default.rendezvous_overheads, NETWORK_MODEL.to_c().rendezvous_overheads) == (0, 1)
 
 
 def test_the_first_overhead_also_holds_below_its_threshold() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
-from smpy.collectives.selectors import CHOOSABLE, check_rows, select, selection_with
+from smpy.collectives.selectors import CHOOSABLE, Selection, check_rows, select, selection_with
 from smpy.emulate.run import RunConfig, run
 from smpy.errors import UsageError
-from smpy.platforms import read_simgrid_xml
+from smpy.platforms import default_cluster, read_simgrid_xml
 
 PLATFORM = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -46,6 +47,43 @@ def test_the_first_row_that_fits_chooses() -> None:
     assert select("allreduce", 8, 100, is_derived=True) == "allreduce:recursive_doubling"
     assert select("reduce_scatter", 8, 100, are_equal=False) == "reduce_scatter:recursive_doubling"
     assert select("reduce_scatter", 8, 100, are_equal=False, n_entries=524_289) == "reduce_scatter:pair"
+
+
+def test_the_default_clusters_table_is_mpichs() -> None:
+    choose = partial(select, selection=Selection("mpich-4"))
+    assert choose("barrier", 262_144, 0) == "barrier:dissemination"
+    assert choose("bcast", 7, 1_000_000) == choose("bcast", 8, 12_288) == "bcast:binomial_tree"
+    assert choose("bcast", 8, 524_288) == "bcast:scatter_recursive_doubling_allgather"
+    assert choose("bcast", 8, 524_289) == choose("bcast", 9, 12_289) == "bcast:scatter_ring_allgather"
+    assert choose("allreduce", 9, 64, n_entries=8) == "allreduce:balanced_rabenseifner"
+    assert choose("allreduce", 9, 64, n_entries=7) == "allreduce:recursive_doubling"
+    assert choose("allreduce", 9, 64, n_entries=8, is_predefined=False) == "allreduce:recursive_doubling"
+    assert choose("reduce", 9, 4096, commutative=False, n_entries=512) == "reduce:in_order_binomial_tree"
+    assert choose("allgather", 8, 65_535) == choose("allgatherv", 8, 1, total_bytes=524_287)[:9] + ":recursive_doubling"
+    assert choose("allgather", 9, 9_102) == "allgather:bruck"
+    assert choose("allgather", 9, 9_103) == choose("allgather", 8, 65_536) == "allgather:logical_ring"
+    assert choose("alltoall", 7, 256) == choose("alltoall", 8, 257) == "alltoall:scattered"
+    assert choose("alltoall", 8, 256) == "alltoall:bruck"
+    assert choose("alltoall", 8, 32_769) == "alltoall:pair"
+    assert choose("reduce_scatter_block", 8, 65_535) == "reduce_scatter_block:recursive_halving"
+    assert choose("reduce_scatter_block", 8, 65_536) == "reduce_scatter_block:pair"
+    assert choose("reduce_scatter", 8, 1, commutative=False) == "reduce_scatter:halving"
+    assert choose("reduce_scatter", 8, 1, commutative=False, are_equal=False) == "reduce_scatter:recursive_doubling"
+
+
+@pytest.mark.parametrize("table", ["smpi", "mpich-4"])
+def test_a_table_has_rows_for_every_choice(table: str) -> None:
+    for op in (*CHOOSABLE, "reduce_scatter_block"):
+        assert select(op, 5, 100, selection=Selection(table)).startswith(f"{op}:")
+
+
+def test_only_the_default_cluster_uses_its_table(program: Path, tmp_path: Path) -> None:
+    platform = tmp_path / "platform.xml"
+    platform.write_text(PLATFORM.format("default"))
+    assert read_simgrid_xml(platform).network_model.selector == "smpi"
+    assert default_cluster(8).network_model.selector == "mpich-4"
+    theirs_s, linear_s = (makespan_s(program, algorithms=(("alltoall", name),)) for name in ("bruck", "linear"))
+    assert makespan_s(program) == theirs_s != linear_s
 
 
 def test_what_no_table_speaks_of_has_one_algorithm() -> None:
@@ -102,5 +140,23 @@ def test_the_command_forces_algorithms(program: Path) -> None:
     assert CliRunner().invoke(main, [*arguments, "--algorithm", "alltoall=ring", str(program)]).exit_code == 0
     for wrong, told in (("alltoall=quick", "it has linear"), ("alltoall", "is not COLLECTIVE=NAME")):
         result = CliRunner().invoke(main, [*arguments, "--algorithm", wrong, str(program)])
+        assert result.exit_code == 2
+        assert told in result.output
+
+
+def test_the_command_sets_options_of_the_network_model(program: Path) -> None:
+    arguments = ["run", "-np", "4", "--compute", "none"]
+    plain, slower = (
+        CliRunner().invoke(main, [*arguments, *more, str(program)]) for more in ((), ("--set", "smpi/ois=0:1ms"))
+    )
+    assert plain.exit_code == slower.exit_code == 0
+    assert " us simulated" in plain.output
+    assert " ms simulated" in slower.output
+    for wrong, told in (
+        ("smpi/tset=1", "did you mean 'smpi/test'"),
+        ("smpi/test", "is not KEY=VALUE"),
+        ("a=1", "is not KEY"),
+    ):
+        result = CliRunner().invoke(main, [*arguments, "--set", wrong, str(program)])
         assert result.exit_code == 2
         assert told in result.output
