@@ -102,7 +102,7 @@ def rabenseifner_reduce(
         for mask, mine_bytes, its_bytes in halves_of(number):
             steps.exchange(rank_of(number ^ mask), its_bytes, rank_of(number ^ mask), mine_bytes)
 
-    replaces = stands_aside(root)
+    replaces = stands_aside(root)  # whether the root takes rank 0's number for the gather
     _, part_bytes, _ = halves_of(0)[-1]
     with steps.when(replaces & (rank == 0)):
         steps.send(root, part_bytes)
@@ -114,7 +114,7 @@ def rabenseifner_reduce(
     with steps.when((rank == root) | (is_replaced == 0)):
         for mask, mine_bytes, its_bytes in reversed(halves_of(number)):
             partner = rank_of(number ^ mask) + (number ^ mask == 0) * replaces * root
-            with steps.when(number // (2 * mask) == root_number // (2 * mask)):
+            with steps.when(number // (2 * mask) == root_number // (2 * mask)):  # the others have sent all they had
                 with steps.when(number & mask != root_number & mask):
                     steps.send(partner, mine_bytes)
                 with steps.when(number & mask == root_number & mask):

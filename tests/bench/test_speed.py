@@ -99,7 +99,8 @@ def test_an_empty_program_starts_in_less_than_a_third_of_a_second(table: Table) 
 
 
 def test_a_million_eager_messages_to_a_consumer_that_keeps_pace_need_little_memory(table: Table, folder: Path) -> None:
-    summary = smpy_summary(smpy_command("producer", (1_000_000,), 2), folder)
+    eager = ("--set", "smpi/send-is-detached-thresh=65536")
+    summary = smpy_summary(smpy_command("producer", (1_000_000,), 2, options=eager), folder)
     megabytes = summary["peak_rss_bytes"] / 1e6
     table.at_most("a million eager messages of 60 KB, memory", megabytes, "MB", 200)
     assert summary["messages"] == 1_000_000
