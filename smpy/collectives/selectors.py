@@ -61,6 +61,8 @@ class Call(NamedTuple):
         Whether the blocks of a reduce_scatter are equal.
     is_power_of_two : bool
         Whether there are 1, 2, 4, ... ranks.
+    is_hierarchical : bool
+        Whether the ranks are on several hosts, and several on some of them.
     has_entry_each : bool
         Whether a reduction has an entry for each of the largest number of ranks that is a power of two.
     """
@@ -74,6 +76,7 @@ class Call(NamedTuple):
     is_derived: bool
     are_equal: bool
     is_power_of_two: bool
+    is_hierarchical: bool
     has_entry_each: bool
 
     def fits(self, row: Mapping[str, Any]) -> bool:
@@ -141,6 +144,7 @@ def select(
     is_predefined: bool = True,
     is_derived: bool = False,
     are_equal: bool = True,
+    is_hierarchical: bool = False,
     selection: Selection = DEFAULT,
 ) -> str:
     """Name of the algorithm for a collective, as `op:algorithm`.
@@ -155,7 +159,7 @@ def select(
         As above.
     total_bytes : int or None
         All ranks' blocks together; None: n_ranks * nbytes.
-    commutative, n_entries, is_predefined, is_derived, are_equal
+    commutative, n_entries, is_predefined, is_derived, are_equal, is_hierarchical
         See `Call`.
     selection : Selection
         How the run chooses (`selection_with`).
@@ -173,6 +177,7 @@ def select(
         is_derived=is_derived,
         are_equal=are_equal,
         is_power_of_two=is_power_of_two(n_ranks),
+        is_hierarchical=is_hierarchical,
         has_entry_each=2 * n_entries >= 1 << n_ranks.bit_length(),
     )
     return _chosen(selection.table, op, call)

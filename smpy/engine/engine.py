@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from smpy.engine.collectives import Collectives
@@ -29,6 +29,10 @@ class Engine(PointToPoint, Collectives):
     def host_name(self, rank: int) -> str:
         """Name of the simulated host a world rank runs on."""
         return self.platform.host_names[self._host_of_rank[rank]]
+
+    def n_hosts(self, ranks: Iterable[int]) -> int:
+        """On how many hosts some world ranks run."""
+        return len({self._host_of_rank[rank] for rank in ranks})
 
     def frame_of(self, rank: int) -> Any:
         """The innermost Python frame of a rank that waits, or None."""

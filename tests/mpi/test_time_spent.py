@@ -188,7 +188,7 @@ def test_what_a_stopped_run_has_spent_is_known():
 
     world = run_world(2, lambda rank: body(MPI.COMM_WORLD))
     found = world.engine.spent_s()
-    assert (found.sleeping, found.waiting) == (LATE_S, LATE_S)
+    assert (found.sleeping, found.waiting) == (LATE_S, pytest.approx(LATE_S, abs=1e-6))  # its overheads before
 
 
 @settings(max_examples=25, deadline=None)

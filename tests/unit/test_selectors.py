@@ -55,6 +55,8 @@ def test_the_default_clusters_table_is_mpichs() -> None:
     assert choose("bcast", 7, 1_000_000) == choose("bcast", 8, 12_288) == "bcast:binomial_tree"
     assert choose("bcast", 8, 524_288) == "bcast:scatter_recursive_doubling_allgather"
     assert choose("bcast", 8, 524_289) == choose("bcast", 9, 12_289) == "bcast:scatter_ring_allgather"
+    assert choose("bcast", 256, 524_287, is_hierarchical=True) == "bcast:binomial_tree"
+    assert choose("bcast", 256, 524_288, is_hierarchical=True) == "bcast:scatter_recursive_doubling_allgather"
     assert choose("allreduce", 9, 64, n_entries=8) == "allreduce:balanced_rabenseifner"
     assert choose("allreduce", 9, 64, n_entries=7) == "allreduce:recursive_doubling"
     assert choose("allreduce", 9, 64, n_entries=8, is_predefined=False) == "allreduce:recursive_doubling"
@@ -160,3 +162,20 @@ def test_the_command_sets_options_of_the_network_model(program: Path) -> None:
         result = CliRunner().invoke(main, [*arguments, "--set", wrong, str(program)])
         assert result.exit_code == 2
         assert told in result.output
+
+
+def test_a_broadcast_knows_whether_its_ranks_fill_several_hosts(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import smpy; from mpi4py import MPI; MPI.COMM_WORLD.Bcast(smpy.folded(2048))")
+
+    def times_s(n_ranks: int) -> list[float]:
+        outcomes = [
+            run(RunConfig(n_ranks, str(program), compute="none", algorithms=algorithms))
+            for algorithms in ((), *([("bcast", name)] for name in ("binomial_tree", "scatter_rdb_allgather")))
+        ]
+        return [outcome.summary.makespan_s for outcome in outcomes]
+
+    chosen_s, tree_s, scattered_s = times_s(256)  # on two hosts
+    assert chosen_s == tree_s != scattered_s
+    chosen_s, tree_s, scattered_s = times_s(64)
+    assert chosen_s == scattered_s != tree_s

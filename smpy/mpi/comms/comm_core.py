@@ -168,7 +168,7 @@ def _schedule(
     if communicator.is_inter:  # each side has its own
         algorithm = select(f"inter_{op}", communicator.size, nbytes, commutative, **facts)
         return schedule_for(engine, algorithm, communicator.size, communicator.remote.size, item_bytes)
-    selection = selection_of(engine)
-    algorithm = select(op, communicator.size, nbytes, commutative, selection=selection, **facts)
+    facts |= {"is_hierarchical": communicator.is_hierarchical(), "selection": selection_of(engine)}
+    algorithm = select(op, communicator.size, nbytes, commutative, **facts)
     meeting.schedule = schedule_for(engine, algorithm, communicator.size, 0, item_bytes)
     return meeting.schedule

@@ -114,7 +114,7 @@ class Communicator:
     """
 
     __slots__ = (
-        *("_duplicate", "_local", "_shadow", "_users", "_world_ranks"),
+        *("_duplicate", "_is_hierarchical", "_local", "_shadow", "_users", "_world_ranks"),
         *("__weakref__", "joint", "name", "number", "own", "remote", "side", "size", "topology"),
     )
 
@@ -132,6 +132,7 @@ class Communicator:
         self._local: Communicator | None = None
         self._users: bytearray | None = None
         self._world_ranks: Members | None = None
+        self._is_hierarchical: bool | None = None
 
     @property
     def is_inter(self) -> bool:
@@ -152,6 +153,12 @@ class Communicator:
         if self._world_ranks is None:
             self._world_ranks = in_order(current().world_ranks(self.number))
         return self._world_ranks
+
+    def is_hierarchical(self) -> bool:
+        """Whether the ranks of this side are on several hosts, and several on some of them."""
+        if self._is_hierarchical is None:
+            self._is_hierarchical = 1 < current().n_hosts(self.world_ranks()) < self.size
+        return self._is_hierarchical
 
     def groups(self) -> tuple[Members, Members]:
         """World ranks of side 0 and of side 1."""
