@@ -76,11 +76,23 @@ static PyGreenlet *greenlet_of(int rank)
     return body == Py_None ? NULL : (PyGreenlet *)body;
 }
 
+/* The rank comes back here: in its body's greenlet, or in one that its program has made. */
+static int wait_in_this_greenlet(int rank)
+{
+    PyGreenlet *current = PyGreenlet_GetCurrent();
+    if (!current) return -1;
+    if ((PyObject *)current != PyList_GET_ITEM(surface.greenlets, rank))
+        return PyList_SetItem(surface.greenlets, rank, (PyObject *)current);
+    Py_DECREF(current);
+    return 0;
+}
+
 int block_on(PyObject *call)
 {
     const int me = surface.rank;
+    const unsigned epoch = surface.epoch;
     int next;
-    if (PyList_SetItem(surface.waits_in, me, Py_NewRef(call)) < 0) return -1;
+    if (PyList_SetItem(surface.waits_in, me, Py_NewRef(call)) < 0 || wait_in_this_greenlet(me) < 0) return -1;
     if (block_step(&next) < 0) {
         PyErr_Fetch(&surface.failure.type, &surface.failure.value, &surface.failure.trace);
         next = SIM_AIR; /* brings the hub to its next step */
@@ -90,5 +102,9 @@ int block_on(PyObject *call)
     PyGreenlet *other = greenlet_of(next);
     PyObject *result = other ? PyGreenlet_Switch(other, NULL, NULL) : switch_to_hub(next);
     Py_XDECREF(result);
+    if (result && surface.epoch == epoch && surface.rank != me) {
+        PyErr_Format(PyExc_RuntimeError, "a greenlet that waits in MPI, of rank %d, was switched to by rank %d", me, surface.rank);
+        return -1;
+    }
     return result ? 0 : -1;
 }

@@ -5,7 +5,8 @@
  *       started (started from another's stack, ranks would nest without bound), air, the end, a deadlock;
  *   (2) payload that arrived and notes that are due are dealt with before anyone is resumed;
  *   (3) a failure in (2) is the run's, not that of the rank which happened to wait: the hub's next step raises it;
- *   (4) whoever is switched back to has its answer: block_on() never asks twice. */
+ *   (4) whoever is switched back to has its answer: block_on() never asks twice;
+ *   (5) a rank comes back in the greenlet in which it blocked, which its program may have made: surface.greenlets has it. */
 #ifndef SMPY_SURFACE_BLOCK_H
 #define SMPY_SURFACE_BLOCK_H
 #include "surface.h"

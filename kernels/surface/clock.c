@@ -109,6 +109,7 @@ static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 static PyObject *Clock_start(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    if (!surface_is_here()) Py_RETURN_NONE;
     surface.clock.flop_per_s = ((clock_object *)self)->flop_per_s;
     clock_start();
     Py_RETURN_NONE;
@@ -117,7 +118,7 @@ static PyObject *Clock_start(PyObject *self, PyObject *unused)
 static PyObject *Clock_stop(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    const int was_running = clock_stop();
+    const int was_running = surface_is_here() ? clock_stop() : 0;
     return was_running < 0 ? NULL : PyBool_FromLong(was_running);
 }
 
@@ -125,7 +126,7 @@ static PyObject *Clock_stop(PyObject *self, PyObject *unused)
 static PyObject *Clock_pause(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    if (!surface.clock.is_running) return PyFloat_FromDouble(-1);
+    if (!surface.clock.is_running || !surface_is_here()) return PyFloat_FromDouble(-1);
     surface.clock.is_running = 0;
     return PyFloat_FromDouble(surface.clock.carried_s + burst_s());
 }

@@ -8,7 +8,8 @@
  *   (2) a burst shorter than the threshold is nothing, and costs one reading of the monotonic clock at each end;
  *   (3) the thread's processor clock, some twenty times dearer, is read at the end of longer bursts only. What the thread did not
  *       run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than
- *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it. */
+ *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it;
+ *   (4) it is the running rank's: another thread that starts, stops or pauses it does nothing. */
 #ifndef SMPY_SURFACE_CLOCK_H
 #define SMPY_SURFACE_CLOCK_H
 #include "surface.h"

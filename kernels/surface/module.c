@@ -78,6 +78,7 @@ static int intern_names(void)
         {&surface.name._run_errands, "_run_errands"},
         {&surface.name._run_notes, "_run_notes"},
         {&surface.name._collective, "_collective"},
+        {&surface.name.must_be_here, "must_be_here"},
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
         {&surface.name.compute, "compute"},
@@ -174,12 +175,9 @@ static PyObject *surface_block(PyObject *module, PyObject *call)
 {
     (void)module;
     if (!surface_is_here()) {
-        PyErr_Format(PyExc_RuntimeError,
-                     surface.sim && surface.rank >= 0
-                         ? "%S: called by a thread that the program started; a rank has one thread here (MPI.Query_thread() is "
-                           "THREAD_FUNNELED): make the call in the main thread, and hand the work over with queue.Queue"
-                         : "%S: called where no rank runs",
-                     call);
+        PyObject *may = surface.engine ? PyObject_CallMethodNoArgs(surface.engine, surface.name.must_be_here) : Py_NewRef(Py_None);
+        if (may) PyErr_Format(PyExc_RuntimeError, "%S: called where no rank runs", call);
+        Py_XDECREF(may);
         return NULL;
     }
     return block_on(call) < 0 ? NULL : Py_NewRef(Py_None);

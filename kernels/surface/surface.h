@@ -41,7 +41,7 @@ typedef struct {
     sim *sim;
     const kernel_calls *calls;
     PyObject *engine;
-    PyObject *greenlets;            /* list: None until the hub has started the rank */
+    PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
     PyObject *waits_in;             /* list: name of the call each rank last blocked in */
     int n_ranks;
     int rank;                       /* the running one; -1 before the first */
@@ -71,7 +71,7 @@ typedef struct {
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce;
         PyObject *_Get_rank, *_Get_size;
-        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *_truncated, *__smpy_folded__, *compute;
+        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *_operation;
         PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
@@ -79,7 +79,7 @@ typedef struct {
 
 extern surface_state surface;
 
-/* Is there a world with a running rank, and is this its thread? A thread that a program starts is no rank. */
+/* Is there a world with a running rank, and is this its thread? A thread that a program starts has no timeline to append to. */
 static inline int surface_is_here(void)
 {
     return surface.sim && surface.rank >= 0 && surface.thread == PyThread_get_thread_ident();

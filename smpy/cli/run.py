@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 import click
 
@@ -157,6 +158,7 @@ def command(
     """
     if n_ranks is None:
         raise click.UsageError(_without_ranks(program, args))
+    end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:
             from smpy.emulate.run import RunConfig
@@ -189,7 +191,9 @@ def command(
             code = EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
         else:
             code = _report(outcome, json_path, is_quiet=quiet)
-    sys.exit(code)
+            if outcome.error is not None:
+                from smpy.emulate.left_behind import leave as end
+    end(code)
 
 
 def _without_ranks(program: str, args: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ It runs while a rank's own code runs. A burst shorter than the threshold is noth
 monotonic clock at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer
 bursts only: what the thread did not run since that clock was last read (the anchor) is taken off the burst. A burst
 starts with an anchor younger than 50 us, which bounds what it can lose for time that passed before it.
+Threads that ranks start have no part in it: what they do with the clock does nothing.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ class Clock:
 
     def start(self) -> None:
         """The rank's own code begins."""
-        self._start_after(0.0)
+        if self._engine.is_here():
+            self._start_after(0.0)
 
     def stop(self) -> bool:
         """The rank's own code ends: charge it. Whether the clock ran."""
-        if not self._is_running:
+        if not self._is_running or not self._engine.is_here():
             return False
         self._is_running = False
         computed_s = self._carried_s + self._burst_s()
@@ -63,7 +65,7 @@ class Clock:
 
         Negative when the clock did not run.
         """
-        if not self._is_running:
+        if not self._is_running or not self._engine.is_here():
             return -1.0
         self._is_running = False
         return self._carried_s + self._burst_s()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from enum import IntEnum
 from math import isnan
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-import smpy
 from smpy.emulate.collective_calls import CollectiveCall, collective_call, missing_ranks
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of, ranks_text
+from smpy.engine.beside import OURS
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, WaitingRank
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.mpi.comms.world import Joint
 
-_OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
 _LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
 _HINTS_MAX: Final = 3
 
@@ -77,8 +76,13 @@ def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, C
 def line_of(engine: Engine, rank: int, home: str) -> str:
     """File and line of the program's innermost frame."""
     frame = engine.frame_of(rank)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
+    return line_in(frame, home)
+
+
+def line_in(frame: FrameType | None, home: str) -> str:
+    """File and line of a frame of the program's."""
     if frame is None:
         return ""
     return place_of(frame.f_code.co_filename, frame.f_lineno, home)

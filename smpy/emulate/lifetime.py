@@ -8,12 +8,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
+from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.emulate.forks import end_child
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.program import Program
-from smpy.emulate.ranks import RankState, begin, is_for_all, running
+from smpy.emulate.ranks import RankState, begin, end, is_for_all, running
 from smpy.emulate.release import release
 from smpy.emulate.streams import RankOutput
 from smpy.emulate.tracebacks import report
@@ -67,6 +69,7 @@ class Lifetime:
         self.exit_code = 0
         self.first_exit = ""
         self._living: dict[int, RankState] = {}
+        self.before_end: list[Callable[[RankState], None]] = []
         self.at_end: list[Callable[[RankState], None]] = []
         self.when_out_of_memory: Callable[[], object] = list
 
@@ -82,6 +85,7 @@ class Lifetime:
             clock.stop()
         if code is not None:
             del self._living[rank]
+        end(state)
 
     def write_unfinished(self) -> None:
         """Write the lines that ranks had begun when they failed, or when the run ended before them."""
@@ -109,6 +113,8 @@ class Lifetime:
 
     def _end(self, state: RankState, code: int) -> None:
         """What a process does when its program is over."""
+        for action in self.before_end:
+            action(state)
         while state.at_exit:
             function, args, kwargs = state.at_exit.pop()
             try:
@@ -121,6 +127,8 @@ class Lifetime:
         release([*modules[:1], *reversed(modules[1:])])
         for action in self.at_end:
             action(state)
+        if state.is_child:
+            end_child(code)
         for stream in self._streams:
             stream.release(state)
         if state.abort_status:
@@ -141,6 +149,9 @@ class Lifetime:
             text = self._last_words(error)
         except MemoryError:
             text = "MemoryError"
+        if state.is_child:
+            print(text, file=sys.stderr)  # noqa: T201  # as python does
+            self._end(state, 1)
         self._stop(Failed(state.rank, text))
 
     @staticmethod
@@ -205,8 +216,11 @@ def install_exits(patches: Patches, importer: Importer) -> None:
 
     def exit_(status: int) -> None:
         """End the rank at once."""
-        if running() is None:
+        state = running()
+        if state is None or state.is_child:
             real_exit(status)
+        elif not state.engine.is_here():
+            state.engine.break_off(Failed(state.rank, f"its thread {current_thread().name} called os._exit({status})"))
         raise _Exit(status)
 
     patches.attribute(atexit, "register", register)

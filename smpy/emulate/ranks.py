@@ -1,7 +1,9 @@
 """What one rank has of its own, and which rank runs.
 
 Whatever all ranks share but differs by rank (`sys.argv`, `random`, the clock, a private module) asks `running()`. The
-answer travels in the context of the rank's greenlet: it is right whoever switches, and None in the hub.
+answer travels in the context of the rank's greenlet and of the threads that the rank starts: it is right whoever
+switches, and None in the hub. Where a program has made an empty context (each `greenlet` of its own begins with one),
+the answer is the rank whose turn it is.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ReferenceType
+
+from smpy.engine.beside import belong_to
+from smpy.engine.running import current, is_running
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -47,6 +53,10 @@ class RankState:
         What event loop policies know of the rank.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
+    executors : list of references
+        The executors of `concurrent.futures` that its program has made.
+    is_child : bool
+        Whether this is a child process that the rank has forked.
     abort_status : int
         What to abort the run with when the rank ends; 0: nothing.
     """
@@ -62,6 +72,8 @@ class RankState:
     running_loop: object = None
     event_loops: dict[Any, dict[Any, Any]] | None = None
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
+    executors: list[ReferenceType[Any]] | None = None
+    is_child: bool = False
     abort_status: int = 0
 
     def __init__(self, rank: int, engine: Engine) -> None:
@@ -71,9 +83,18 @@ class RankState:
 
 
 _RUNNING: Final[ContextVar[RankState | None]] = ContextVar("running rank", default=None)
+_living: Final[dict[int, RankState]] = {}
 
-running: Final[Callable[[], RankState | None]] = _RUNNING.get
-"""The state of the rank that runs, or None: in the hub, in another thread, outside a run."""
+
+def running() -> RankState | None:
+    """The state of the rank that runs, or None: in the hub, in a thread that no rank has started, outside a run."""
+    return _RUNNING.get() or _without_context()
+
+
+def _without_context() -> RankState | None:
+    if not is_running() or not (engine := current()).is_here() or engine.is_in_hub():
+        return None
+    return _living.get(engine.rank)
 
 _FOR_ALL: Final[ContextVar[bool]] = ContextVar("for all", default=False)
 
@@ -94,9 +115,21 @@ def doing_for_all(*, whether: bool = True) -> Iterator[None]:
 def begin(state: RankState) -> None:
     """Say, on a rank's own greenlet, that it is the rank's."""
     _RUNNING.set(state)
+    _living[state.rank] = state
 
 
 def rank_here() -> RankState | None:
     """The state of the rank that runs, in the thread of the ranks: in another thread, waits are real."""
     state = running()
     return state if state is not None and state.engine.is_here() else None
+
+
+def join(state: RankState) -> None:
+    """Say, in a thread that a rank has started, that it is the rank's."""
+    _RUNNING.set(state)
+    belong_to(state.rank)
+
+
+def end(state: RankState) -> None:
+    """The rank has ended."""
+    del _living[state.rank]

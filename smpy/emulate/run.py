@@ -16,7 +16,7 @@ from smpy.collectives.selectors import algorithms_used, choose, selection_with
 from smpy.compute.clock import new_clock
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
-from smpy.emulate.deadlock import describe_deadlock, line_of
+from smpy.emulate.deadlock import describe_deadlock, line_in, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.named_packages import check_names
@@ -34,7 +34,7 @@ from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib
 from smpy.engine.loop import TROUBLE
 from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
-from smpy.engine.outcomes import Aborted, Failed
+from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
 from smpy.records.inputs import Inputs, mapping_of
@@ -265,6 +265,14 @@ def _run_engine(
             outlet.write_rest()
         return EXIT_FAILURE, _breakdown(error, engine)
     match stopped:
+        case CalledInThread(rank, call, thread, frame):
+            for outlet in outlets:
+                outlet.write_rest()
+            return EXIT_FAILURE, RankFailure(
+                f"rank {rank} called {call} in a thread of its own, {thread}, at {line_in(frame, home)}: a rank calls "
+                "MPI in its main thread alone (MPI.Query_thread() is THREAD_FUNNELED); hand the work over through a "
+                "queue.Queue"
+            )
         case Failed(rank, text):
             told = f":\n{text}" if text else "; its sys.excepthook has told why"
             return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{told}")

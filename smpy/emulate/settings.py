@@ -103,7 +103,7 @@ class Settings:
         What a shared module changes when it is imported, it changes for all ranks that had the same.
         """
         state = running()
-        if state is None:
+        if state is None or not state.engine.is_here():  # in a thread, another rank may be running
             return function(*args, **kwargs)
         if not self.is_for_all():
             self._changed_by = state

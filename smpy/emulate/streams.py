@@ -149,8 +149,8 @@ class Outlet:
 class RankOutput(io.TextIOBase):
     """`sys.stdout` or `sys.stderr` of whichever rank runs.
 
-    A line is printed at its date. Lines without end are kept until the rank ends them, or itself; when there is but one
-    rank `flush` shows them, too.
+    A line is printed at its date, what a thread of the rank prints at that of the rank's next line. Lines without end
+    are kept until the rank ends them, or itself; when there is but one rank `flush` shows them, too.
 
     Parameters
     ----------
@@ -171,28 +171,31 @@ class RankOutput(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         state = running()
-        if state is None:
+        if state is None or state.is_child:
             return self._outlet.stream.write(text)
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         unfinished = state.unfinished or self._begin(state)
         unfinished[self._descriptor].append(text)
-        if "\n" in text or "\r" in text:
+        is_ended = "\n" in text or "\r" in text
+        if is_ended and state.engine.is_here():  # what a thread prints comes with the rank's next line
             self._outlet.leave(state, partial(self._take_lines, state))
         return len(text)
 
     def _take_lines(self, state: RankState) -> str:
         """What a rank has printed up to the end of its last line."""
         pieces = self._begin(state)[self._descriptor]
-        text = "".join(pieces)
+        n_taken = len(pieces)  # a thread may add to them meanwhile
+        text = "".join(pieces[:n_taken])
         end = max(text.rfind("\n"), text.rfind("\r")) + 1
-        pieces[:] = [text[end:]] if end < len(text) else []
+        pieces[:n_taken] = [text[end:]] if end < len(text) else []
         return text[:end]
 
     def _take_all(self, state: RankState) -> str:
         pieces = self._begin(state)[self._descriptor]
-        text = "".join(pieces)
-        pieces.clear()
+        n_taken = len(pieces)
+        text = "".join(pieces[:n_taken])
+        del pieces[:n_taken]
         return text
 
     @staticmethod
@@ -203,9 +206,9 @@ class RankOutput(io.TextIOBase):
 
     def flush(self) -> None:
         state = running()
-        if state is None:
+        if state is None or state.is_child:
             self._outlet.flush()
-        elif state.engine.n_ranks == 1:
+        elif state.engine.n_ranks == 1 and state.engine.is_here():
             self.release(state)
 
     def release(self, state: RankState) -> bool:
@@ -312,7 +315,7 @@ class RankInput(io.TextIOBase):
 
     def _ready(self) -> TextIO:
         state = running()
-        if state is not None and self._prompt.release(state):
+        if state is not None and state.engine.is_here() and self._prompt.release(state):
             mpi_call(state.engine.block)("input")
             self._outlet.flush()
         return self._stream

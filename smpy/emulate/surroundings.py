@@ -13,9 +13,13 @@ from smpy.emulate.blas_threads import install_blas_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.descriptors import install_descriptors, install_sockets
 from smpy.emulate.environment import install_environment
+from smpy.emulate.forks import install_forks
 from smpy.emulate.generated import install_generated
+from smpy.emulate.greenlets import refuse_loops
 from smpy.emulate.imports import Importer
+from smpy.emulate.kills import install_kills
 from smpy.emulate.lifetime import Lifetime, install_exits
+from smpy.emulate.threads import Threads
 from smpy.emulate.mpi4py_parts import install_mpi4py
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
@@ -62,7 +66,11 @@ def install_surroundings(
     streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
     install_raw_output(patches, streams)
     lifetime = Lifetime(engine, program, importer, streams)
+    lifetime.before_end.append(Threads(engine, patches, importer).finish)
     install_exits(patches, importer)
+    install_forks(patches, outlets)
+    install_kills(patches)
+    refuse_loops(patches, importer)
     switches = Switches(patches)
     settings = Settings(patches, switches, is_for_all, engine.n_ranks)
     if engine.clock is not None:

@@ -24,7 +24,10 @@ _ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the others begin w
 
 
 def install_time(patches: Patches) -> None:
-    """Give ranks simulated time until the patches are undone; whoever is no rank keeps the real one."""
+    """Give ranks simulated time until the patches are undone; whoever is no rank keeps the real one.
+
+    A rank's thread sleeps in real time, and sees it pass (`smpy.engine.beside`).
+    """
     origins_s = {"time": EPOCH_S, "monotonic": 0, "perf_counter": 0, "process_time": 0, "thread_time": 0}
     for name, origin_s in origins_s.items():
         patches.attribute(time, name, _clock(getattr(time, name), origin_s))
@@ -118,7 +121,7 @@ def _times(real: Callable[[], Any]) -> Callable[[], Any]:
 def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
     def sleep(seconds: float, /) -> None:
         state = running()
-        if state is None:
+        if state is None or not state.engine.is_here():
             real(seconds)
         elif not seconds >= 0:
             raise ValueError("sleep length must be non-negative")

@@ -8,6 +8,7 @@ that nothing can end is an error. (`acquire` of a lock and `queue.SimpleQueue` w
 
 from __future__ import annotations
 
+import _thread
 import sys
 import threading
 import time
@@ -61,6 +62,7 @@ def wait(
 
 # The real clock: what a child process does takes real time.
 _monotonic_s, _sleep = time.monotonic, time.sleep
+_n_threads = threading.active_count  # of all ranks, and those about to start; a rank counts its own
 
 
 def install_waits(patches: Patches) -> None:
@@ -114,7 +116,7 @@ def _condition_wait(real: Callable[..., bool]) -> Callable[..., bool]:
         state = rank_here()
         if state is None:
             return real(self, timeout)
-        is_real = threading.active_count() > 1
+        is_real = _n_threads() > 1 or _thread._count() > 0
         return wait(state, partial(real, self), timeout, is_real=is_real, what="threading.Condition.wait")
 
     return wait_

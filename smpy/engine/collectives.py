@@ -37,6 +37,7 @@ class Collectives(Loop):
 
     def new_schedule(self, words: Iterable[int]) -> int:
         """Hand a collective's program to the kernel: its number."""
+        self.must_be_here()
         code = array("q", words)
         number = int(lib.sim_schedule_new(self._sim, len(code), ffi.from_buffer("int64_t[]", code)))
         check(number)
@@ -64,7 +65,7 @@ class Collectives(Loop):
         self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
     ) -> None:
         given, _alive = _rank_tables(tables)
-        code = lib.sim_append_collective(self._sim, self.rank, comm, schedule, root, nbytes, given)
+        code = lib.sim_append_collective(self._sim, self.timeline, comm, schedule, root, nbytes, given)
         check(code)
         self.block(call)
 
@@ -77,7 +78,7 @@ class Collectives(Loop):
         have started.
         """
         given, _alive = _rank_tables(tables)
-        number = int(lib.sim_append_start(self._sim, self.rank, comm, schedule, root, nbytes, given, gate))
+        number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, given, gate))
         check(number)
         if surface is not None:
             lib.sim_post_line(self._sim, number, surface.line())
@@ -86,14 +87,17 @@ class Collectives(Loop):
 
     def new_gate(self, n_ranks: int) -> int:
         """A gate for `start_collective` that opens when `n_ranks` ranks have come: its number."""
+        self.must_be_here()
         number = int(lib.sim_gate_new(self._sim, n_ranks))
         check(number)
         return number
 
     def comm_new(self, world_ranks: Sequence[int]) -> int:
         """Make a communicator of these world ranks: its number."""
+        self.must_be_here()
         ranks = array("i", world_ranks)
-        number = int(lib.sim_comm_new(self._sim, len(ranks), ffi.from_buffer("int[]", ranks)))
+        with self._communicators:
+            number = int(lib.sim_comm_new(self._sim, len(ranks), ffi.from_buffer("int[]", ranks)))
         check(number)
         return number
 
@@ -102,27 +106,33 @@ class Collectives(Loop):
 
         Ranks, sizes and world ranks of such a number are those of its own side; messages go to and come from the other.
         """
+        self.must_be_here()
         ranks = [array("i", side) for side in (side0_world_ranks, side1_world_ranks)]
         sides = [(len(side), ffi.from_buffer("int[]", side)) for side in ranks]
-        number = int(lib.sim_comm_new_inter(self._sim, *sides[0], *sides[1]))
+        with self._communicators:
+            number = int(lib.sim_comm_new_inter(self._sim, *sides[0], *sides[1]))
         check(number)
         return number, int(lib.sim_comm_other(self._sim, number))
 
     def comm_free(self, comm: int) -> None:
         """Forget a communicator, or its side of one, that all its ranks have freed."""
-        lib.sim_comm_free(self._sim, comm)
+        self.must_be_here()
+        with self._communicators:
+            lib.sim_comm_free(self._sim, comm)
 
     def comm_size(self, comm: int) -> int:
         """Number of ranks in a communicator."""
-        return int(lib.sim_comm_size(self._sim, comm))
+        with self._communicators:
+            return int(lib.sim_comm_size(self._sim, comm))
 
     def comm_peers(self, comm: int) -> int:
         """Number of ranks that a message may be sent to: those of the other side, if there is one."""
         return int(lib.sim_comm_peers(self._sim, comm))
 
     def comm_rank(self, comm: int) -> int:
-        """Rank of the running rank in a communicator, -1 when it is not a member."""
-        return int(lib.sim_comm_rank(self._sim, comm, self.rank))
+        """Rank of the caller in a communicator, -1 when it is not a member."""
+        with self._communicators:
+            return int(lib.sim_comm_rank(self._sim, comm, self.rank))
 
     def world_ranks(self, comm: int) -> list[int]:
         """World rank of each rank of a communicator."""

@@ -8,6 +8,8 @@ Laws of the loop:
 3. A rank's body catches everything, so that only its end returns to the hub.
 4. What follows from a transfer (errands) and what ranks left to be said (notes) is done before anyone resumes.
 5. A signal sets a flag and the hub raises; the user's code never sees it.
+6. Only the thread that turns the loop appends to timelines; what other threads ask of the kernel, they read.
+7. A rank comes back in the greenlet in which it left, which may be one that its program has made.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from math import isnan
-from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from threading import RLock, current_thread, get_ident
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import getcurrent, greenlet
 
+from smpy.engine import beside
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import Load
-from smpy.errors import DeadlockError, Interrupted, SmpyError
+from smpy.engine.outcomes import CalledInThread
+from smpy.errors import DeadlockError, Interrupted, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.compute.clock import Clock
@@ -30,10 +34,7 @@ if TYPE_CHECKING:
     from smpy.platforms.platform import Platform
 
 _INTERRUPTED = -100
-_OTHER_THREAD = (
-    "called by a thread that the program started; a rank has one thread here (MPI.Query_thread() is THREAD_FUNNELED): "
-    "make the call in the main thread, and hand the work over with queue.Queue"
-)
+_NO_THREAD = 0
 
 TROUBLE = {
     lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
@@ -65,6 +66,11 @@ class Loop:
         How messages travel on it.
     host_of_rank : sequence of int
         Host number of each rank.
+
+    Attributes
+    ----------
+    wake : callable
+        Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
     """
 
     def __init__(self, platform: Platform, model: NetworkModel, host_of_rank: Sequence[int]) -> None:
@@ -89,6 +95,9 @@ class Loop:
         self._n_tokens = 0
         self._body: Callable[[int], None] = lambda rank: None
         self._is_interrupted = False
+        self._broken_off: object = None
+        self._communicators = RLock()
+        self.wake: Callable[[], None] = lambda: None
 
     # ---- the loop ----
 
@@ -99,12 +108,28 @@ class Loop:
 
     @property
     def rank(self) -> int:
-        """World rank of the running rank."""
+        """World rank of the running rank; in another thread, that of the one it belongs to."""
+        return int(lib.sim_running(self._sim)) if get_ident() == self._thread else beside.rank()
+
+    @property
+    def timeline(self) -> int:
+        """The running rank's timeline, for a call that appends to it: other threads have none, and end here."""
+        if get_ident() != self._thread:
+            self._refuse()
         return int(lib.sim_running(self._sim))
 
+    def must_be_here(self) -> None:
+        """For a call that changes the world beside the timeline: other threads end here."""
+        if get_ident() != self._thread:
+            self._refuse()
+
     def is_here(self) -> bool:
-        """Whether the caller is the thread that turns the loop."""
+        """Whether the caller is the thread that turns the loop, in the process that does."""
         return get_ident() == self._thread
+
+    def is_in_hub(self) -> bool:
+        """Whether no rank runs, but the loop itself."""
+        return getcurrent() is self._hub
 
     def spawn(self, body: Callable[[int], None]) -> None:
         """Give every rank its body; it is called with the rank and must catch whatever it raises."""
@@ -121,7 +146,7 @@ class Loop:
         Returns
         -------
         object
-            None, or what a rank handed to `stop`.
+            None, what a rank handed to `stop`, or one of its threads to `break_off`.
 
         Raises
         ------
@@ -158,6 +183,8 @@ class Loop:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
                 raise SmpyError(f"at {self.now_s:.9g} s: {self._trouble()}")
+        if self._broken_off is not None:
+            return self._broken_off
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
 
     def _trouble(self) -> str:
@@ -189,10 +216,9 @@ class Loop:
 
     def block(self, call: str) -> None:
         """Give way until the kernel has executed everything the running rank appended."""
-        if get_ident() != self._thread:
-            raise RuntimeError(f"{call}: {_OTHER_THREAD}")
-        rank = self.rank
+        rank = self.timeline
         self._calls[rank] = call
+        self._greenlets[rank] = getcurrent()
         word = self._next()
         if word == rank:
             return
@@ -201,6 +227,8 @@ class Loop:
             other.switch()
         else:
             self._hub.switch(word)
+        if lib.sim_running(self._sim) != rank:
+            raise RuntimeError(f"a greenlet that waits in MPI, of rank {rank}, was switched to by rank {self.rank}")
 
     def interrupt(self) -> None:
         """From a signal handler: leave the user's code at once; `run` raises `Interrupted`."""
@@ -235,20 +263,54 @@ class Loop:
         self._n_tokens += 1
         return self._n_tokens
 
+    # ---- threads and child processes ----
+
+    def leave(self) -> None:
+        """In a child process: the run goes on in its parent alone, and this thread is the running rank's."""
+        rank = self.rank
+        beside.belong_to(rank)
+        self._thread = _NO_THREAD
+        if surface is not None:
+            surface.detach()
+
+    def _refuse(self) -> NoReturn:
+        call, frame = beside.called_from()
+        rank = beside.rank()
+        if self._thread == _NO_THREAD:
+            raise UsageError(
+                f"{call}: a child process that rank {rank} has forked cannot call MPI; "
+                "let it hand the data to the rank, through a multiprocessing.Queue or a pipe"
+            )
+        self.break_off(CalledInThread(rank, call, current_thread().name, frame))
+
+    def break_off(self, how: object) -> NoReturn:
+        """From a thread that a rank has started: end it, and the run, which then returns `how`."""
+        if not self._is_interrupted:
+            self._broken_off = how
+        self._is_interrupted = True
+        lib.sim_interrupt(self._sim)
+        self.wake()
+        raise SystemExit  # threads pass over it in silence
+
+    def leave_if_broken_off(self) -> None:
+        """From a signal handler, for `wake`: leave the user's code if a thread wants it."""
+        if self._broken_off is not None:
+            self.interrupt()
+
     # ---- what a rank leaves for its simulated date ----
 
     def note(self, what: Callable[[], None]) -> None:
         """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
         key = self._token()
         self._said[key] = what
-        lib.sim_append_note(self._sim, self.rank, key)
+        lib.sim_append_note(self._sim, self.timeline, key)
         self._keep_pace()
 
     def stop(self, what: object) -> None:
         """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""
         key = self._token()
         self._said[key] = what
-        lib.sim_append_stop(self._sim, self.rank, key)
+        lib.sim_append_stop(self._sim, self.timeline, key)
 
     def _keep_pace(self) -> None:
         if lib.sim_is_far_ahead(self._sim, self.rank):
@@ -257,7 +319,10 @@ class Loop:
     # ---- time ----
 
     def clock_s(self) -> float:
-        """The running rank's date, in seconds."""
+        """The caller's date, in seconds; in another thread the clock of `smpy.engine.beside`."""
+        if get_ident() != self._thread:
+            known_s = float(lib.sim_clock_s(self._sim, self.rank))
+            return beside.date_s(self.now_s if isnan(known_s) else known_s)
         date_s = float(lib.sim_clock_s(self._sim, self.rank))
         if isnan(date_s):
             self.block("Wtime")
@@ -267,8 +332,9 @@ class Loop:
     def wtime(self) -> float:
         """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
         date_s = self.clock_s()
-        lib.sim_append_overhead(self._sim, self.rank, self._model.wtime_s)
-        self._keep_pace()
+        if get_ident() == self._thread:
+            lib.sim_append_overhead(self._sim, self.timeline, self._model.wtime_s)
+            self._keep_pace()
         return date_s
 
     def glance_s(self) -> float:
@@ -276,10 +342,12 @@ class Loop:
 
         Computing that the clock has not charged yet is part of it, and stays uncharged.
         """
+        if get_ident() != self._thread:
+            return self.clock_s()
         clock = self.clock
         mark_s = -1.0 if clock is None else clock.pause()
         date_s = float(lib.sim_earliest_clock_s(self._sim, self.rank))
-        lib.sim_append_glance(self._sim, self.rank, self._model.wtime_s)
+        lib.sim_append_glance(self._sim, self.timeline, self._model.wtime_s)
         if clock is not None:
             date_s += clock.charge_s(mark_s)
             clock.resume(mark_s)
@@ -287,12 +355,12 @@ class Loop:
 
     def sleep(self, seconds: float) -> None:
         """Let simulated time pass for the running rank without loading its core."""
-        lib.sim_append_sleep(self._sim, self.rank, seconds)
+        lib.sim_append_sleep(self._sim, self.timeline, seconds)
         self._keep_pace()
 
     def compute(self, flop: float) -> None:
         """Execute `flop` operations on a core of the running rank's host."""
-        lib.sim_append_compute(self._sim, self.rank, flop)
+        lib.sim_append_compute(self._sim, self.timeline, flop)
         self._keep_pace()
 
     def speed_flop_per_s(self) -> float:

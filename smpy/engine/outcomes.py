@@ -1,8 +1,9 @@
-"""How a run ends before its time: what a rank hands to `Engine.stop`."""
+"""How a run ends before its time: what a rank hands to `Engine.stop`, or its thread leaves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import FrameType
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,13 @@ class Aborted:
 
     rank: int
     code: int
+
+
+@dataclass(frozen=True, slots=True)
+class CalledInThread:
+    """A thread that a rank started made a call that only the rank itself can make; `frame` is the program's."""
+
+    rank: int
+    call: str
+    thread: str
+    frame: FrameType | None

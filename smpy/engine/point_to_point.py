@@ -62,7 +62,7 @@ class PointToPoint(Loop):
 
     def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
-        number = lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, 1)
+        number = lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, 1)
         if not self._post(number, load):
             self.wait(number, call)
         elif mode == BUFFERED:
@@ -74,12 +74,12 @@ class PointToPoint(Loop):
         That of a buffered send is never 0, and complete when the message has been delivered. `is_blocking`: it takes
         the time that a blocking send takes to start.
         """
-        number = int(lib.sim_append_send(self._sim, self.rank, comm, dest, tag, load.nbytes, mode, is_blocking))
+        number = int(lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, is_blocking))
         return 0 if self._post(number, load) and mode != BUFFERED else number
 
     def irecv(self, comm: int, source: int, tag: int, load: Load) -> int:
         """Start a receive: its request number."""
-        number = lib.sim_append_recv(self._sim, self.rank, comm, source, tag, load.nbytes)
+        number = lib.sim_append_recv(self._sim, self.timeline, comm, source, tag, load.nbytes)
         self._post(number, load)
         return int(number)
 
@@ -98,7 +98,7 @@ class PointToPoint(Loop):
         """Wait for one request and release it."""
         if request <= 0:
             return NO_MESSAGE
-        check(lib.sim_append_wait(self._sim, self.rank, request))
+        check(lib.sim_append_wait(self._sim, self.timeline, request))
         self.block(call)
         return self._collect(request)
 
@@ -106,28 +106,28 @@ class PointToPoint(Loop):
         """Wait for all of them and release them; numbers of 0 are complete."""
         numbers = array("i", requests)
         if any(number > 0 for number in numbers):
-            check(lib.sim_append_wait_all(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
+            check(lib.sim_append_wait_all(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
             self.block(call)
         return [self._collect(number) for number in numbers]
 
     def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Message]:
         """Wait for one of them and release it: its index and message. 0 is complete, negative ones are skipped."""
         numbers = array("i", requests)
-        check(lib.sim_append_wait_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
+        check(lib.sim_append_wait_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
         index = int(lib.sim_answer(self._sim, self.rank))
         return index, self._collect(numbers[index])
 
     def test(self, request: int, call: str = "Test") -> Message | None:
         """Poll one request; it is released when complete. A poll takes simulated time."""
-        check(lib.sim_append_test(self._sim, self.rank, request))
+        check(lib.sim_append_test(self._sim, self.timeline, request))
         self.block(call)
         return self._collect(request) if lib.sim_answer(self._sim, self.rank) else None
 
     def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Message] | None:
         """Poll several requests: index and message of the first that is complete, or None."""
         numbers = array("i", requests)
-        check(lib.sim_append_test_any(self._sim, self.rank, len(numbers), ffi.from_buffer("int[]", numbers)))
+        check(lib.sim_append_test_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
         index = int(lib.sim_answer(self._sim, self.rank))
         return None if index < 0 else (index, self._collect(numbers[index]))
@@ -136,13 +136,13 @@ class PointToPoint(Loop):
         """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
         if request <= 0:
             return NO_MESSAGE
-        check(lib.sim_append_peek(self._sim, self.rank, request))
+        check(lib.sim_append_peek(self._sim, self.timeline, request))
         self.block(call)
         return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
 
     def cancel(self, request: int) -> None:
         """Take a request back: unless it has matched by then, it ends there and its message says so."""
-        check(lib.sim_append_cancel(self._sim, self.rank, request))
+        check(lib.sim_append_cancel(self._sim, self.timeline, request))
         self._keep_pace()
 
     def is_done(self, request: int) -> bool:
@@ -153,6 +153,7 @@ class PointToPoint(Loop):
         """Let an operation go on by itself: nobody will wait for it. `keep` is kept alive until it has ended."""
         if request <= 0:
             return
+        self.must_be_here()
         if keep is not None and not self.is_done(request):
             parcel = self._parcel(request)
             load = self._errands.get(parcel.token) or Load(0)
@@ -166,31 +167,31 @@ class PointToPoint(Loop):
 
     def iprobe(self, comm: int, source: int, tag: int) -> Message | None:
         """Look for a message that could be received; a look takes simulated time."""
-        check(lib.sim_append_iprobe(self._sim, self.rank, comm, source, tag))
+        check(lib.sim_append_iprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Iprobe")
         return self._probed() if lib.sim_answer(self._sim, self.rank) else None
 
     def probe(self, comm: int, source: int, tag: int) -> Message:
         """Wait until a message could be received."""
-        check(lib.sim_append_probe(self._sim, self.rank, comm, source, tag))
+        check(lib.sim_append_probe(self._sim, self.timeline, comm, source, tag))
         self.block("Probe")
         return self._probed()
 
     def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Message] | None:
         """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
-        check(lib.sim_append_improbe(self._sim, self.rank, comm, source, tag))
+        check(lib.sim_append_improbe(self._sim, self.timeline, comm, source, tag))
         self.block("Improbe")
         held = int(lib.sim_answer(self._sim, self.rank))
         return (held, self._probed()) if held else None
 
     def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Message]:
         """Wait for a message, and hold it."""
-        check(lib.sim_append_mprobe(self._sim, self.rank, comm, source, tag))
+        check(lib.sim_append_mprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Mprobe")
         return int(lib.sim_answer(self._sim, self.rank)), self._probed()
 
     def imrecv(self, held: int, load: Load) -> int:
         """Start to receive the message that a probe holds: the request number."""
-        number = lib.sim_append_mrecv(self._sim, self.rank, held, load.nbytes)
+        number = lib.sim_append_mrecv(self._sim, self.timeline, held, load.nbytes)
         self._post(number, load)
         return int(number)

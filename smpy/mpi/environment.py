@@ -94,7 +94,7 @@ def Init_thread(required: int = constants.THREAD_MULTIPLE) -> int:
     Returns
     -------
     int
-        Level there is: a rank has one thread of control.
+        Level there is: the rank's main thread alone may call MPI.
     """
     _start()
     return Query_thread()
@@ -155,13 +155,13 @@ def Is_finalized() -> bool:
 
 
 def Query_thread() -> int:
-    """Level of thread support: the rank's one thread may call MPI."""
+    """Level of thread support: the rank's main thread may call MPI."""
     return constants.THREAD_FUNNELED
 
 
 def Is_thread_main() -> bool:
-    """Whether the caller is the thread that started MPI: a rank has no other."""
-    return True
+    """Whether the caller is the thread that started MPI: the one in which the rank's program runs."""
+    return not is_running() or current().is_here()
 
 
 def Get_version() -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """Sending and receiving in one call, and what programs do wrong in point-to-point calls."""
 
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -142,22 +141,3 @@ def test_wrong_arguments_name_their_call(run_ranks, call, error, text):
         return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
     assert re.search(text, run_ranks(1, main).returned[0])
-
-
-def test_a_thread_of_the_program_that_blocks_is_told_what_to_do(run_ranks):
-    said = []
-
-    def blocks():
-        try:
-            MPI.COMM_WORLD.Iprobe()
-        except RuntimeError as error:
-            said.append(str(error))
-
-    def main(rank):
-        thread = threading.Thread(target=blocks)
-        thread.start()
-        thread.join()
-
-    run_ranks(1, main)
-    assert said == [said[0]]
-    assert said[0].startswith("Iprobe: called by a thread that the program started")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -60,6 +61,24 @@ def test_short_bursts_are_nothing(new_clock: Callable[[Engine, float], Any]) -> 
             clock.start()
 
     assert charged_s(body, new_clock) < 100e-6
+
+
+@CLOCKS
+def test_the_clock_is_not_that_of_another_thread(new_clock: Callable[[Engine, float], Any]) -> None:
+    def body(clock: Any) -> None:
+        told: list[object] = []
+
+        def use() -> None:
+            told.extend([clock.stop(), clock.pause()])
+            clock.start()
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        assert told == [False, -1.0]
+        burn()
+
+    assert charged_s(body, new_clock) == pytest.approx(BURST_S, rel=0.2)
 
 
 def test_a_pause_is_a_hole_in_a_burst() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from array import array
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from smpy.collectives.schedule import NBYTES, RANK, Schedule
+from smpy.engine import beside
 from smpy.engine.engine import Engine
 from smpy.engine.messages import ANY, BUFFERED, CANCELLED, NO_MESSAGE, Load, Message
-from smpy.errors import SmpyError
+from smpy.engine.outcomes import CalledInThread
+from smpy.errors import SmpyError, UsageError
 from smpy.platforms import default_cluster, place
 from smpy.platforms.build import PlatformBuilder
 
@@ -63,20 +67,69 @@ def test_hosts_without_a_route_are_named() -> None:
         run(engine, lambda: engine.send(0, 1, 0, Load(8)), lambda: engine.recv(0, 0, 0, Load(8)) and None)
 
 
-def test_a_call_that_waits_in_another_thread_says_whose_threads_may() -> None:
-    engine, said = new_engine(1), []
+@pytest.mark.parametrize(
+    "append",
+    [
+        lambda engine: engine.block("Recv"),
+        lambda engine: engine.isend(0, 0, 0, Load(8)),
+        lambda engine: engine.irecv(0, 0, 0, Load(8)),
+        lambda engine: engine.iprobe(0, 0, 0),
+        lambda engine: engine.wait_all([1]),
+        lambda engine: engine.release(1),
+        lambda engine: engine.sleep(1.0),
+        lambda engine: engine.compute(1.0),
+        lambda engine: engine.note(lambda: None),
+        lambda engine: engine.stop(None),
+        lambda engine: engine.new_gate(1),
+        lambda engine: engine.comm_new([0]),
+        lambda engine: engine.comm_free(1),
+        lambda engine: engine.collective(0, 0, 0, 0, "Barrier"),
+    ],
+)
+def test_what_a_thread_wants_to_append_ends_the_run(append: Callable[[Engine], object]) -> None:
+    engine, ended = new_engine(2), []
 
-    def wait_elsewhere() -> None:
-        def wait() -> None:
-            with pytest.raises(RuntimeError, match=r"Recv: called by a thread that the program started"):
-                engine.block("Recv")
-            said.append(True)
+    def start() -> None:
+        def work() -> None:
+            beside.belong_to(0)
+            with pytest.raises(SystemExit):
+                append(engine)
+            ended.append(True)
 
-        thread = threading.Thread(target=wait)
+        thread = threading.Thread(target=work, name="worker")
         thread.start()
         thread.join()
 
-    run(engine, wait_elsewhere)
+    engine.spawn(lambda rank: start() if rank == 0 else engine.recv(0, 0, 0, Load(8)) and None)
+    how = engine.run(lambda: None)
+    assert isinstance(how, CalledInThread)
+    assert (how.rank, how.thread, ended) == (0, "worker", [True])
+    assert engine.statistics().messages == 0
+
+
+def test_whatever_is_appended_goes_to_the_timeline_of_a_caller_that_has_one() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in Path(beside.__file__).parent.glob("*.py")]
+    targets = [
+        target for text in sources for target in re.findall(r"lib\.sim_append_(?!end)\w+\(self\._sim, ([\w.]+)", text)
+    ]
+    assert len(targets) > 10
+    assert set(targets) == {"self.timeline"}
+
+
+def test_a_thread_that_no_rank_has_started_has_no_part_in_mpi() -> None:
+    engine, said = new_engine(1), []
+
+    def start() -> None:
+        def work() -> None:
+            with pytest.raises(UsageError, match="thread 'stranger' was started by no rank"):
+                engine.block("Recv")
+            said.append(True)
+
+        thread = threading.Thread(target=work, name="stranger")
+        thread.start()
+        thread.join()
+
+    run(engine, start)
     assert said
 
 

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from smpy.engine.running import current
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.exceptions import fail
 
@@ -208,6 +209,7 @@ def enter(
     Exception
         If another rank entered with another call, root, operation, datatype or size.
     """
+    current().must_be_here()
     joint = communicator.joint
     entered = joint.entered
     if entered is None:

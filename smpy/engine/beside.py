@@ -1,0 +1,64 @@
+"""Code of a rank that runs beside its timeline, in a thread that it started or in a child process: whose, and when.
+
+Its clock is real time, counted from the rank's date when it was first read, and never behind the rank's last known
+date: what happens there takes no simulated time, but whoever waits for a date there must see it come.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from time import monotonic
+from types import FrameType
+from typing import Final
+
+import smpy
+from smpy.errors import UsageError
+
+_real_s: Final = monotonic  # `time`'s functions give simulated time while a program runs
+OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
+"""Where smpy's own code lies."""
+
+
+class _Beside(threading.local):
+    rank = -1
+    ahead_s = float("-inf")  # of its clock, compared with the real one
+
+
+_here: Final = _Beside()
+
+
+def belong_to(rank: int) -> None:
+    """From now on the calling thread, or child process, is this rank's."""
+    _here.rank = rank
+
+
+def rank() -> int:
+    """World rank of the one whose thread, or child process, calls.
+
+    Raises
+    ------
+    UsageError
+        If it is nobody's.
+    """
+    if _here.rank < 0:
+        raise UsageError(f"thread {threading.current_thread().name!r} was started by no rank: it has no part in MPI")
+    return _here.rank
+
+
+def date_s(known_s: float) -> float:
+    """The caller's date in simulated time, given the last known date of its rank."""
+    _here.ahead_s = max(_here.ahead_s, known_s - _real_s())
+    return _here.ahead_s + _real_s()
+
+
+def called_from() -> tuple[str, FrameType | None]:
+    """The call that the program has made, by its name, and the frame in which it made it."""
+    name, frame = "", sys._getframe(1)
+    while frame.f_code.co_filename.startswith(OURS):
+        name = frame.f_code.co_name
+        if frame.f_back is None:
+            return name.strip("_"), None
+        frame = frame.f_back
+    return name.strip("_"), frame
