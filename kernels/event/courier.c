@@ -5,11 +5,14 @@
 
 /* Moves the payload of a transfer that ended. Copies made at the send are freed here, or with the errand that carries them. */
 
-char *parcel_copy(sim *s, const char *data, int64_t bytes)
+char *parcel_copy(sim *s, const char *data, int64_t bytes, const strided *layout)
 {
     char *copy = malloc((size_t)bytes);
     if (!copy) return NULL;
-    memcpy(copy, data, (size_t)bytes);
+    if (layout)
+        strided_pack(layout, data, copy, bytes);
+    else
+        memcpy(copy, data, (size_t)bytes);
     s->stats.parcels_bytes += bytes;
     return copy;
 }
@@ -40,13 +43,21 @@ static int free_with_errands(sim *s, char *copy)
     return 0;
 }
 
+static void put(const parcel *to, const char *data, int64_t bytes)
+{
+    if (to->layout)
+        strided_unpack(to->layout, to->data, data, bytes);
+    else
+        memcpy(to->data, data, (size_t)bytes);
+}
+
 int courier_move(sim *s, slot *send, slot *recv)
 {
     if (!send->parcel && !recv->parcel) return 0;
     const parcel *from = parcel_of(s, send), *to = parcel_of(s, recv);
     int64_t bytes = send->is.bytes < recv->is.bytes ? send->is.bytes : recv->is.bytes;
     int send_id = (int)(send - s->requests.at), recv_id = (int)(recv - s->requests.at), is_kept = 0;
-    if (from->kind != PARCEL_NONE && to->kind == PARCEL_BORROWED) memcpy(to->data, from->data, (size_t)bytes);
+    if (from->kind != PARCEL_NONE && to->kind == PARCEL_BORROWED) put(to, from->data, bytes);
     if (to->kind == PARCEL_PYTHON || to->token || to->object) {
         char *data = to->kind == PARCEL_PYTHON ? from->data : NULL;
         is_kept = data && from->kind == PARCEL_OWNED;

@@ -13,6 +13,7 @@
 #define SMPY_SIM_H
 #include <stdint.h>
 #include "platform.h"
+#include "strided.h"
 
 /* cdef */
 typedef struct sim sim;
@@ -43,6 +44,7 @@ typedef struct {
     int64_t bytes;
     int64_t token;                    /* the Python face's own key */
     void *object;                     /* the compiled surface's reference */
+    const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
     int kind;
 } parcel;
 
@@ -182,7 +184,7 @@ parcel *sim_parcel(sim *s, int id);   /* its payload end, NONE at first, for the
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
 
-char *parcel_copy(sim *s, const char *data, int64_t bytes);            /* for PARCEL_OWNED */
+char *parcel_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PARCEL_OWNED; NULL: one stretch */
 int sim_errands(const sim *s, const errand **list);
 void sim_errands_done(sim *s);
 int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
@@ -228,7 +230,7 @@ typedef struct {
     void (*post_line)(sim *, int, int);
     parcel *(*parcel_of)(sim *, int);
     void (*release)(sim *, int);
-    char *(*copy)(sim *, const char *, int64_t);
+    char *(*copy)(sim *, const char *, int64_t, const strided *);
     int (*errands)(const sim *, const errand **);
     void (*errands_done)(sim *);
     int (*notes)(const sim *, const int64_t **);

@@ -56,9 +56,10 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 
 /* ---- posting ---- */
 
-/* A send that is complete when it is posted has its bytes copied, and 0 for a number. Number, or -1 with an exception.
+/* A send that is complete when it is posted has its bytes copied, and 0 for a number; copied are also those that have to be
+ * packed, and those that must not be looked at later. Number, or -1 with an exception.
  * What the rank does not wait for in the same call says where it was posted: nobody may ever receive it. */
-static int post_send(const envelope *to, payload load, int blocking)
+static int post_send(const envelope *to, payload load, int blocking, int must_copy)
 {
     const kernel_calls *calls = surface.calls;
     const int number =
@@ -67,6 +68,7 @@ static int post_send(const envelope *to, payload load, int blocking)
     const int is_detached = calls->request_of(surface.sim, number)->is_detached;
     if (is_detached || !blocking) calls->post_line(surface.sim, number, lines_here());
     if (is_detached) return payload_copy(number, load);
+    if (must_copy || load.layout) return payload_copy(number, load) < 0 ? -1 : number;
     return payload_lend(number, load) < 0 ? -1 : number;
 }
 
@@ -104,9 +106,9 @@ static PyObject *perform_send(PyObject *self, const arguments *given)
     message unused;
     if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
     if (!payload_take(in[0], 0, &view, &load)) return NULL;
-    const int number = post_send(&to, load, 1);
+    const int number = post_send(&to, load, 1, 0);
     const int result = number > 0 ? wait_for(number, surface.name.Send, &unused) : number;
-    PyBuffer_Release(&view);
+    payload_release(&view, &load);
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
@@ -122,7 +124,7 @@ static PyObject *perform_recv(PyObject *self, const arguments *given)
     if (!request_can_report(in[3]) || !payload_take(in[0], 1, &view, &room)) return NULL;
     const int number = post_recv(&from, room);
     const int result = number > 0 ? wait_for(number, surface.name.Recv, &m) : -1;
-    PyBuffer_Release(&view);
+    payload_release(&view, &room);
     if (result < 0 || request_report(self, surface.name.Recv, &m, in[3]) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -137,7 +139,8 @@ static PyObject *perform_isend(PyObject *self, const arguments *given)
     request_object *r = request_new();
     if (!r) return NULL;
     if (payload_take(in[0], 0, &r->view, &load)) {
-        r->number = post_send(&to, load, 0);
+        r->number = post_send(&to, load, 0, 0);
+        Py_CLEAR(load.owner);
         if (r->number == 0) PyBuffer_Release(&r->view);
         if (r->number >= 0) return (PyObject *)r;
     }
@@ -155,6 +158,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     request_object *r = request_new();
     if (!r) return NULL;
     if (payload_take(in[0], 1, &r->view, &room)) {
+        r->layout = room.owner;
         r->number = post_recv(&from, room);
         if (r->number > 0) surface.calls->post_line(surface.sim, r->number, lines_here());
         if (r->number > 0) return (PyObject *)r;
@@ -171,21 +175,21 @@ static int is_with_itself(const envelope *to, const envelope *from)
     return to->peer == me && (from->peer == me || from->peer == SIM_ANY);
 }
 
-static int exchange(const envelope *to, payload load, const envelope *from, payload room, message *m)
+static int exchange(const envelope *to, payload load, const envelope *from, payload room, int must_copy, PyObject *call, message *m)
 {
     const unsigned epoch = surface.epoch;
     int number[2];
-    number[0] = post_send(to, load, 0);
+    number[0] = post_send(to, load, 0, must_copy);
     if (number[0] < 0) return -1;
     number[1] = post_recv(from, room);
     if (number[1] < 0) {
         if (number[0]) request_abandon(number[0], epoch);
         return -1;
     }
-    if (number[0] == 0) return wait_for(number[1], surface.name.Sendrecv, m);
+    if (number[0] == 0) return wait_for(number[1], call, m);
     const int code = surface.calls->append_wait_all(surface.sim, surface.rank, 2, number);
     if (code < 0) surface_kernel_error(code);
-    if (code < 0 || block_on(surface.name.Sendrecv) < 0) {
+    if (code < 0 || block_on(call) < 0) {
         request_abandon(number[0], epoch);
         request_abandon(number[1], epoch);
         return -1;
@@ -209,13 +213,31 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
     if (is_with_itself(&to, &from)) return NULL;
     if (!request_can_report(in[6]) || !payload_take(in[0], 0, &send_view, &load)) return NULL;
     if (!payload_take(in[3], 1, &recv_view, &room)) {
-        PyBuffer_Release(&send_view);
+        payload_release(&send_view, &load);
         return NULL;
     }
-    const int result = exchange(&to, load, &from, room, &m);
-    PyBuffer_Release(&send_view);
-    PyBuffer_Release(&recv_view);
+    const int result = exchange(&to, load, &from, room, 0, surface.name.Sendrecv, &m);
+    payload_release(&send_view, &load);
+    payload_release(&recv_view, &room);
     if (result < 0 || request_report(self, surface.name.Sendrecv, &m, in[6]) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *perform_sendrecv_replace(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.buf,    surface.name.dest,    surface.name.sendtag,
+                                    surface.name.source, surface.name.recvtag, surface.name.status};
+    PyObject *in[6];
+    envelope to, from;
+    payload both;
+    Py_buffer view;
+    message m;
+    if (!arguments_sort(given, parameters, 6, 2, in)) return NULL;
+    if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[3], in[4], &from)) return NULL;
+    if (is_with_itself(&to, &from) || !request_can_report(in[5]) || !payload_take(in[0], 1, &view, &both)) return NULL;
+    const int result = exchange(&to, both, &from, both, 1, surface.name.Sendrecv_replace, &m);
+    payload_release(&view, &both);
+    if (result < 0 || request_report(self, surface.name.Sendrecv_replace, &m, in[5]) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -266,6 +288,12 @@ static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n
 {
     const arguments given = {at, n, keywords};
     return call_perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
+}
+
+static PyObject *Comm_Sendrecv_replace(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Sendrecv_replace, surface.name._Sendrecv_replace, perform_sendrecv_replace);
 }
 
 static PyObject *Comm_Iprobe(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
@@ -346,6 +374,9 @@ static PyMethodDef methods[] = {
     {"Sendrecv", (PyCFunction)(void (*)(void))Comm_Sendrecv, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Sendrecv($self, sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1, status=None)\n--\n\n"
                "Send a message and receive one.")},
+    {"Sendrecv_replace", (PyCFunction)(void (*)(void))Comm_Sendrecv_replace, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Sendrecv_replace($self, buf, dest, sendtag=0, source=-1, recvtag=-1, status=None)\n--\n\n"
+               "Send what is in a buffer and receive another message into it.")},
     {"Iprobe", (PyCFunction)(void (*)(void))Comm_Iprobe, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Iprobe($self, source=-1, tag=-1, status=None)\n--\n\n"
                "Whether there is a message to receive; looking takes simulated time.")},

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "arguments.h"
+
 /* Numbers, characters and truth values as `struct` and PEP 3118 write them; byte order is ours or irrelevant. */
 static int is_basic(const char *format)
 {
@@ -50,29 +52,83 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, payload
         PyBuffer_Release(view);
         return 0;
     }
-    *out = (payload){has_bytes && view->len ? view->buf : NULL, view->len};
+    *out = (payload){.data = has_bytes && view->len ? view->buf : NULL, .bytes = view->len};
     return 1;
 }
 
-/* Only a buffer of whole entries: what is left over is an error that smpy.mpi words. */
-static int take_entries(PyObject *what, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, payload *out)
+static int decline(Py_buffer *view, payload *out)
 {
-    if (!entry_bytes || !take_buffer(what, is_writable, view, out)) return 0;
-    if (out->bytes % entry_bytes == 0) return 1;
-    PyBuffer_Release(view);
+    payload_release(view, out);
     return 0;
+}
+
+/* Entries without gaps: a number of them (negative: not given), or as many as the buffer holds, none of them in part. */
+static int take_dense(PyObject *what, int count, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, payload *out)
+{
+    int64_t bytes;
+    if (!take_buffer(what, is_writable, view, out)) return 0;
+    if (count < 0) return out->bytes % entry_bytes == 0 ? 1 : decline(view, out);
+    if (__builtin_mul_overflow((int64_t)count, (int64_t)entry_bytes, &bytes) || bytes > out->bytes) return decline(view, out);
+    *out = (payload){.data = bytes ? out->data : NULL, .bytes = bytes};
+    return 1;
+}
+
+/* Do the bytes of the entries lie within the buffer? */
+static int lie_within(const strided *layout, int64_t count, int64_t length)
+{
+    int64_t last, first, end;
+    if (__builtin_mul_overflow(count - 1, layout->extent_bytes, &last)) return 0;
+    if (__builtin_add_overflow(last < 0 ? last : 0, layout->first_bytes, &first)) return 0;
+    if (__builtin_add_overflow(last > 0 ? last : 0, layout->end_bytes, &end)) return 0;
+    return first >= 0 && end <= length;
+}
+
+static int take_strided(PyObject *what, int count, PyObject *datatype, int is_writable, Py_buffer *view, payload *out)
+{
+    PyObject *owner = PyObject_GetAttr(datatype, surface.name._strided);
+    PyErr_Clear();
+    if (!owner || !PyBytes_CheckExact(owner) || !take_buffer(what, is_writable, view, out)) {
+        Py_XDECREF(owner);
+        return 0;
+    }
+    out->owner = owner;
+    const strided *layout = out->layout = (const strided *)(const void *)PyBytes_AS_STRING(owner);
+    int64_t n = count;
+    if (!out->data) return decline(view, out);
+    if (count < 0) {
+        if (layout->extent_bytes <= 0 || out->bytes % layout->extent_bytes) return decline(view, out);
+        n = out->bytes / layout->extent_bytes;
+    }
+    if (n == 0 || !lie_within(layout, n, out->bytes)) return decline(view, out);
+    return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
+}
+
+static int take_specification(PyObject *what, int is_writable, Py_buffer *view, payload *out)
+{
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(what);
+    int count = -1;
+    if (n < 2 || n > 3 || (n == 3 && (!arguments_int(PySequence_Fast_GET_ITEM(what, 1), &count) || count < 0))) return 0;
+    PyObject *buffer = Py_NewRef(PySequence_Fast_GET_ITEM(what, 0)); /* the list may change under an exporter's code */
+    PyObject *datatype = Py_NewRef(PySequence_Fast_GET_ITEM(what, n - 1));
+    const Py_ssize_t entry_bytes = basic_bytes(datatype);
+    const int is_taken = entry_bytes ? take_dense(buffer, count, entry_bytes, is_writable, view, out)
+                                     : take_strided(buffer, count, datatype, is_writable, view, out);
+    Py_DECREF(buffer);
+    Py_DECREF(datatype);
+    return is_taken;
 }
 
 int payload_take(PyObject *what, int is_writable, Py_buffer *view, payload *out)
 {
     view->obj = NULL;
     if (!PyList_CheckExact(what) && !PyTuple_CheckExact(what)) return take_buffer(what, is_writable, view, out);
-    if (PySequence_Fast_GET_SIZE(what) != 2) return 0;
-    PyObject *buffer = Py_NewRef(PySequence_Fast_GET_ITEM(what, 0)); /* the list may change under an exporter's code */
-    const Py_ssize_t entry_bytes = basic_bytes(PySequence_Fast_GET_ITEM(what, 1));
-    const int is_taken = take_entries(buffer, entry_bytes, is_writable, view, out);
-    Py_DECREF(buffer);
-    return is_taken;
+    return take_specification(what, is_writable, view, out);
+}
+
+void payload_release(Py_buffer *view, payload *taken)
+{
+    PyBuffer_Release(view);
+    Py_CLEAR(taken->owner);
 }
 
 int payload_lend(int request, payload load)
@@ -83,13 +139,14 @@ int payload_lend(int request, payload load)
     parcel->kind = PARCEL_BORROWED;
     parcel->data = load.data;
     parcel->bytes = load.bytes;
+    parcel->layout = load.layout;
     return 0;
 }
 
 int payload_copy(int request, payload load)
 {
     if (!load.data) return 0;
-    char *copy = surface.calls->copy(surface.sim, load.data, load.bytes);
+    char *copy = surface.calls->copy(surface.sim, load.data, load.bytes, load.layout);
     parcel *parcel = copy ? surface.calls->parcel_of(surface.sim, request) : NULL;
     if (!parcel) return PyErr_NoMemory(), -1;
     parcel->kind = PARCEL_OWNED;

@@ -20,7 +20,7 @@ void request_abandon(int number, unsigned epoch)
 {
     if (!surface.sim || surface.epoch != epoch) return;
     parcel *lent = surface.calls->parcel_of(surface.sim, number);
-    if (lent) lent->kind = PARCEL_NONE;
+    if (lent && lent->kind == PARCEL_BORROWED) lent->kind = PARCEL_NONE;
     surface.calls->release(surface.sim, number);
 }
 
@@ -100,6 +100,7 @@ static int Request_traverse(PyObject *self, visitproc visit, void *arg)
     request_object *r = (request_object *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(r->view.obj);
+    Py_VISIT(r->layout);
     Py_VISIT(r->buffer);
     Py_VISIT(r->message);
     Py_VISIT(r->finish);
@@ -110,6 +111,7 @@ static int Request_clear(PyObject *self)
 {
     request_object *r = (request_object *)self;
     PyBuffer_Release(&r->view); /* does nothing where there is none */
+    Py_CLEAR(r->layout);
     Py_CLEAR(r->buffer);
     Py_CLEAR(r->message);
     Py_CLEAR(r->finish);

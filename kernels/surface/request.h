@@ -19,6 +19,7 @@ typedef struct request_object {
     unsigned epoch;                 /* the world of the number, when there is a view */
     int is_held;
     Py_buffer view;                 /* .obj is NULL when there is none */
+    PyObject *layout;               /* of a receive with strides: kept alive as the view is */
     PyObject *buffer;               /* what smpy.mpi keeps alive in its place */
     PyObject *message, *finish;
     struct request_object *before, *after; /* among the held ones */

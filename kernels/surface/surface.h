@@ -68,12 +68,12 @@ typedef struct {
     struct {                        /* interned: parameters, calls, what calls are handed over to, attributes */
         PyObject *buf, *dest, *source, *tag, *status, *statuses, *requests;
         PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;
-        PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op;
-        PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce;
+        PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op, *Sendrecv_replace;
+        PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce, *_Sendrecv_replace;
         PyObject *_Get_rank, *_Get_size;
         PyObject *_hub, *_run_errands, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *_operation;
-        PyObject *_size, *_source, *_tag, *_error, *_nbytes, *_cancelled;
+        PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;
 

@@ -42,7 +42,7 @@ class PointToPoint(Loop):
             parcel, data = self._parcel(number), ffi.cast("char *", load.address)
             kind = lib.PARCEL_BORROWED
             if is_detached:
-                data, kind = lib.parcel_copy(self._sim, data, load.nbytes), lib.PARCEL_OWNED
+                data, kind = lib.parcel_copy(self._sim, data, load.nbytes, ffi.NULL), lib.PARCEL_OWNED
                 if data == ffi.NULL:
                     raise MemoryError(f"no memory for a message of {load.nbytes} bytes")
             parcel.data, parcel.bytes, parcel.kind = data, load.nbytes, kind

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["watch_calls"]
 
 _COMPILED: Final = {
-    Comm: (CommBase, ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Iprobe", "Allreduce", "Get_rank", "Get_size")),
+    Comm: (
+        CommBase,
+        (
+            *("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Sendrecv_replace"),
+            *("Iprobe", "Allreduce", "Get_rank", "Get_size"),
+        ),
+    ),
     Request: (RequestBase, ("Wait", "Test")),
 }
 _PROPERTIES: Final = {"rank": "Get_rank", "size": "Get_size"}

@@ -43,7 +43,8 @@ Status
 
 Datatype
     The slot ``_size`` is the size in bytes of a committed datatype whose entries have no gaps and 0 of every other: a
-    message of a buffer and such a datatype carries the whole buffer when its length is a multiple of ``_size``.
+    message of a buffer and such a datatype carries the whole buffer when its length is a multiple of ``_size``. The
+    slot ``_strided`` describes a committed datatype with regular strides (`smpy.mpi.data.strided`); None of any other.
 
 Truncation
     A receive that completes with more bytes than it has room for calls, from both bases,

@@ -78,6 +78,18 @@ class CommBase:
         """Send one buffer and receive into another at the same time."""
         self._Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
 
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Send what is in a buffer and receive another message into it."""
+        self._Sendrecv_replace(buf, dest, sendtag, source, recvtag, status)
+
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether there is a message to receive; looking takes simulated time."""
         return self._Iprobe(source, tag, status)
@@ -113,6 +125,11 @@ class CommBase:
         source: int = -1,
         recvtag: int = -1,
         status: Status | None = None,
+    ) -> None:
+        raise NotImplementedError
+
+    def _Sendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = -1, recvtag: int = -1, status: Status | None = None
     ) -> None:
         raise NotImplementedError
 

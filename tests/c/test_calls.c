@@ -11,7 +11,7 @@ static void send_text(sim *s, int rank, int comm, int dest, int tag, const char 
 {
     int bytes = (int)strlen(text) + 1, id = sim_append_send(s, rank, comm, dest, tag, bytes, SEND_STANDARD, 1);
     assert(id > 0);
-    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, text, bytes), .bytes = bytes, .kind = PARCEL_OWNED};
+    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, text, bytes, NULL), .bytes = bytes, .kind = PARCEL_OWNED};
 }
 
 static int64_t copies(const sim *s)

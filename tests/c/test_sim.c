@@ -82,7 +82,7 @@ static int go_on(sim *s, int rank, program *p)
         p->send = sim_append_send(s, rank, 0, to, p->round, bytes, p->round % 5 ? SEND_STANDARD : SEND_SYNCHRONOUS, 0);
         {
             const request *r = sim_request(s, p->send);
-            *sim_parcel(s, p->send) = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes), .bytes = bytes, .kind = PARCEL_OWNED}
+            *sim_parcel(s, p->send) = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes, NULL), .bytes = bytes, .kind = PARCEL_OWNED}
                                      : (parcel){.data = p->out, .bytes = bytes, .kind = PARCEL_BORROWED};
             if (r->is_detached) {
                 memset(p->out, 0, MOST_BYTES);
@@ -154,7 +154,7 @@ static void a_world_freed_in_the_middle_leaks_nothing(platform *machine, const m
     assert(sim_next(s) == 0);
     int id = sim_append_send(s, 0, 0, 1, 5, 100, SEND_STANDARD, 1);
     char data[100] = {0};
-    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, data, 100), .bytes = 100, .kind = PARCEL_OWNED};
+    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, data, 100, NULL), .bytes = 100, .kind = PARCEL_OWNED};
     sim_append_wait_any(s, 0, 1, (int[]){sim_append_recv(s, 0, 0, 1, 1, 10)});
     assert(sim_next(s) == 1);
     sim_append_probe(s, 1, 0, 0, 99);

@@ -96,7 +96,7 @@ class PointToPoint(CommCore):
         report(message, status, "Sendrecv")
 
     @mpi_call
-    def Sendrecv_replace(
+    def _Sendrecv_replace(
         self,
         buf: Any,
         dest: int,
@@ -105,7 +105,6 @@ class PointToPoint(CommCore):
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
-        """Send what is in a buffer and receive another message into it."""
         number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, call)

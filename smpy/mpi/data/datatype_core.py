@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout, Origin
+from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Typemap
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
@@ -16,11 +17,12 @@ __all__ = ["DatatypeCore"]
 class DatatypeCore(Handle):
     """A handle on a layout, or null."""
 
-    __slots__ = ("_layout_or_null", "_size")
+    __slots__ = ("_layout_or_null", "_size", "_strided")
     _family: ClassVar = "Datatype"
 
     _layout_or_null: Layout | None
     _size: int
+    _strided: bytes | None
 
     @classmethod
     def _of(cls, layout: Layout | None) -> Self:
@@ -44,8 +46,11 @@ class DatatypeCore(Handle):
 
     def _refer_to(self, layout: Layout | None) -> None:
         self._layout_or_null = layout
-        # the compiled surface sends whole buffers of entries of this size, without looking at the layout
-        self._size = layout.size if layout is not None and layout.is_committed and layout.is_contiguous else 0
+        # what the compiled surface looks at: the size of entries without gaps, and the strides of others
+        self._size, self._strided = 0, None
+        if layout is not None and layout.is_committed:
+            self._size = layout.size if layout.is_contiguous else 0
+            self._strided = None if layout.is_contiguous else strided(layout.typemap)
 
     def _identity(self) -> int:
         return 0 if self._layout_or_null is None else self._layout_or_null.number

@@ -1,0 +1,76 @@
+#include "strided.h"
+
+#include <string.h>
+
+/* A row of blocks, in steps on either side. Sizes that a compiler knows are moves of a register. */
+static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t times, int64_t block)
+{
+    switch (block) {
+    case 4:
+        for (; times > 0; times--, to += to_step, from += from_step) memcpy(to, from, 4);
+        return;
+    case 8:
+        for (; times > 0; times--, to += to_step, from += from_step) memcpy(to, from, 8);
+        return;
+    case 16:
+        for (; times > 0; times--, to += to_step, from += from_step) memcpy(to, from, 16);
+        return;
+    default:
+        for (; times > 0; times--, to += to_step, from += from_step) memcpy(to, from, (size_t)block);
+    }
+}
+
+/* Where a walk over the rows is. The innermost loop is the row; the entries are one more loop around the others. */
+typedef struct {
+    const strided *layout;
+    int64_t at[STRIDED_LOOPS];      /* turns of the loops but the innermost */
+    int64_t entry;
+    int64_t offset_bytes;           /* of the row */
+} walk;
+
+static void next_row(walk *w)
+{
+    const strided *l = w->layout;
+    for (int64_t i = l->n_loops - 2; i >= 0; i--) {
+        w->offset_bytes += l->stride_bytes[i];
+        if (++w->at[i] < l->times[i]) return;
+        w->offset_bytes -= l->times[i] * l->stride_bytes[i];
+        w->at[i] = 0;
+    }
+    w->offset_bytes = l->offset_bytes + ++w->entry * l->extent_bytes;
+}
+
+/* The blocks of the next row that `bytes` are enough for; the last of them may be incomplete: then its length is in `rest`. */
+static int64_t blocks_of(const strided *l, int64_t bytes, int64_t *rest)
+{
+    const int64_t in_row = l->n_loops ? l->times[l->n_loops - 1] : 1;
+    const int64_t there_are = bytes / l->block_bytes;
+    *rest = there_are < in_row ? bytes % l->block_bytes : 0;
+    return there_are < in_row ? there_are : in_row;
+}
+
+void strided_pack(const strided *layout, const char *data, char *packed, int64_t bytes)
+{
+    const int64_t step = layout->n_loops ? layout->stride_bytes[layout->n_loops - 1] : 0, block = layout->block_bytes;
+    for (walk w = {layout, .offset_bytes = layout->offset_bytes}; bytes > 0; next_row(&w)) {
+        int64_t rest;
+        const int64_t n = blocks_of(layout, bytes, &rest);
+        copy_row(packed, block, data + w.offset_bytes, step, n, block);
+        if (rest) memcpy(packed + n * block, data + w.offset_bytes + n * step, (size_t)rest);
+        packed += n * block + rest;
+        bytes -= n * block + rest;
+    }
+}
+
+void strided_unpack(const strided *layout, char *data, const char *packed, int64_t bytes)
+{
+    const int64_t step = layout->n_loops ? layout->stride_bytes[layout->n_loops - 1] : 0, block = layout->block_bytes;
+    for (walk w = {layout, .offset_bytes = layout->offset_bytes}; bytes > 0; next_row(&w)) {
+        int64_t rest;
+        const int64_t n = blocks_of(layout, bytes, &rest);
+        copy_row(data + w.offset_bytes, step, packed, block, n, block);
+        if (rest) memcpy(data + w.offset_bytes + n * step, packed + n * block, (size_t)rest);
+        packed += n * block + rest;
+        bytes -= n * block + rest;
+    }
+}
