@@ -70,8 +70,6 @@ def _become_child(state: RankState) -> None:
         )
     for number in _handled_by_the_run():
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    for key, value in (state.environment or {}).items():
-        os.putenv(key, value)
 
 
 def _handled_by_the_run() -> list[int]:

@@ -96,6 +96,7 @@ def _without_context() -> RankState | None:
         return None
     return _living.get(engine.rank)
 
+
 _FOR_ALL: Final[ContextVar[bool]] = ContextVar("for all", default=False)
 
 is_for_all: Final[Callable[[], bool]] = _FOR_ALL.get

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import rank_here
 from smpy.emulate.streams import RankOutput
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def install_raw_output(patches: Patches, streams: tuple[RankOutput, RankOutput])
 
     def write(fd: int, data: ReadableBuffer, /) -> int:
         """Write bytes; to a standard stream, unless the program has laid a file over it."""
-        if fd not in begun or running() is None or not samestat(fstat(fd), begun[fd]):
+        if fd not in begun or rank_here() is None or not samestat(fstat(fd), begun[fd]):
             return real_write(fd, data)
         return outputs[fd].write(data)
 

@@ -19,7 +19,6 @@ from smpy.emulate.greenlets import refuse_loops
 from smpy.emulate.imports import Importer
 from smpy.emulate.kills import install_kills
 from smpy.emulate.lifetime import Lifetime, install_exits
-from smpy.emulate.threads import Threads
 from smpy.emulate.mpi4py_parts import install_mpi4py
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
@@ -34,6 +33,7 @@ from smpy.emulate.sources import Sources
 from smpy.emulate.streams import Outlet
 from smpy.emulate.switches import Switches
 from smpy.emulate.system import install_system
+from smpy.emulate.threads import Threads
 from smpy.emulate.tracing import install_tracing
 from smpy.emulate.virtual_time import install_time, install_uuid_time
 from smpy.emulate.waits import install_child_waits, install_queue_clock, install_waits

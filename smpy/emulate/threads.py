@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 _STARTS: Final = {  # and the names under which they are known besides; Thread uses those of `threading`
-    "start_new_thread": ((_thread, "start_new"), (threading, "_start_new_thread")),
+    "start_new_thread": ((threading, "_start_new_thread"),),
     "start_joinable_thread": ((threading, "_start_joinable_thread"),),
 }
 _EXECUTORS: Final = {
@@ -60,8 +60,7 @@ class Threads:
                 for owner, other in others:
                     patches.attribute(owner, other, getattr(_thread, name))
         patches.attribute(threading, "enumerate", self._list)
-        patches.attribute(threading, "active_count", lambda: len(self._list()))
-        patches.attribute(threading, "activeCount", threading.active_count)
+        patches.attribute(threading, "active_count", self._count)
         for module, kind in _EXECUTORS.items():
             importer.when_imported(module, partial(_note_executors, patches, module, kind))
         _let_threads_wake(engine, patches)
@@ -95,6 +94,10 @@ class Threads:
         if state is None:
             return _enumerate()
         return [thread for thread in _enumerate() if thread is main or self._is_of(thread, state)]
+
+    def _count(self) -> int:
+        """`threading.active_count`."""
+        return len(self._list())
 
     def _is_of(self, thread: threading.Thread, state: RankState) -> bool:
         return thread.ident is None or self._of.get(thread.ident) is state  # without one: the rank is starting it
