@@ -54,6 +54,7 @@ class Threads:
     def __init__(self, engine: Engine, patches: Patches, importer: Importer) -> None:
         self._of: dict[int, RankState] = {}  # threads by their identifier
         self._awaited: set[int] = set()
+        self._alive: set[object] = set()  # a token each, also of those about to start
         for name, others in _STARTS.items():
             if (start := getattr(_thread, name, None)) is not None:
                 patches.attribute(_thread, name, self._starting(start))
@@ -68,14 +69,28 @@ class Threads:
     def _starting(self, start: Callable[..., Any]) -> Callable[..., Any]:
         def start_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
             state = running()
-            if state is not None:
-                function = partial(self._live, state, _is_called_by_program(state, sys._getframe(1)), function)
-            return start(function, *args, **kwargs)
+            if state is None:
+                return start(function, *args, **kwargs)
+            token = object()
+            is_awaited = _is_called_by_program(state, sys._getframe(1))
+            self._alive.add(token)
+            try:
+                return start(partial(self._live, state, token, is_awaited, function), *args, **kwargs)
+            except BaseException:
+                self._alive.discard(token)
+                raise
 
         return start_thread
 
     def _live(
-        self, state: RankState, is_awaited: bool, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+        self,
+        state: RankState,
+        token: object,
+        is_awaited: bool,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         ranks.join(state)
         me = threading.get_ident()
@@ -87,6 +102,11 @@ class Threads:
         finally:
             del self._of[me]
             self._awaited.discard(me)
+            self._alive.discard(token)
+
+    def are_alive(self) -> bool:
+        """Whether any rank has threads."""
+        return bool(self._alive)
 
     def _list(self) -> list[threading.Thread]:
         """`threading.enumerate`."""

@@ -8,7 +8,6 @@ that nothing can end is an error. (`acquire` of a lock and `queue.SimpleQueue` w
 
 from __future__ import annotations
 
-import _thread
 import sys
 import threading
 import time
@@ -62,13 +61,15 @@ def wait(
 
 # The real clock: what a child process does takes real time.
 _monotonic_s, _sleep = time.monotonic, time.sleep
-_n_threads = threading.active_count  # of all ranks, and those about to start; a rank counts its own
 
 
-def install_waits(patches: Patches) -> None:
-    """Have conditions of threads know simulated time until the patches are undone, when `time` knows it."""
+def install_waits(patches: Patches, has_threads: Callable[[], bool]) -> None:
+    """Have conditions of threads know simulated time until the patches are undone, when `time` knows it.
+
+    Whether any rank has threads, which could end a wait, is told by `has_threads`.
+    """
     patches.attribute(threading, "_time", time.monotonic)
-    patches.attribute(threading.Condition, "wait", _condition_wait(threading.Condition.wait))
+    patches.attribute(threading.Condition, "wait", _condition_wait(threading.Condition.wait, has_threads))
     patches.attribute(threading.Thread, "join", _join(threading.Thread.join))
 
 
@@ -109,14 +110,13 @@ def _join(real: Callable[..., None]) -> Callable[..., None]:
     return join
 
 
-def _condition_wait(real: Callable[..., bool]) -> Callable[..., bool]:
+def _condition_wait(real: Callable[..., bool], has_threads: Callable[[], bool]) -> Callable[..., bool]:
     """Of `threading.Condition`, by which events, queues, semaphores and futures wait, too."""
 
     def wait_(self: Any, timeout: float | None = None) -> bool:
         state = rank_here()
         if state is None:
             return real(self, timeout)
-        is_real = _n_threads() > 1 or _thread._count() > 0
-        return wait(state, partial(real, self), timeout, is_real=is_real, what="threading.Condition.wait")
+        return wait(state, partial(real, self), timeout, is_real=has_threads(), what="threading.Condition.wait")
 
     return wait_
