@@ -73,7 +73,7 @@ def _warn_of_options() -> None:
     unset = object()
     options = getattr(sys.modules.get("mpi4py"), "rc", None)
     for name in (*_OPTIONS, "irecv_bufsz"):
-        if options is not None and option(name, unset) is unset:
+        if hasattr(options, name) and option(name, unset) is unset:
             message = f"mpi4py.rc.{name}: unexpected value {getattr(options, name)!r}"
             warnings.warn_explicit(message, RuntimeWarning, "mpi4py.MPI", 0)
 

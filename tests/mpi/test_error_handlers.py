@@ -188,7 +188,7 @@ def test_calls_after_finalize_are_errors_that_name_the_call(run_ranks):
 
 
 def test_calls_before_init_are_errors_that_name_the_call(run_ranks, monkeypatch):
-    package = SimpleNamespace(rc=SimpleNamespace(initialize=False, threads=True))
+    package = SimpleNamespace(rc=SimpleNamespace(initialize=False))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
 
     def main(rank):
