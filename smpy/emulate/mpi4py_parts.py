@@ -56,3 +56,8 @@ def _refuse_pools(core: Any) -> None:
         make(pool, executor, manager, *args)
 
     core.Pool.__init__ = make_pool
+    core.setup_mpi_threads = _look_at_no_thread_level
+
+
+def _look_at_no_thread_level() -> None:
+    """In the place of mpi4py's look, which warns: threads that call no MPI need no level of thread support."""
