@@ -185,13 +185,6 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
     return 1
 
 
-def set_abort_status(status: int) -> None:
-    """Have the run aborted when the running rank ends: what `mpi4py.run` asks of MPI when a program has failed."""
-    state = running()
-    if state is not None:
-        state.abort_status = status
-
-
 def install_exits(patches: Patches, importer: Importer) -> None:
     """Have `atexit` and `os._exit` mean the rank until the patches are undone."""
     real_register, real_unregister, real_exit = atexit.register, atexit.unregister, os._exit

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any, Final
 
 from smpy.emulate.imports import Importer
-from smpy.emulate.lifetime import set_abort_status
 from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import running
 
 NO_POOLS: Final = (
     "mpi4py.futures: its pools call MPI from a thread of their own or start processes, and smpy simulates neither yet; "
@@ -27,8 +27,15 @@ def install_mpi4py(importer: Importer, patches: Patches) -> None:
 
 def _load_mpi(patches: Patches) -> ModuleType:
     module = importlib.import_module("smpy.mpi.MPI")
-    patches.attribute(module, "_set_abort_status", set_abort_status)
+    patches.attribute(module, "_set_abort_status", _set_abort_status)
     return module
+
+
+def _set_abort_status(status: int) -> None:
+    """Have the run aborted when the running rank ends: what `mpi4py.run` asks of MPI when a program has failed."""
+    state = running()
+    if state is not None:
+        state.abort_status = status
 
 
 def _check_options() -> None:

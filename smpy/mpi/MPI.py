@@ -1,4 +1,4 @@
-"""`mpi4py.MPI` as programs import it: its names, collected from the files that define them."""
+"""What programs import as `mpi4py.MPI`: its names, collected from the files that define them."""
 
 from smpy.mpi import constants, exceptions
 from smpy.mpi.comms.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
@@ -27,6 +27,7 @@ from smpy.mpi.data.special_buffers import (
     BufferAutomaticType,
     InPlaceType,
 )
+from smpy.mpi.docstrings import sign_docstrings
 from smpy.mpi.environment import (
     Aint_add,
     Aint_diff,
@@ -189,11 +190,13 @@ for _table in (
     globals().update(_table)
     __all__ += _table  # noqa: PLE0605  # tables' names
 
+sign_docstrings(globals()[_name] for _name in __all__)
+
 for _name in __all__:
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = "mpi4py.MPI"  # the name by which programs print them and pickle finds them
 
-del constants, datatypes, exceptions, operations, _name, _table
+del constants, datatypes, exceptions, operations, sign_docstrings, _name, _table
 
 
 def __getattr__(name: str) -> object:

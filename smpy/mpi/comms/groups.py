@@ -98,7 +98,7 @@ class Group(Handle):
 
     @mpi_call
     def Compare(self, group: Group) -> int:
-        """``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
+        """How two groups compare: ``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
 
         Parameters
         ----------

@@ -43,6 +43,8 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     [4, 3]
     >>> Compute_dims(12, [0, 2, 0])
     [3, 2, 2]
+
+    A dimension that is given is kept.
     """
     wanted: Any = dims
     given = [index(extent) for extent in wanted] if hasattr(wanted, "__len__") else [0] * index(wanted)
