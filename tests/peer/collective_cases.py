@@ -133,8 +133,6 @@ def forced() -> Iterator[Case]:
             for size, n_ranks, platform in ((3000, 4, "full"), (70_000, *others), (100, 16, "cluster_multicore")):
                 per_host = 3 if n_ranks == 16 else 1
                 yield Case(*_call(op, name, size), platform, n_ranks, per_host, options=options)
-    for name in SHARED_NAMES["allgatherv"]:
-        yield Case(*_call("allgatherv", name, 3000), "full", 4, options={"smpi/allgatherv": name})
 
 
 def _call(op: str, name: str, size: int) -> tuple[str, tuple[object, ...]]:
