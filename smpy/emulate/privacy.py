@@ -114,10 +114,12 @@ class Privacy:
         return self._by_place[top]
 
     def _judge_imported(self, top: str) -> bool | None:
-        # finders may do much when they are asked for a module of the standard library: setuptools' imports setuptools
-        if top in sys.stdlib_module_names and top not in self._by_place:
-            return self._declared.get(top, False)
-        return self._judge_by_place(top)
+        """What importing a package says of who imports it: of the standard library nothing, even of a part named private.
+
+        It keeps nothing of a rank that others could take from it, and half of all packages import `unittest`. Finders
+        may do much when they are asked for a module of it, too: setuptools' imports setuptools.
+        """
+        return False if top in sys.stdlib_module_names else self._judge_by_place(top)
 
     def _place(self, top: str, spec: ModuleSpec) -> bool | None:
         if self.is_beside_program(spec):

@@ -503,3 +503,13 @@ def replaced() -> tuple[object, ...]:
     modules = time, random, os, logging, warnings, atexit, importlib
     tables = [dict(vars(module)) for module in (builtins, *modules)]
     return tables, list(sys.meta_path), list(sys.path), type(sys), sys.modules["__main__"], sys.stdout, sys.argv
+
+
+def test_a_private_module_of_the_standard_library_makes_nobody_private_who_imports_it(smpy_run: Callable):
+    program = """
+        import unittest
+        import numpy.testing
+        from mpi4py import MPI
+        print(len(set(MPI.COMM_WORLD.allgather(id(numpy.testing.assert_equal)))), numpy.zeros(1).sum())
+        """
+    assert smpy_run(program, 2, "--quiet", "--private", "unittest").out == "1 0.0\n" * 2
