@@ -114,9 +114,9 @@ class Privacy:
         return self._by_place[top]
 
     def _judge_imported(self, top: str) -> bool | None:
-        """What importing a package says of who imports it: of the standard library nothing, even of a part named private.
+        """What importing a package says of who imports it; nothing where it is of the standard library, even if named.
 
-        It keeps nothing of a rank that others could take from it, and half of all packages import `unittest`. Finders
+        That keeps nothing of a rank which others could take from it, and half of all packages import `unittest`. Finders
         may do much when they are asked for a module of it, too: setuptools' imports setuptools.
         """
         return False if top in sys.stdlib_module_names else self._judge_by_place(top)
