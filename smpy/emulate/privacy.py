@@ -116,7 +116,7 @@ class Privacy:
     def _judge_imported(self, top: str) -> bool | None:
         """What importing a package says of who imports it; nothing where it is of the standard library, even if named.
 
-        That keeps nothing of a rank which others could take from it, and half of all packages import `unittest`. Finders
+        That keeps nothing of a rank others could take, and half of all packages import `unittest`. Finders
         may do much when they are asked for a module of it, too: setuptools' imports setuptools.
         """
         return False if top in sys.stdlib_module_names else self._judge_by_place(top)
