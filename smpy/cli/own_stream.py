@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import select
+import signal
 import stat
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ _FILE_BYTES: Final = 1 << 20
 
 # As they were before a program could replace them.
 _write, _clock_s, _poll = os.write, monotonic, getattr(select, "poll", None)
+_mask, _take_signal = signal.pthread_sigmask, getattr(signal, "sigtimedwait", None)
+_BROKEN_PIPE: Final = {signal.SIGPIPE}
 
 
 class OwnStream(io.TextIOBase):
@@ -96,7 +99,8 @@ class OwnStream(io.TextIOBase):
     def _write_some(self, piece: bytes) -> int:
         self._await_reader()
         try:
-            return _write(self._descriptor, piece)
+            with _no_broken_pipe_signal():
+                return _write(self._descriptor, piece)
         except BlockingIOError:  # somebody made the pipe non-blocking
             return 0
         except OSError as error:
@@ -114,7 +118,7 @@ class OwnStream(io.TextIOBase):
             if _clock_s() - began_s > self._patience_s:
                 raise TimeoutError(errno.ETIMEDOUT, "nobody reads it")
         self._poller.unregister(self._descriptor)
-        if events[0][1] & select.POLLERR:  # not left to the signal that writing sends: the program may die of it
+        if events[0][1] & select.POLLERR:
             raise BrokenPipeError(errno.EPIPE, "nobody reads it any more")
 
     def writable(self) -> bool:
@@ -129,6 +133,21 @@ class OwnStream(io.TextIOBase):
     @property
     def encoding(self) -> str:  # type: ignore[override]
         return self._encoding
+
+
+@contextmanager
+def _no_broken_pipe_signal() -> Iterator[None]:
+    """Have a write whose reader is gone fail and send no SIGPIPE, of which the program may have chosen to die."""
+    if _take_signal is None:  # not on macOS
+        yield
+        return
+    blocked = _mask(signal.SIG_BLOCK, _BROKEN_PIPE)
+    try:
+        yield
+    finally:
+        if not blocked & _BROKEN_PIPE:
+            _take_signal(_BROKEN_PIPE, 0)
+            _mask(signal.SIG_SETMASK, blocked)
 
 
 def _copy(descriptor: int) -> int:

@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -222,6 +223,25 @@ def test_a_reader_that_leaves_ends_nothing_but_the_output(tmp_path: Path):
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "first\n", "")
     assert not json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
+def test_a_reader_that_leaves_just_before_a_write_sends_no_signal_to_die_of():
+    source = """
+        import os, signal
+        from smpy.cli import own_stream
+        own_stream._poll = None  # nothing looks whether somebody reads
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        reader, writer = os.pipe()
+        stream = own_stream.OwnStream(open(writer, "w"))
+        os.close(reader)
+        stream.write("nobody reads it")
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            print("went on", signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "went on set()\n"), done.stderr
 
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "2>/dev/full", "2>&-", ">/dev/full 2>&1", ">&- 2>&-"])
