@@ -231,6 +231,7 @@ typedef struct {
     parcel *(*parcel_of)(sim *, int);
     void (*release)(sim *, int);
     char *(*copy)(sim *, const char *, int64_t, const strided *);
+    int (*lies_within)(const strided *, int64_t, int64_t, int64_t);
     int (*errands)(const sim *, const errand **);
     void (*errands_done)(sim *);
     int (*notes)(const sim *, const int64_t **);

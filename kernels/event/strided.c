@@ -49,8 +49,27 @@ static int64_t blocks_of(const strided *l, int64_t bytes, int64_t *rest)
     return there_are < in_row ? there_are : in_row;
 }
 
+/* Do the entries follow one another without a gap, each of them one block? */
+static int is_dense(const strided *l)
+{
+    return l->n_loops == 0 && l->extent_bytes == l->block_bytes;
+}
+
+int strided_lies_within(const strided *l, int64_t start, int64_t count, int64_t room)
+{
+    int64_t span, first, end;
+    if (__builtin_mul_overflow(count - 1, l->extent_bytes, &span)) return 0;
+    if (__builtin_add_overflow(start, l->first_bytes, &first) || __builtin_add_overflow(start, l->end_bytes, &end)) return 0;
+    if (span < 0 ? __builtin_add_overflow(first, span, &first) : __builtin_add_overflow(end, span, &end)) return 0;
+    return first >= 0 && end <= room;
+}
+
 void strided_pack(const strided *layout, const char *data, char *packed, int64_t bytes)
 {
+    if (is_dense(layout)) {
+        memcpy(packed, data + layout->offset_bytes, (size_t)bytes);
+        return;
+    }
     const int64_t step = layout->n_loops ? layout->stride_bytes[layout->n_loops - 1] : 0, block = layout->block_bytes;
     for (walk w = {layout, .offset_bytes = layout->offset_bytes}; bytes > 0; next_row(&w)) {
         int64_t rest;
@@ -64,6 +83,10 @@ void strided_pack(const strided *layout, const char *data, char *packed, int64_t
 
 void strided_unpack(const strided *layout, char *data, const char *packed, int64_t bytes)
 {
+    if (is_dense(layout)) {
+        memcpy(data + layout->offset_bytes, packed, (size_t)bytes);
+        return;
+    }
     const int64_t step = layout->n_loops ? layout->stride_bytes[layout->n_loops - 1] : 0, block = layout->block_bytes;
     for (walk w = {layout, .offset_bytes = layout->offset_bytes}; bytes > 0; next_row(&w)) {
         int64_t rest;

@@ -17,6 +17,9 @@ typedef struct {
     int64_t times[6], stride_bytes[6];
 } strided;
 
+/* Whether the bytes of `count` entries (at least 1), the first of them at byte `start`, lie within `room` bytes. */
+int strided_lies_within(const strided *layout, int64_t start, int64_t count, int64_t room);
+
 /* Between the entries whose first is at `data` and `bytes` packed ones; the last entry, and block, may be incomplete. */
 void strided_pack(const strided *layout, const char *data, char *packed, int64_t bytes);
 void strided_unpack(const strided *layout, char *data, const char *packed, int64_t bytes);

@@ -73,16 +73,6 @@ static int take_dense(PyObject *what, int count, Py_ssize_t entry_bytes, int is_
     return 1;
 }
 
-/* Do the bytes of the entries lie within the buffer? */
-static int lie_within(const strided *layout, int64_t count, int64_t length)
-{
-    int64_t last, first, end;
-    if (__builtin_mul_overflow(count - 1, layout->extent_bytes, &last)) return 0;
-    if (__builtin_add_overflow(last < 0 ? last : 0, layout->first_bytes, &first)) return 0;
-    if (__builtin_add_overflow(last > 0 ? last : 0, layout->end_bytes, &end)) return 0;
-    return first >= 0 && end <= length;
-}
-
 static int take_strided(PyObject *what, int count, PyObject *datatype, int is_writable, Py_buffer *view, payload *out)
 {
     PyObject *owner = PyObject_GetAttr(datatype, surface.name._strided);
@@ -99,7 +89,7 @@ static int take_strided(PyObject *what, int count, PyObject *datatype, int is_wr
         if (layout->extent_bytes <= 0 || out->bytes % layout->extent_bytes) return decline(view, out);
         n = out->bytes / layout->extent_bytes;
     }
-    if (n == 0 || !lie_within(layout, n, out->bytes)) return decline(view, out);
+    if (n == 0 || !surface.calls->lies_within(layout, 0, n, out->bytes)) return decline(view, out);
     return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
 }
 

@@ -1,5 +1,7 @@
 """Ranks that do not mean the same collective are told so, both with their lines; what MPI allows to differ may."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -117,7 +119,7 @@ def test_what_two_groups_send_each_other_is_compared(run_ranks, order):
     assert error == MPI.ERR_TRUNCATE
     assert both_lines(text), text
     flat = " ".join(text.split())
-    assert "rank 0 of group 1: Alltoallv sends 16 bytes to rank 1 of group 0" in flat
+    assert re.search("rank [01] of group 1: Alltoallv sends 16 bytes to rank 1 of group 0", flat)
     assert "rank 1 of group 0: Alltoallv expects 8 bytes from there" in flat
 
 

@@ -89,14 +89,16 @@ class Memory:
     @property
     def address(self) -> int:
         """Where the bytes are."""
-        return int(ffi.cast("uintptr_t", self._pointer()))
+        return int(ffi.cast("uintptr_t", self.pointer))
 
     @property
     def keep(self) -> Any:
         """What keeps the memory where it is."""
-        return self._pointer() if self._owner is None else (self._pointer(), self._owner)
+        return self.pointer if self._owner is None else (self.pointer, self._owner)
 
-    def _pointer(self) -> Any:
+    @property
+    def pointer(self) -> Any:
+        """Where the bytes are, as cffi has it; holds the memory in its place."""
         if self._lent is None:
             self._lent = ffi.from_buffer("char[]", self._exporter)
         return self._lent
@@ -117,7 +119,7 @@ class Memory:
         try:
             return self.view.cast("B")
         except TypeError:  # a format that memoryview does not know, or no bytes at all
-            return memoryview(ffi.buffer(self._pointer()))
+            return memoryview(ffi.buffer(self.pointer))
 
 
 class Everywhere(Memory):
@@ -129,9 +131,9 @@ class Everywhere(Memory):
         super().__init__(b"", memoryview(b""), "B")
 
     @property
-    def address(self) -> int:
+    def pointer(self) -> Any:
         """Where it begins."""
-        return 0
+        return ffi.NULL
 
     def check(self, first: int, last: int, what: str) -> None:
         """Raise unless they can be addresses."""

@@ -234,8 +234,5 @@ def _inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
 
 def _checked(parts: Parts) -> Parts:
     """The same blocks, all of them within their memory."""
-    for part in parts:
-        if part.count < 0:
-            raise ValueError(f"message: negative count {part.count}")
-        part.check()
+    parts.check()
     return parts

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from smpy.engine.kernel import ffi, lib
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
+from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Loop, Places, Run, Typemap, looped
 from smpy.mpi.exceptions import fail
 
@@ -33,10 +35,17 @@ def check_bounds(layout: Layout, memory: Memory, start: int, count: int) -> None
 
 def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview:
     """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
+    nbytes = count * typemap.size
+    layout = strided(typemap)
+    if layout is not None:
+        room = bytearray(nbytes)
+        lib.strided_pack(_as_c(layout), memory.pointer + start, ffi.from_buffer("char[]", room), nbytes)
+        return memoryview(room)
+
     import numpy as np
 
-    packed = np.empty(count * typemap.size, np.uint8)
-    if packed.size:
+    packed = np.empty(nbytes, np.uint8)
+    if nbytes:
         _move(typemap, memory, start, count, packed, is_packing=True)
     return packed.data
 
@@ -46,10 +55,15 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
 
     The last entry may be incomplete.
     """
-    import numpy as np
-
     if not len(packed):
         return
+    layout = strided(typemap)
+    if layout is not None:
+        lib.strided_unpack(_as_c(layout), memory.pointer + start, ffi.from_buffer("char[]", packed), len(packed))
+        return
+
+    import numpy as np
+
     count, rest = divmod(len(packed), typemap.size)
     whole = np.frombuffer(packed, np.uint8)
     if count:
@@ -59,6 +73,10 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
         entry = np.array(pack(typemap, memory, last, 1))
         entry[:rest] = whole[-rest:]
         _move(typemap, memory, last, 1, entry, is_packing=False)
+
+
+def _as_c(layout: bytes) -> Any:
+    return ffi.from_buffer("strided *", layout)
 
 
 def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:

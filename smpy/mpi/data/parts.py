@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from operator import mul
-from typing import overload
+from typing import Any, overload
 
-from smpy.engine.kernel import ffi
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.packing import check_bounds, pack, unpack
+from smpy.mpi.data.strided import strided
 
 __all__ = ["Part", "Parts"]
 
@@ -129,13 +130,14 @@ class Parts(Sequence[Part]):
         Of the entries: one for all blocks, or one for each.
     """
 
-    __slots__ = ("_datatypes", "_memory", "_starts", "counts")
+    __slots__ = ("_compiled", "_datatypes", "_memory", "_starts", "counts")
 
     def __init__(self, memory: Memory, counts: list[int], starts: list[int], datatypes: list[Datatype]) -> None:
         self._memory = memory
         self.counts = counts
         self._starts = starts
         self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # the program may free its own
+        self._compiled = _compiled(counts, starts, self._datatypes)
 
     @property
     def datatype(self) -> Datatype:
@@ -146,12 +148,73 @@ class Parts(Sequence[Part]):
         """What an entry of a block is."""
         return self._datatypes[block if len(self._datatypes) > 1 else 0]
 
+    def check(self) -> None:
+        """Raise unless all blocks lie within the memory."""
+        if self._compiled is not None and lib.blocks_outside(self._compiled[0], self._memory.nbytes) < 0:
+            return
+        for part in self:
+            if part.count < 0:
+                raise ValueError(f"message: negative count {part.count}")
+            part.check()
+
     def offsets(self) -> array[int]:
         """Where each block begins when they are packed one behind the other, in bytes; the last entry is their end."""
-        sizes = [datatype._layout.size for datatype in self._datatypes]
-        if len(sizes) == 1:
-            sizes *= len(self.counts)
-        return array("q", accumulate(map(mul, self.counts, sizes), initial=0))
+        if len(self._datatypes) == 1:
+            size = self._datatypes[0]._layout.size
+            sizes: Iterable[int] = [count * size for count in self.counts]
+        else:
+            sizes = map(mul, self.counts, [datatype._layout.size for datatype in self._datatypes])
+        return array("q", accumulate(sizes, initial=0))
+
+    def packed(self, nbytes: int) -> Any:
+        """A copy of all blocks, one behind the other, as C memory; None when they are folded, or empty.
+
+        Parameters
+        ----------
+        nbytes : int
+            Their length.
+        """
+        memory = self._memory
+        if memory.is_folded:
+            current().has_folded = True
+            return None
+        if not nbytes:
+            return None
+        room = ffi.from_buffer("char[]", bytearray(nbytes))
+        if self._compiled is not None:
+            lib.blocks_pack(self._compiled[0], memory.pointer, room)
+        else:
+            ffi.buffer(room)[:] = b"".join(part.carried() or b"" for part in self)
+        return room
+
+    def put(self, packed: bytes) -> None:
+        """Write bytes that lie one behind the other into the blocks."""
+        if self._memory.is_folded:
+            current().has_folded = True
+        elif self._compiled is not None:
+            lib.blocks_unpack(self._compiled[0], self._memory.pointer, ffi.from_buffer("char[]", packed))
+        else:
+            for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+                part.put(memoryview(packed)[start:end])
+
+    def take(self, peers: Any, place: int) -> None:
+        """Write what each of the peers has packed for the rank at a place among theirs into its block.
+
+        Parameters
+        ----------
+        peers : contribution pointer
+            The first one's (kernels/event/blocks.h).
+        place : int
+            Of this rank among the peers of each.
+        """
+        if self._memory.is_folded:
+            current().has_folded = True
+        elif self._compiled is not None:
+            lib.blocks_take(self._compiled[0], self._memory.pointer, peers, place)
+        else:
+            for i, part in enumerate(self):
+                if part.nbytes and peers[i].packed:
+                    part.put(memoryview(ffi.buffer(peers[i].packed + peers[i].sent_offsets[place], part.nbytes)))
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -164,3 +227,17 @@ class Parts(Sequence[Part]):
         if isinstance(block, slice):
             return [self[i] for i in range(*block.indices(len(self)))]
         return Part(self._memory, self._starts[block], self.counts[block], self.datatype_of(block))
+
+
+def _compiled(counts: list[int], starts: list[int], datatypes: list[Datatype]) -> tuple[Any, ...] | None:
+    """The kernel's description of blocks and what it refers to; None when a datatype has no regular strides."""
+    layouts = [strided(datatype._layout.typemap) for datatype in datatypes]
+    if not counts or None in layouts:
+        return None
+    try:
+        kept = array("q", counts), array("q", starts), b"".join(layout for layout in layouts if layout is not None)
+    except OverflowError:  # no block of any memory
+        return None
+    types = "int64_t[]", "int64_t[]", "strided[]"
+    pointers = [ffi.from_buffer(of, numbers) for of, numbers in zip(types, kept, strict=True)]
+    return ffi.new("blocks *", (len(counts), *pointers, len(layouts))), pointers

@@ -58,6 +58,9 @@ class Blocks:
 
     def deliver_each(self, parts: Parts) -> None:
         """Put each block into its part, once all that are not empty are left."""
+        if not self._n_void and (self._is_settled or None not in self.at):
+            parts.put(self._all() or b"")
+            return
         for block, part in zip(self.at, parts, strict=True):
             assert block is not None or self._n_void or not part.nbytes, "a rank is through before all have come"
             part.put(block)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from smpy.mpi.data.built_in_operations import Operation
     from smpy.mpi.data.folds import Fold
 
-__all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "enter"]
+__all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "enter", "line_of_program"]
 
 NOT_COMPARED: Final = -1
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from smpy.mpi.meetings.gathering import OpenCollective, line_of_program
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["BlockSizes", "PairSizes", "sizes_between"]
+__all__ = ["BlockSizes", "sizes_between"]
 
 _UNKNOWN: Final = -1
 
@@ -64,54 +61,6 @@ class BlockSizes:
         meeting.fail_between(*(ends if is_sent else ends[::-1]))
 
 
-class PairSizes:
-    """Bytes that each member sends to each other.
-
-    Parameters
-    ----------
-    n_members : int
-        Number of ranks, of both sides of an intercommunicator.
-    """
-
-    __slots__ = ("_lines", "_sizes")
-
-    def __init__(self, n_members: int) -> None:
-        import numpy as np
-
-        self._sizes = np.full((n_members, n_members), _UNKNOWN)
-        self._lines: dict[int, str] = {}
-
-    def say(
-        self, meeting: OpenCollective, member: int, first_peer: int, sent: array[int], expected: array[int]
-    ) -> None:
-        """A member sends to, and expects from, the peers that follow `first_peer`, sizes in bytes."""
-        self._lines[member] = line_of_program()
-        peers = slice(first_peer, first_peer + len(sent))
-        wrong = _settled(self._sizes[member, peers], sent)
-        if wrong is not None:
-            peer = first_peer + wrong
-            self._fail(meeting, (member, sent[wrong]), (peer, self._sizes[member, peer]))
-        wrong = _settled(self._sizes[peers, member], expected)
-        if wrong is not None:
-            peer = first_peer + wrong
-            self._fail(meeting, (peer, self._sizes[peer, member]), (member, expected[wrong]))
-
-    def _fail(self, meeting: OpenCollective, sender: tuple[int, int], receiver: tuple[int, int]) -> None:
-        meeting.fail_between((*sender, self._lines[sender[0]]), (*receiver, self._lines[receiver[0]]))
-
-
 def sizes_between(offsets: Sequence[int]) -> array[int]:
     """Sizes of the blocks that lie between offsets."""
     return array("q", (end - start for start, end in pairwise(offsets)))
-
-
-def _settled(known: NDArray[Any], sizes_bytes: array[int]) -> int | None:
-    """Fill in what is not known; index of the first that is known to be another, if any."""
-    import numpy as np
-
-    mine = np.frombuffer(sizes_bytes, np.int64)
-    wrong = (known != mine) & (known != _UNKNOWN)
-    if wrong.any():
-        return int(wrong.argmax())
-    known[:] = mine
-    return None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+from smpy.engine.kernel import ffi, lib
 from smpy.mpi.comms.comm_core import CommCore
-from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.messages import Part, Parts, message_of, several_of, vector_of
 from smpy.mpi.meetings.blocks import Blocks
-from smpy.mpi.meetings.gathering import OpenCollective, Signature
+from smpy.mpi.meetings.gathering import OpenCollective, Signature, line_of_program
 from smpy.mpi.meetings.movements import check_block
 from smpy.mpi.meetings.participation import Participation, both_sides, root_of
-from smpy.mpi.meetings.promises import BlockSizes, PairSizes, sizes_between
+from smpy.mpi.meetings.promises import BlockSizes, sizes_between
 
 __all__ = ["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv"]
 
@@ -157,8 +157,10 @@ class Allgatherv(Participation):
         meeting.payload[self.communicator.remote.side].deliver_each(self._into)
 
 
-class Parcels:
-    """What each member of an Alltoallv has for all its peers, packed, and where each one's begins.
+class Contributions:
+    """What each member of an Alltoallv sends to all its peers, packed, and what it expects of them.
+
+    What one rank sends to another must be what the other expects: the later of the two to enter finds out.
 
     Parameters
     ----------
@@ -166,63 +168,72 @@ class Parcels:
         Number of ranks, of both sides of an intercommunicator.
     """
 
-    __slots__ = ("_offsets", "_packed", "sizes")
+    __slots__ = ("_kept", "_lines", "_members")
 
     def __init__(self, n_members: int) -> None:
-        self._packed: list[bytes | None] = [None] * n_members
-        self._offsets: list[array[int]] = [_NO_OFFSETS] * n_members
-        self.sizes = PairSizes(n_members)
+        self._members = ffi.new("contribution[]", n_members)
+        self._kept: list[tuple[Any, ...]] = [()] * n_members
+        self._lines: dict[int, str] = {}
 
-    def leave(self, member: int, parts: Parts, offsets: array[int]) -> None:
-        """Take copies of all blocks of a member."""
-        self._offsets[member] = offsets
-        carried = [part.carried() for part in parts if part.nbytes]
-        if None not in carried:
-            self._packed[member] = b"".join(block for block in carried if block is not None)
+    def leave(self, meeting: OpenCollective, mine: Alltoallv) -> None:
+        """Take copies of all blocks of a rank."""
+        member, sent, expected = mine.member, *(ffi.from_buffer("int64_t[]", offsets) for offsets in mine.tables)
+        packed = mine.out.packed(mine.tables[0][-1])
+        self._members[member] = (sent, expected, ffi.NULL if packed is None else packed)
+        self._kept[member] = sent, expected, packed
+        self._lines[member] = line_of_program()
+        first, n = mine.first_peer, len(mine.out)
+        conflict = lib.contribution_conflict(self._members + member, self._members + first, n, mine.rank)
+        if conflict >= 0:
+            self._fail(meeting, mine, conflict)
 
-    def between(self, sender: int, place: int) -> memoryview | None:
-        """The block of a sender for its peer at a place."""
-        packed, offsets = self._packed[sender], self._offsets[sender]
-        assert offsets, "a rank is through before all it waits for have come"
-        return None if packed is None else memoryview(packed)[offsets[place] : offsets[place + 1]]
+    def take(self, mine: Alltoallv) -> None:
+        """Give a rank what its peers have for it, once all of them have left what is not empty."""
+        mine.into.take(self._members + mine.first_peer, mine.rank)
+
+    def _fail(self, meeting: OpenCollective, mine: Alltoallv, conflict: int) -> NoReturn:
+        peer = mine.first_peer + conflict
+        me, its = self._members[mine.member], self._members[peer]
+        sent, expected = _size(me.sent_offsets, conflict), _size(its.expected_offsets, mine.rank)
+        sender, receiver = (mine.member, sent), (peer, expected)
+        if sent == expected:  # then it is the other way round
+            sender = peer, _size(its.sent_offsets, mine.rank)
+            receiver = mine.member, _size(me.expected_offsets, conflict)
+        meeting.fail_between((*sender, self._lines[sender[0]]), (*receiver, self._lines[receiver[0]]))
 
 
 class Alltoallv(Participation):
     """A block from every rank for every other."""
 
-    __slots__ = ("_into", "_out", "tables")
+    __slots__ = ("first_peer", "into", "member", "out", "tables")
     op = "alltoallv"
     _read: Callable[..., Parts] = staticmethod(vector_of)
 
     def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> None:
         super().__init__(comm, call)
-        n_blocks = self.communicator.remote.size
-        self._into = self._read(recvbuf, is_written=True, n_blocks=n_blocks)
-        if not self.communicator.is_inter and is_in_place(sendbuf):
-            self._out = self._into
+        communicator = self.communicator
+        n_blocks = communicator.remote.size
+        self.member = communicator.joint.index(communicator.side, self.rank)
+        self.first_peer = communicator.joint.index(communicator.remote.side, 0)
+        self.into = self._read(recvbuf, is_written=True, n_blocks=n_blocks)
+        if not communicator.is_inter and is_in_place(sendbuf):
+            self.out = self.into
         else:
-            self._out = self._read(sendbuf, is_written=False, n_blocks=n_blocks)
-        self.tables = (self._out.offsets(), self._into.offsets())
+            self.out = self._read(sendbuf, is_written=False, n_blocks=n_blocks)
+        self.tables = (self.out.offsets(), self.into.offsets())
         self.signature = Signature(call)
 
-    def new_payload(self) -> Parcels:
+    def new_payload(self) -> Contributions:
         """All blocks of a rank in one."""
-        return Parcels(self.communicator.joint.n_members)
+        return Contributions(self.communicator.joint.n_members)
 
     def give(self, meeting: OpenCollective, *, is_blocking: bool) -> None:
         """All leave copies: one whose others are empty may leave first."""
-        communicator, payload = self.communicator, meeting.payload
-        member = communicator.joint.index(communicator.side, self.rank)
-        sent, expected = (sizes_between(offsets) for offsets in self.tables)
-        payload.sizes.say(meeting, member, _first_peer(communicator), sent, expected)
-        payload.leave(member, self._out, self.tables[0])
+        meeting.payload.leave(meeting, self)
 
     def take(self, meeting: OpenCollective) -> None:
         """Every rank takes its own of all."""
-        payload, first = meeting.payload, _first_peer(self.communicator)
-        for peer, part in enumerate(self._into):
-            if part.nbytes:
-                part.put(payload.between(first + peer, self.rank))
+        meeting.payload.take(self)
 
 
 class Alltoallw(Alltoallv):
@@ -233,8 +244,8 @@ class Alltoallw(Alltoallv):
     _read: Callable[..., Parts] = staticmethod(several_of)
 
 
-def _first_peer(communicator: Communicator) -> int:
-    return communicator.joint.index(communicator.remote.side, 0)
+def _size(offsets: Any, block: int) -> int:
+    return int(offsets[block + 1] - offsets[block])
 
 
 def _block_of(sendbuf: Any, into: Parts | None, rank: int, call: str) -> Part:
