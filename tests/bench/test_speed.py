@@ -62,6 +62,34 @@ def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) 
     assert ratio <= 1.5
 
 
+@pytest.mark.parametrize(
+    ("form", "reference", "limit"),
+    [("vector", "contiguous", 2), ("subarray", "contiguous", 2), ("replace", "exchange", 2)],
+)
+def test_a_layout_with_regular_strides_costs_at_most_twice_a_contiguous_one(
+    table: Table, form: str, reference: str, limit: float
+) -> None:
+    short, long = ([smpy_command("layouts", (each, n), 2) for each in (form, reference)] for n in (2, 60_002))
+    measured, bound = marginal(short, long, repeats=3)
+    ratio = measured.cpu_s / bound.cpu_s
+    table.at_most(f"messages of 64 doubles, {form} over {reference}", ratio, "", limit)
+    assert ratio <= limit
+
+
+def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table: Table, folder: Path) -> None:
+    options = ("--algorithm", "alltoall=scattered", "--algorithm", "alltoallv=scattered")
+    short, long = (
+        [smpy_command("alltoallv", (call, n), 256, options=options) for call in ("alltoallv", "alltoall")]
+        for n in (1, 21)
+    )
+    counts = {smpy_summary(command, folder)["messages"] for command in long}
+    assert counts == {21 * 256 * 255}
+    measured, bound = marginal(short, long, repeats=3)
+    ratio = measured.cpu_s / bound.cpu_s
+    table.at_most("alltoallv on 256 ranks over alltoall with the same messages", ratio, "", 4)
+    assert ratio <= 4
+
+
 def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table, folder: Path) -> None:
     summary = smpy_summary(smpy_command("barrier", (), 65536), folder)
     wall_s, gigabytes = summary["wall_s"], summary["peak_rss_bytes"] / 1e9
