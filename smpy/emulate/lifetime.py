@@ -69,6 +69,7 @@ class Lifetime:
         self.exit_code = 0
         self.first_exit = ""
         self._living: dict[int, RankState] = {}
+        self.at_begin: list[Callable[[], None]] = []
         self.before_end: list[Callable[[RankState], None]] = []
         self.at_end: list[Callable[[RankState], None]] = []
         self.when_out_of_memory: Callable[[], object] = list
@@ -77,6 +78,8 @@ class Lifetime:
         """The body of a rank; it raises nothing."""
         state = self._living[rank] = RankState(rank, self._engine)
         begin(state)
+        for begun in self.at_begin:
+            begun()
         code = self._run(state)
         if code is not None:
             self._end(state, code)

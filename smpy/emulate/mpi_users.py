@@ -4,7 +4,8 @@ What a module keeps of its rank gets into another in two ways, and the set is cl
 
 * Another module imports it, and may keep what it finds there (`from .comm import rank`). So what imports a private
   module is private. An import in a function counts within one package only: there it may serve to fill a global later,
-  while across packages it is how an optional back end is loaded, and what it finds is looked up anew at each call.
+  while across packages it is how an optional back end is loaded, and what it finds is looked up anew at each call. Nor
+  does it count where all that a module has of its rank is `__main__`.
 * It writes into another module (`settings.rank = rank`, a table of subclasses), mostly one of its own package. So a
   package goes as a whole. A package of more than 256 modules would cost too much at every rank, and few of its modules
   have to do with MPI: there each module is judged by itself, as are the parts of a namespace package, which have
@@ -27,6 +28,7 @@ from typing import Final
 from smpy.emulate.package_imports import ImportCache, PackageImports
 
 _WHOLE_MAX: Final = 256  # modules
+_PROGRAM: Final = "__main__"
 
 Find = Callable[[str], "ModuleSpec | None"]
 
@@ -91,11 +93,13 @@ class MpiUsers:
                 {unit.partition(".")[0] for unit in self._private},
             )
         ]
-        self._private |= _spread(
-            [self._unit(name) for package in suspects for name in package.using_mpi - package.shared],
-            [(unit, self._unit(other)) for package in suspects for unit, other in self._imports(package)],
-            self._private,
+        at_once, later = (
+            [(unit, self._unit(other)) for package in suspects for unit, other in imports_of(package)]
+            for imports_of in (self._at_once, self._later)
         )
+        using_mpi = [self._unit(name) for package in suspects for name in package.using_mpi - package.shared]
+        self._private |= _spread(using_mpi, at_once + later, self._private - {_PROGRAM})
+        self._private |= _spread([], at_once, self._private)
 
     def _read(self, top: str) -> Iterator[tuple[str, PackageImports]]:
         waiting = [top]
@@ -115,8 +119,8 @@ class MpiUsers:
                 yield name, package
                 waiting.extend({other.partition(".")[0] for other in package.outside})
 
-    def _imports(self, package: PackageImports) -> Iterator[tuple[str, str]]:
-        """Pairs of what is judged as one, and a name that it imports."""
+    def _at_once(self, package: PackageImports) -> Iterator[tuple[str, str]]:
+        """Pairs of what is judged as one, and a name that it imports as it is imported."""
         if _is_whole(package):
             yield from ((package.name, other) for other in package.outside)
             return
@@ -124,7 +128,15 @@ class MpiUsers:
             imports = package.by_module.get(module)
             if imports is not None:
                 yield from ((module, other) for other in imports.at_once)
-                own = f"{package.name}."
+
+    def _later(self, package: PackageImports) -> Iterator[tuple[str, str]]:
+        """Pairs of what is judged as one, and a name of the same package that a function of it imports."""
+        if _is_whole(package):
+            return
+        own = f"{package.name}."
+        for module in package.files.keys() - package.shared:
+            imports = package.by_module.get(module)
+            if imports is not None:
                 yield from ((module, other) for other in imports.later if f"{other}.".startswith(own))
 
     def _unit(self, name: str) -> str:

@@ -34,6 +34,7 @@ from smpy.emulate.streams import Outlet
 from smpy.emulate.switches import Switches
 from smpy.emulate.system import install_system
 from smpy.emulate.threads import Threads
+from smpy.emulate.torch_state import TorchExchange
 from smpy.emulate.tracing import install_tracing
 from smpy.emulate.virtual_time import install_time, install_uuid_time
 from smpy.emulate.waits import install_child_waits, install_queue_clock, install_waits
@@ -93,6 +94,7 @@ def install_surroundings(
     importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches))
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
+    importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
     _spare_collections(patches, engine)
     return lifetime
@@ -116,6 +118,13 @@ def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:
 
     loggers.install_loggers(patches)
     lifetime.at_end.append(loggers.shut_down)
+
+
+def _install_torch_state(patches: Patches, switches: Switches, lifetime: Lifetime) -> None:
+    exchange = TorchExchange()
+    patches.later(exchange.undo)
+    switches.watch(exchange.look)
+    lifetime.at_begin.append(exchange.look)
 
 
 @contextmanager

@@ -109,6 +109,21 @@ def test_each_module_of_a_large_package_is_judged_by_itself(on_path: Callable):
     assert on_path(program, files) == ["0 0 0 0 0 0", "1 1 1 1 1 1", "executed"]
 
 
+def test_a_large_package_is_shared_if_a_function_of_it_imports_what_keeps_the_program(on_path: Callable):
+    files = {f"large/module{number}.py": "" for number in range(257)}
+    files |= {
+        "large/__init__.py": "print('executed')\ndef check():\n    from .testing import program\n    return program\n",
+        "large/testing.py": "import __main__ as program\n",
+    }
+    program = """
+        import large
+        from exchange import exchange
+        name = exchange()
+        print(large.check().name)
+        """
+    assert on_path(program, files) == ["0", "1", "executed"]
+
+
 @pytest.mark.parametrize("text", ["import comm\n", "import importlib\ncomm = importlib.import_module('co' + 'mm')\n"])
 def test_a_shared_module_meets_each_ranks_own_copy(on_path: Callable, text: str):
     program = """
