@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from smpy.emulate.run import Outcome, RunConfig, run
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import Outcome, run
 
 
 @pytest.fixture(scope="session", autouse=True)

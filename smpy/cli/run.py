@@ -17,7 +17,8 @@ from smpy.errors import SmpyError, UsageError
 from smpy.records.files import check_writable
 
 if TYPE_CHECKING:
-    from smpy.emulate.run import Outcome, RunConfig
+    from smpy.emulate.config import RunConfig
+    from smpy.emulate.run import Outcome
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
@@ -161,7 +162,7 @@ def command(
     end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:
-            from smpy.emulate.run import RunConfig
+            from smpy.emulate.config import RunConfig
 
             config = RunConfig(
                 n_ranks=n_ranks,

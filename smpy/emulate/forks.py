@@ -56,7 +56,7 @@ def _leave_run() -> None:
 
 
 def _become_child(state: RankState) -> None:
-    state.engine.leave()
+    state.engine.leave(state.rank)
     state.is_child = True
     state.unfinished = None  # the parent prints it
     for descriptor, outlet in enumerate(_outlets, start=1):

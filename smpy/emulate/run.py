@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
-from pathlib import Path
 from time import perf_counter
-from typing import Final, Literal
+from typing import Final
 
 import smpy
-from smpy.collectives.selectors import algorithms_used, choose, selection_with
+from smpy.collectives.selectors import algorithms_used
 from smpy.compute.clock import new_clock
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
+from smpy.emulate.config import RunConfig, new_world
 from smpy.emulate.deadlock import describe_deadlock, line_in, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
@@ -36,7 +36,7 @@ from smpy.engine.loop import TROUBLE
 from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
-from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
+from smpy.platforms import Platform
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.summary import Summary
@@ -48,56 +48,6 @@ RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a ba
 # Engines whose ranks have not all ended. A suspended rank that is dropped would run its program's `finally` blocks, in
 # a world that is over; mpiexec kills processes without asking them, too.
 _abandoned: Final[list[Engine]] = []
-
-
-@dataclass(frozen=True, slots=True)
-class RunConfig:
-    """What to run, and on what.
-
-    Attributes
-    ----------
-    n_ranks : int
-        Size of the world.
-    program : str
-        A file, a directory or archive with a `__main__.py`, or a module.
-    is_module : bool
-        Whether `program` is a module's name, as after `python -m`.
-    args : tuple of str
-        The program's own arguments.
-    platform : Path or None
-        SimGrid XML file of the machine; None: the default cluster.
-    hostfile : Path or None
-        Where ranks run; None: on the platform's hosts in turn.
-    options : tuple of (str, str)
-        Names and values of SimGrid's options of the network model, whatever the platform says.
-    compute : {"measured", "none"}
-        How computing becomes simulated time.
-    host_speed_flop_per_s : float or None
-        Speed of a core of this machine; None: as fast as each simulated host.
-    private, shared : tuple of str
-        Packages of which each rank has its own copy, or that all share.
-    algorithms : tuple of (str, str)
-        Collectives and the algorithms they are to use, whatever the platform says.
-    synchronous_sends : bool
-        Whether every standard send waits for its receive.
-    strict : bool
-        Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
-    """
-
-    n_ranks: int
-    program: str
-    is_module: bool = False
-    args: tuple[str, ...] = ()
-    platform: Path | None = None
-    hostfile: Path | None = None
-    options: tuple[tuple[str, str], ...] = ()
-    compute: Literal["measured", "none"] = "measured"
-    host_speed_flop_per_s: float | None = None
-    private: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
-    algorithms: tuple[tuple[str, str], ...] = ()
-    synchronous_sends: bool = False
-    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +121,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
     check_names(config.private, config.shared, [program.home, *sys.path])
-    if config.platform is None:
-        platform = default_cluster(config.n_ranks, config.options)
-    else:
-        platform = read_simgrid_xml(config.platform, config.options)
-    host_of_rank = place(platform, config.n_ranks, config.hostfile)
-    model = platform.network_model
-    engine = Engine(platform, model, host_of_rank)
-    choose(engine, selection_with((*model.algorithms, *config.algorithms), model.selector))
+    platform, host_of_rank, engine = new_world(config)
     engine.is_strict = config.strict
     if config.synchronous_sends:
         engine.make_sends_synchronous()

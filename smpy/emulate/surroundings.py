@@ -40,7 +40,7 @@ from smpy.emulate.virtual_time import install_time, install_uuid_time
 from smpy.emulate.waits import install_child_waits, install_queue_clock, install_waits
 
 if TYPE_CHECKING:
-    from smpy.emulate.run import RunConfig
+    from smpy.emulate.config import RunConfig
     from smpy.engine.engine import Engine
 
 _MOST_UNCOLLECTED: Final = 200_000
@@ -94,6 +94,7 @@ def install_surroundings(
     importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches))
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
+    importer.when_imported("multiprocessing.spawn", partial(_install_spawned, patches, config))
     importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
     _spare_collections(patches, engine)
@@ -118,6 +119,12 @@ def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:
 
     loggers.install_loggers(patches)
     lifetime.at_end.append(loggers.shut_down)
+
+
+def _install_spawned(patches: Patches, config: RunConfig) -> None:
+    from smpy.emulate import spawned
+
+    spawned.install_spawned(patches, config)
 
 
 def _install_torch_state(patches: Patches, switches: Switches, lifetime: Lifetime) -> None:

@@ -265,9 +265,8 @@ class Loop:
 
     # ---- threads and child processes ----
 
-    def leave(self) -> None:
-        """In a child process: the run goes on in its parent alone, and this thread is the running rank's."""
-        rank = self.rank
+    def leave(self, rank: int) -> None:
+        """In a child process: the run goes on in its parent alone, and this thread is a rank's."""
         beside.belong_to(rank)
         self._thread = _NO_THREAD
         if surface is not None:
@@ -278,7 +277,7 @@ class Loop:
         rank = beside.rank()
         if self._thread == _NO_THREAD:
             raise UsageError(
-                f"{call}: a child process that rank {rank} has forked cannot call MPI; "
+                f"{call}: a child process that rank {rank} has started cannot call MPI; "
                 "let it hand the data to the rank, through a multiprocessing.Queue or a pipe"
             )
         self.break_off(CalledInThread(rank, call, current_thread().name, frame))

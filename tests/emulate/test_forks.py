@@ -75,7 +75,7 @@ def test_a_child_cannot_call_mpi(smpy_run: Callable, surface: None, fork: str):
             try:
                 call()
             except Exception as error:
-                return f"a child process that rank {{comm.rank}} has forked cannot call MPI" in str(error)
+                return f"a child process that rank {{comm.rank}} has started cannot call MPI" in str(error)
         comm.Barrier()
         pid = {fork}
         if pid == 0:
@@ -158,6 +158,39 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing_works_on_every_rank(smpy_run: Callable, method: str):
     ran = smpy_run(MULTIPROCESSING, 2, "--quiet", args=(method,))
+    assert (ran.code, ran.out, ran.err) == (0, "2\n2\n", "")
+
+
+IN_CHILDREN = """
+from mpi4py import MPI
+import multiprocessing, sys
+
+comm = MPI.COMM_WORLD
+rank = comm.Get_rank()
+
+def of_child(turn):
+    try:
+        comm.Barrier()
+    except Exception as error:
+        return rank, comm.rank, comm.Get_size(), str(error).partition(";")[0]
+
+if __name__ == "__main__":
+    refused = f"Barrier: a child process that rank {rank} has started cannot call MPI"
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        assert pool.map(of_child, range(2)) == [(rank, rank, comm.size, refused)] * 2
+    print(comm.allreduce(1))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_child_of_a_program_that_imports_mpi4py_first_of_all_is_beside_its_rank(
+    smpy_run: Callable, tmp_path: Path, method: str
+):
+    (tmp_path / "machine.xml").write_text(
+        '<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/>'
+        "</platform>"
+    )
+    ran = smpy_run(IN_CHILDREN, 2, "--quiet", "--platform", "machine.xml", args=(method,))
     assert (ran.code, ran.out, ran.err) == (0, "2\n2\n", "")
 
 

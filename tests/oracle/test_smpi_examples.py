@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from smpy.emulate.run import RunConfig, run
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
 from tests.peer.case import platform_xml
 
 HERE = Path(__file__).parent

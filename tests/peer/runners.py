@@ -6,7 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from smpy.emulate.run import RunConfig, run
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
 from tests.peer.case import Case
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from smpy.emulate.run import RunConfig, run
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
 from smpy.errors import PlatformError, SmpyError, UsageError
 from smpy.platforms import default_cluster, place, read_hostfile, read_simgrid_xml
 from tests.unit.mutations import mutate

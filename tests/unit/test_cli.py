@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 import smpy.emulate.run as emulate_run
 from smpy.cli.main import main
-from smpy.emulate.run import Outcome, Progress, RunConfig
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import Outcome, Progress
 from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
 from smpy.records.inputs import Inputs
 from smpy.records.summary import Summary

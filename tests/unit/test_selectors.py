@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.collectives.selectors import CHOOSABLE, Selection, check_rows, select, selection_with
-from smpy.emulate.run import RunConfig, run
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
 from smpy.errors import UsageError
 from smpy.platforms import default_cluster, read_simgrid_xml
 

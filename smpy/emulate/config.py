@@ -1,0 +1,80 @@
+"""What to run and on what, and the world that is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from smpy.collectives.selectors import choose, selection_with
+from smpy.engine.engine import Engine
+from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What to run, and on what.
+
+    Attributes
+    ----------
+    n_ranks : int
+        Size of the world.
+    program : str
+        A file, a directory or archive with a `__main__.py`, or a module.
+    is_module : bool
+        Whether `program` is a module's name, as after `python -m`.
+    args : tuple of str
+        The program's own arguments.
+    platform : Path or None
+        SimGrid XML file of the machine; None: the default cluster.
+    hostfile : Path or None
+        Where ranks run; None: on the platform's hosts in turn.
+    options : tuple of (str, str)
+        Names and values of SimGrid's options of the network model, whatever the platform says.
+    compute : {"measured", "none"}
+        How computing becomes simulated time.
+    host_speed_flop_per_s : float or None
+        Speed of a core of this machine; None: as fast as each simulated host.
+    private, shared : tuple of str
+        Packages of which each rank has its own copy, or that all share.
+    algorithms : tuple of (str, str)
+        Collectives and the algorithms they are to use, whatever the platform says.
+    synchronous_sends : bool
+        Whether every standard send waits for its receive.
+    strict : bool
+        Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
+    """
+
+    n_ranks: int
+    program: str
+    is_module: bool = False
+    args: tuple[str, ...] = ()
+    platform: Path | None = None
+    hostfile: Path | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    compute: Literal["measured", "none"] = "measured"
+    host_speed_flop_per_s: float | None = None
+    private: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    algorithms: tuple[tuple[str, str], ...] = ()
+    synchronous_sends: bool = False
+    strict: bool = False
+
+
+def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
+    """The machine, the host of each rank, and an engine for them.
+
+    Raises
+    ------
+    UsageError
+        If the platform or the hostfile cannot be used.
+    """
+    if config.platform is None:
+        platform = default_cluster(config.n_ranks, config.options)
+    else:
+        platform = read_simgrid_xml(config.platform, config.options)
+    host_of_rank = place(platform, config.n_ranks, config.hostfile)
+    model = platform.network_model
+    engine = Engine(platform, model, host_of_rank)
+    choose(engine, selection_with((*model.algorithms, *config.algorithms), model.selector))
+    return platform, host_of_rank, engine

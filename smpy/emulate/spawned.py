@@ -1,0 +1,73 @@
+"""Child processes that `multiprocessing` starts anew, by spawn or forkserver: each is beside the rank that started it.
+
+They import the program again, and so mpi4py: what they get is smpy's, where the rank and the size of the world are the
+parent's, and all that would communicate is refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from multiprocessing import spawn
+from pathlib import Path
+from typing import Any
+
+from smpy.emulate.config import RunConfig, new_world
+from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import RankState, begin, running
+from smpy.emulate.sources import STAND_INS
+from smpy.engine import running as engines
+
+
+def install_spawned(patches: Patches, config: RunConfig) -> None:
+    """Have children join the run beside their ranks, until the patches are undone."""
+    files = {"platform": _absolute(config.platform), "hostfile": _absolute(config.hostfile)}
+    here = replace(config, **files)  # type: ignore[arg-type]  # it takes them for one type
+    prepare = _with_membership(spawn.get_preparation_data, here)
+    patches.attribute(spawn, "get_preparation_data", prepare)
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else Path(os.path.abspath(path))
+
+
+def _with_membership(real: Callable[[str], dict[str, Any]], config: RunConfig) -> Callable[[str], dict[str, Any]]:
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data = real(name)
+        state = running()
+        if name == "ignore":  # for the fork server, whose children are not of one rank
+            data.pop("init_main_from_path", None)
+            data.pop("init_main_from_name", None)
+        elif state is not None:
+            data["smpy"] = _Membership(config, state.rank)
+        return data
+
+    return get_preparation_data
+
+
+class _Membership:
+    """Has the child that unpickles it join the run: before it imports the program."""
+
+    def __init__(self, config: RunConfig, rank: int) -> None:
+        self._config = config
+        self._rank = rank
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[RunConfig, int]]:
+        return _join, (self._config, self._rank)
+
+
+def _join(config: RunConfig, rank: int) -> None:
+    _, _, engine = new_world(config)
+    engines.enter(engine)
+    engine.leave(rank)
+    state = RankState(rank, engine)
+    state.is_child = True
+    begin(state)
+    if find_spec("mpi4py") is None:
+        sys.path.append(STAND_INS["mpi4py"])
+    package: Any = importlib.import_module("mpi4py")
+    package.MPI = sys.modules["mpi4py.MPI"] = importlib.import_module("smpy.mpi.MPI")
