@@ -36,19 +36,23 @@ static int add(PyFrameObject *frame, PyCodeObject *code, int offset, int *bucket
         surface.lines.room = room;
     }
     const int line = is_ours(frame) ? IS_OURS : PyCode_Addr2Line(code, offset);
-    surface.lines.at[++surface.lines.n] =
-        (program_line){Py_NewRef(code->co_linetable), Py_NewRef(code->co_filename), offset, line, *bucket};
+    surface.lines.at[++surface.lines.n] = (program_line){Py_NewRef(code->co_linetable), Py_NewRef(code->co_filename),
+                                                         code->co_firstlineno, offset, line, *bucket};
     return *bucket = surface.lines.n;
+}
+
+static int is_at(const program_line *known, const PyCodeObject *code, int offset)
+{
+    return known->offset == offset && known->table == code->co_linetable && known->first_line == code->co_firstlineno;
 }
 
 static int number_of(PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const int offset = PyFrame_GetLasti(frame);
-    const uintptr_t key = ((uintptr_t)code->co_linetable >> 4) + (uintptr_t)offset * 31;
+    const uintptr_t key = ((uintptr_t)code->co_linetable >> 4) + (uintptr_t)offset * 31 + (uintptr_t)code->co_firstlineno;
     int *bucket = &surface.lines.bucket[(key ^ key >> 10) % LINE_BUCKETS], number = *bucket;
-    while (number && (surface.lines.at[number].offset != offset || surface.lines.at[number].table != code->co_linetable))
-        number = surface.lines.at[number].next;
+    while (number && !is_at(&surface.lines.at[number], code, offset)) number = surface.lines.at[number].next;
     if (!number) number = add(frame, code, offset, bucket);
     Py_DECREF(code);
     return number;

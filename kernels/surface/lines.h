@@ -1,7 +1,8 @@
 /* lines.h -- lines of the program as small numbers: what a request says of where it was posted.
  *
- * A line is known by its code's line table, which the ranks' copies of the code share, and an offset: there are as many as the
- * program has calls, and looking one up again is cheap. Numbers begin with 1 and hold until another world is attached. */
+ * A line is known by its code's line table, which the ranks' copies of the code share, the first line of its function, because
+ * functions that look alike share their table, too, and the offset of an instruction: there are as many as the program has calls,
+ * and looking one up again is cheap. Numbers begin with 1 and hold until another world is attached. */
 #ifndef SMPY_LINES_H
 #define SMPY_LINES_H
 #include "surface.h"

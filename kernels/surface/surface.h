@@ -27,8 +27,9 @@ typedef struct {
 
 /* A line of the program: see lines.h. */
 typedef struct {
-    PyObject *table, *file;         /* owned: what tells it from others, and where it is */
-    int offset, line;
+    PyObject *table, *file;         /* owned */
+    int first_line, offset;         /* of the function; of the instruction */
+    int line;
     int next;                       /* in its bucket */
 } program_line;
 

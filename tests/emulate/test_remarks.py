@@ -111,6 +111,11 @@ def test_the_line_is_the_programs_not_the_librarys_that_is_ours(emulated: Callab
     assert lost(ran) == [("send", 0, 0, 1, "tools.py:2")]
 
 
+def test_functions_that_look_alike_have_lines_of_their_own(emulated: Callable):
+    ran = emulated(HEAD + "def one():\n    c.Send(a, 0, 1)\ndef two():\n    c.Send(a, 0, 2)\none()\ntwo()", 1)
+    assert lost(ran) == [("send", 0, 0, 1, "program.py:9"), ("send", 0, 0, 2, "program.py:11")]
+
+
 # ---- kernels ----
 
 
