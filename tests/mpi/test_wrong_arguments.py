@@ -40,6 +40,9 @@ EVERYWHERE = MPI.DOUBLE.Create_resized(0, 0).Commit()
         (SELF.Send, r"^Send\(\) missing 2 required positional arguments"),
         (lambda: SELF.send(ONE, dst=0), r"^send\(\) got an unexpected keyword argument 'dst'"),
         (lambda: SELF.Send([[1.0, 2.0], MPI.DOUBLE], 0), "a buffer is required, such as a numpy array, not list"),
+        (lambda: SELF.Send([ONE, 1, 5], 0), "a datatype is required, such as MPI.DOUBLE or 'd', not int"),
+        (lambda: SELF.Alltoallv([ONE, [1], [0]], ONE), "a datatype is required, such as MPI.DOUBLE or 'd', not list"),
+        (lambda: SELF.Alltoallw([ONE, [None]], [ONE, [MPI.INT]]), "a datatype is required, such as .*, not NoneType"),
         (lambda: SELF.Alltoallw(3, 4), "expecting a list or tuple of buffer, counts and datatypes, not int"),
     ],
 )  # fmt: skip

@@ -177,7 +177,11 @@ def _without_byte_order(code: str) -> str:
 
 def as_datatype(datatype: Datatype | str) -> Datatype:
     """The datatype that a message names, itself or by its code."""
-    return datatype if isinstance(datatype, Datatype) else of_format(datatype)
+    if isinstance(datatype, Datatype):
+        return datatype
+    if not isinstance(datatype, str):
+        raise TypeError(f"message: a datatype is required, such as MPI.DOUBLE or 'd', not {type(datatype).__name__}")
+    return of_format(datatype)
 
 
 def _typecode(datatype: Datatype) -> str | None:
