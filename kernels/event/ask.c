@@ -33,11 +33,8 @@ void sim_post_line(sim *s, int id, int line)
 void sim_release(sim *s, int id)
 {
     if (!is_request(s, id)) return;
-    slot *x = &s->requests.at[id];
-    if (x->is.is_done)
-        request_free(s, id);
-    else
-        x->is_released = 1;
+    s->requests.at[id].is_released = 1;
+    request_let_go(s, id);
 }
 
 const request *sim_probed(const sim *s, int rank)

@@ -168,6 +168,7 @@ int sim_append_cancel(sim *s, int rank, int request)
     action *a = timeline_append(s, rank, DO_CANCEL);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->id = request;
+    s->requests.at[request].n_cancels++;
     return 0;
 }
 

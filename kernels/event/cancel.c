@@ -1,10 +1,15 @@
 #include "perform.h"
 
-/* Taking back a request. Only one without a match can be: it ends at once, and its payload stays where it is. */
+/* Taking back a request. Only one without a match can be: it ends at once, and its payload stays where it is. One that has
+ * been released ends with the last action that names it. */
 
 int cancel(sim *s, int id)
 {
-    if (id <= 0 || !match_withdraw(&s->match, &s->requests, id)) return FREE_OF_CHARGE;
+    s->requests.at[id].n_cancels--;
+    if (!match_withdraw(&s->match, &s->requests, id)) {
+        request_let_go(s, id);
+        return FREE_OF_CHARGE;
+    }
     int error = courier_drop(s, id);
     s->requests.at[id].is.is_cancelled = 1;
     request_done(s, id);

@@ -46,6 +46,12 @@ void request_free(sim *s, int id)
     comm_leave(s, x->is.comm);
 }
 
+void request_let_go(sim *s, int id)
+{
+    const slot *x = &s->requests.at[id];
+    if (x->is.is_done && x->is_released && !x->n_cancels) request_free(s, id);
+}
+
 /* What a live request is that its program has not completed; 0: nothing to speak of. */
 static int kind_left(const slot *x)
 {

@@ -149,7 +149,7 @@ void request_done(sim *s, int id)
     x->is.is_done = 1;
     polls_notice(s, x->is.rank);
     if (x->waiter >= 0) tell(s, x);
-    if (x->is_released) request_free(s, id);
+    request_let_go(s, id);
 }
 
 void wait_begins(sim *s, timeline *t, int is_for_one)

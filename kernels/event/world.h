@@ -24,6 +24,7 @@ typedef struct {
     int waiter_index;            /* of the request in the waiter's call, or among its group's */
     int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
     int parcel;                  /* in the pool of parcels, or 0 */
+    int n_cancels;               /* actions that are to take it back, not yet executed */
     uint8_t is_released;
     uint8_t has_overhead;        /* a receive that pays the receive overhead: see rendezvous_overheads */
     uint8_t is_queued;           /* posted, and without a match */
@@ -295,6 +296,7 @@ struct sim {
 int request_new(sim *s, request is);              /* a slot; or without memory an error */
 int is_request(const sim *s, int id);             /* does the number name one? */
 void request_free(sim *s, int id);
+void request_let_go(sim *s, int id);              /* frees one that is done and released, unless an action names it */
 parcel *parcel_of(sim *s, const slot *x);         /* one that carries nothing, when it has none */
 void performance_free(sim *s, performance *p);
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from smpy.engine.running import current
 from smpy.mpi import MPI
 
 
@@ -277,6 +278,29 @@ def test_cancelling_what_has_matched_changes_nothing(run_ranks):
         return into[0]
 
     assert run_ranks(1, main).returned == [1]
+
+
+def test_cancelling_a_freed_request_that_has_completed_touches_no_other(run_ranks):
+    def main(rank):
+        world, room = MPI.COMM_WORLD, np.zeros(1)
+        if rank == 0:
+            request = world.Irecv(room, 1, 1)
+            current().sleep(1)
+            request.Cancel()
+            request.Free()
+            current().sleep(1)
+            for _ in range(4):
+                world.Ssend(np.zeros(1), 1, 2)
+            return room[0], 0
+        world.Send(np.ones(1), 0, 1)
+        MPI.COMM_SELF.Isend(room, 0)
+        MPI.COMM_SELF.Probe()  # until what rank 0 freed is over
+        requests = [world.Irecv(np.zeros(1), 0, 2) for _ in range(4)]
+        statuses = [MPI.Status() for _ in requests]
+        MPI.Request.Waitall(requests, statuses)
+        return 0, sum(status.Is_cancelled() for status in statuses)
+
+    assert run_ranks(2, main).returned == [(1, 0), (0, 0)]
 
 
 def test_get_status_looks_and_leaves_requests_as_they_are(run_ranks):
