@@ -264,6 +264,7 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"_kernel_request", T_INT, offsetof(request_object, number), READONLY, PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
+    {"_layout", T_OBJECT, offsetof(request_object, layout), READONLY, PyDoc_STR("Of a receive with strides, kept alive likewise.")},
     {"_message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
     {"_finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
     {0},

@@ -153,6 +153,9 @@ class RequestBase:
         "_message": "What a request that has completed already received.",
     }
 
+    _layout: None = None
+    """A compiled request's alone."""
+
     _kernel_request: int
     _buffer: object
     _message: Message | None

@@ -141,6 +141,27 @@ def test_a_receive_keeps_the_strides_of_a_datatype_that_was_freed(run_ranks):
     assert run_ranks(2, main).returned[0] == (LARGE, 0)
 
 
+def test_a_freed_receive_keeps_the_strides_of_a_datatype_that_was_freed(run_ranks):
+    def main(rank):
+        if rank == 0:
+            WORLD.Barrier()
+            WORLD.Send(np.ones(8), 1, 1)
+            WORLD.Ssend(np.ones(1), 1, 2)
+            return None
+        room = np.zeros(32)
+        datatype = MPI.DOUBLE.Create_vector(8, 1, 4).Commit()
+        request = WORLD.Irecv([room, 1, datatype], 0, 1)
+        datatype.Free()
+        request.Free()
+        strided.cache_clear()
+        others = [bytes([7]) * n for n in range(40, 400) for _ in range(9)]  # where the description was, by all odds
+        WORLD.Barrier()
+        WORLD.Recv(np.zeros(1), 0, 2)
+        return list(np.nonzero(room)[0]), len(others)
+
+    assert run_ranks(2, main).returned[1][0] == [0, 4, 8, 12, 16, 20, 24, 28]
+
+
 def test_more_than_there_is_room_for_is_truncated_and_nothing_else_is_touched(run_ranks):
     column = MPI.INT.Create_vector(3, 1, 2).Commit()
 

@@ -58,8 +58,9 @@ def release(request: Request) -> None:
     if isinstance(undertaking, Undertaking):
         undertaking.release()
     elif request._kernel_request > 0:
-        lent: Any = request._buffer  # a compiled request's own hold on it ends with the request
-        current().release(request._kernel_request, None if lent is None else memoryview(lent))
+        lent: Any = request._buffer  # a compiled request's own hold on it, and on its layout, ends with the request
+        keep = None if lent is None else (memoryview(lent), request._layout)
+        current().release(request._kernel_request, keep)
     request._let_go()
 
 
