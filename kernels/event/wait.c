@@ -170,7 +170,7 @@ static void register_at(sim *s, int line, const int *list, int n)
         slot *x = &s->requests.at[list[i]];
         if (x->is.is_done) {
             t->n_ended++;
-        } else {
+        } else if (x->waiter != line) { /* else it is in the list twice */
             x->waiter = line;
             x->waiter_index = i;
             t->n_pending++;

@@ -280,6 +280,19 @@ def test_cancelling_what_has_matched_changes_nothing(run_ranks):
     assert run_ranks(1, main).returned == [1]
 
 
+def test_a_request_that_is_named_twice_is_waited_for_once(run_ranks):
+    def main(rank):
+        world, into = MPI.COMM_WORLD, np.zeros(2)
+        for call, statuses in enumerate((None, [MPI.Status(), MPI.Status()])):
+            request = world.Irecv(into[call:], 1 - rank)
+            world.Send(np.ones(1), 1 - rank)
+            MPI.Request.Waitall([request, request], statuses)
+            assert not request
+        return into.sum()
+
+    assert run_ranks(2, main).returned == [2, 2]
+
+
 def test_cancelling_a_freed_request_that_has_completed_touches_no_other(run_ranks):
     def main(rank):
         world, room = MPI.COMM_WORLD, np.zeros(1)
