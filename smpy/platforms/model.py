@@ -15,6 +15,7 @@ from smpy.errors import UsageError
 
 FACTORS_MAX: Final = 32
 OVERHEADS_MAX: Final = 16
+SIZE_MAX_BYTES: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +113,20 @@ class NetworkModel:
     algorithms: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a negative cost, size or factor, and for a loopback without bandwidth."""
+        """Raises ValueError for a negative or infinite cost, size or factor, and for a loopback without bandwidth."""
         for name in (*_SCALARS, "loopback_latency_s"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: it cannot be negative")
+        if self.detached_below_bytes > SIZE_MAX_BYTES:
+            raise ValueError(
+                f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
+            )
         if not self.loopback_bandwidth_bytes_per_s > 0:
             raise ValueError("loopback_bandwidth_bytes_per_s must be above 0")
-        if not all(step.value > 0 for step in self.bandwidth_factor):
-            raise ValueError("bandwidth_factor must be above 0 everywhere")
-        if not all(step.value >= 0 for step in self.latency_factor):
-            raise ValueError("latency_factor cannot be negative anywhere")
+        if not all(0 < step.value < math.inf for step in self.bandwidth_factor):
+            raise ValueError("bandwidth_factor must be above 0 and finite everywhere")
+        if not all(0 <= step.value < math.inf for step in self.latency_factor):
+            raise ValueError("latency_factor must be finite everywhere, and cannot be negative")
         for name in ("send_overhead", "isend_overhead", "recv_overhead"):
             if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in getattr(self, name)):
                 raise ValueError(f"{name} cannot be negative anywhere")

@@ -160,12 +160,19 @@ def test_the_default_cluster_takes_options_too() -> None:
         ("smpy/poll", "grow", "did you mean 'smpy/polls'"),
         ("smpi/test", "soon", "--set smpi/test=soon: 'soon' is not a time"),
         ("smpi/os", "0:-1", "send_overhead cannot be negative"),
+        ("smpi/lat-factor", "0:inf", "latency_factor must be finite"),
+        ("smpi/bw-factor", "inf", "bandwidth_factor must be above 0 and finite"),
+        (
+            "smpi/send-is-detached-thresh",
+            "1e30",
+            "detached_below_bytes is 1.*: it cannot be above 9223372036854775807",
+        ),
         ("network/model", "IB", "only 'SMPI' is"),
         ("network/latency-factor", "2", "it has no effect"),
         ("network/solver", "bmf", "smpy does not have it"),
     ],
 )
-def test_an_option_of_the_run_that_would_change_nothing_is_refused(name: str, value: str, message: str) -> None:
+def test_an_option_of_the_run_that_cannot_be_applied_is_refused(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         default_cluster(2, [(name, value)])
 
