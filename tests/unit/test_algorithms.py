@@ -45,7 +45,7 @@ def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[
         if op in ("gatherv", "scatterv", "allgatherv"):
             return block(rank, 0)
         if op == "reduce_scatter":
-            return ENTRY_BYTES if "halving" in algorithm else ENTRY_BYTES * block(rank, 0)
+            return ENTRY_BYTES if algorithm.endswith(":halving") else ENTRY_BYTES * block(rank, 0)
         return ENTRY_BYTES * n_entries
 
     return calls_of(algorithm, n_ranks, root, size, ENTRY_BYTES, tables)
