@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
+from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +26,7 @@ def install_process(patches: Patches, settings: Settings, importer: Importer) ->
             patches.attribute(owner, name, _changing(change, getattr(owner, name)))
         return change
 
-    changed_by(Value(os.getcwd, os.chdir), os, "chdir", "fchdir")
+    changed_by(Value(partial(_directory, os.getcwd), partial(_enter, os.chdir)), os, "chdir", "fchdir")
     changed_by(Value(partial(_umask, os.umask), os.umask), os, "umask")
     changed_by(Value(sys.getrecursionlimit, sys.setrecursionlimit), sys, "setrecursionlimit")
     patches.attribute(warnings, "filters", list(warnings.filters))
@@ -39,6 +40,24 @@ def _changing(change: Change, real: Callable[..., Any]) -> Callable[..., Any]:
         return change(real, *args, **kwargs)
 
     return function
+
+
+def _directory(real: Callable[[], str]) -> str:
+    """The working directory; "" when it is no more."""
+    try:
+        return real()
+    except OSError:
+        return ""
+
+
+def _enter(real: Callable[[str], None], directory: str) -> None:
+    """Change to a directory, or to one that is no more, when that one is."""
+    try:
+        real(directory)
+    except OSError:
+        removed = mkdtemp(dir="/tmp")  # a rank may have assigned tempfile.tempdir
+        real(removed)
+        os.rmdir(removed)
 
 
 def _umask(real: Callable[[int], int]) -> int:

@@ -68,6 +68,44 @@ def test_the_working_directory_is_each_ranks_own(emulated: Callable):
     assert not os.getcwd().endswith(("folder0", "folder1"))
 
 
+def test_a_rank_may_delete_its_working_directory(emulated: Callable):
+    ran = emulated(
+        """
+        import os, shutil, tempfile
+        from turn import *
+        def where():
+            try:
+                return os.path.basename(os.getcwd())
+            except FileNotFoundError:
+                return "nowhere"
+        os.mkdir("shared") if rank == 0 else None
+        turn()
+        os.chdir("shared")  # that of all ranks, which one deletes
+        turn()
+        if rank == 0:
+            shutil.rmtree(os.getcwd())
+        if rank == 1:
+            os.chdir("..")
+            with tempfile.TemporaryDirectory() as own:
+                os.chdir(own)
+        found = []
+        for _ in range(2):
+            turn()
+            found.append(where())
+            try:
+                open("lost", "w")
+            except FileNotFoundError:
+                found.append("not written")
+        os.chdir("/")
+        turn()
+        print(*found, os.getcwd())
+        """,
+        3,
+        files={"turn.py": TURN},
+    )
+    assert lines(ran) == ["nowhere not written nowhere not written /"] * 3
+
+
 def test_warning_filters_are_each_ranks_own(emulated: Callable):
     before = warnings.filters[:]
     ran = emulated(
