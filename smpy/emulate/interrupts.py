@@ -1,4 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a run: it stops at once, wherever a rank is."""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: it stops at once, wherever a rank is.
+
+A rank that asks for a signal's default has the run stopped by it, too: the process would end, but without its record.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.patches import Patches
+from smpy.emulate.ranks import rank_here
 
 if TYPE_CHECKING:
     from smpy.emulate.streams import Outlet
     from smpy.engine.engine import Engine
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")  # not every system has all
+_DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
 class Interrupts:
@@ -42,6 +47,7 @@ class Interrupts:
         self._engine = engine
         self._outlets = outlets
         self._taken: list[signal.Signals] = []
+        self._set_handler = signal.signal
         if threading.current_thread() is not threading.main_thread():
             return  # signals are the main thread's
         for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
@@ -50,11 +56,19 @@ class Interrupts:
                 signal.signal(number, self._on_signal)
                 patches.later(partial(signal.signal, number, before))
                 self._taken.append(number)
+        patches.attribute(signal, "signal", self._signal)
+
+    def _signal(self, number: int, handler: Any) -> Any:
+        """`signal.signal` on a rank."""
+        state = rank_here()
+        if state is not None and not state.is_child and number in self._taken and handler in _DEFAULTS:
+            handler = self._on_signal
+        return self._set_handler(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.exit_code = 128 + number
         for taken in self._taken:
-            signal.signal(taken, signal.SIG_DFL)
+            self._set_handler(taken, signal.SIG_DFL)
         out, err = self._outlets
         for outlet in self._outlets:
             outlet.hurry()

@@ -189,6 +189,28 @@ def test_what_is_printed_after_all_descriptors_are_closed_is_printed(smpy_run: C
     assert (ran.code, ran.out) == (0, "one\ntwo\n")
 
 
+@pytest.mark.parametrize("default", ["SIG_DFL", "default_int_handler"])
+def test_a_program_that_asks_for_the_default_of_ctrl_c_leaves_its_record(tmp_path: Path, default: str):
+    (tmp_path / "program.py").write_text(
+        f"""
+import signal
+from mpi4py import MPI
+signal.signal(signal.SIGINT, signal.{default})
+MPI.COMM_WORLD.Barrier()
+print("ready", flush=True)
+while True:
+    MPI.COMM_WORLD.Barrier()
+"""
+    )
+    command = [SMPY, "run", "-np", "2", "--json", "run.json", "program.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert "smpy: interrupted at " in process.stderr.read()
+    assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
 # ---- nobody reads ----
 
 
