@@ -227,7 +227,8 @@ class RankOutput(io.TextIOBase):
         """The stream is every rank's: it stays open."""
 
     def detach(self) -> Any:
-        raise io.UnsupportedOperation("the stream is every rank's")
+        """The stream of bytes; this one, which is every rank's, goes on with it."""
+        return self.buffer
 
     def reconfigure(self, **how: object) -> None:
         """Lines are whole and their bytes are kept, whatever is asked."""
@@ -271,7 +272,10 @@ class _OutputBytes(io.BufferedIOBase):
         self.name = text.name
 
     def write(self, data: ReadableBuffer, /) -> int:
-        raw = bytes(data)
+        try:
+            raw = memoryview(data).tobytes()
+        except TypeError:
+            raise TypeError(f"a bytes-like object is required, not {type(data).__name__!r}") from None
         self._text.write(raw.decode(self._text.encoding, _ERRORS))
         return len(raw)
 

@@ -187,6 +187,56 @@ os.write(2, b"%d complains\\n" % rank)
     assert ran.err == "0 complains\n1 complains\n"
 
 
+def test_what_goes_through_files_made_of_standard_descriptors_comes_in_its_place(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import os, sys, time
+time.sleep(rank)
+print(f"{rank} prints")
+log = open(1, "w", closefd=False)
+log.write(f"{rank} logs\\n")
+with os.fdopen(1, "wb", 0) as raw:
+    raw.write(b"%d writes\\n" % rank)
+print(f"{rank} prints again")
+sys.stdout = os.fdopen(sys.stdout.fileno(), "w", 1)
+print(f"{rank} prints on a file of its own")
+os.write(1, b"%d writes on\\n" % rank)
+with open(2, "a") as complaints:
+    complaints.write(f"{rank} complains\\n")
+assert complaints.closed and log.fileno() == 1
+log.write("never flushed by the program\\n")
+"""
+    )
+    what = ("prints", "logs", "writes", "prints again", "prints on a file of its own", "writes on")
+    expected = "".join(
+        "".join(f"{rank} {each}\n" for each in what) + "never flushed by the program\n" for rank in (0, 1)
+    )
+    assert ran.error == ""
+    assert ran.out == expected
+    assert ran.err == "0 complains\n1 complains\n"
+
+
+def test_the_bytes_below_standard_output_may_be_wrapped_anew(emulated: Callable):
+    ran = emulated(
+        RANK
+        + """
+import codecs, io, sys
+sys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding="utf-8", line_buffering=True)
+print(rank, "wraps")
+sys.stdout = codecs.getwriter("utf-8")(sys.__stdout__.detach())
+print(rank, "wraps again")
+for wrong in (3, "text"):
+    try:
+        sys.__stdout__.buffer.write(wrong)
+    except TypeError as error:
+        print(error)
+"""
+    )
+    errors = ["a bytes-like object is required, not 'int'", "a bytes-like object is required, not 'str'"]
+    assert sorted(lines(ran)) == sorted(["0 wraps", "0 wraps again", "1 wraps", "1 wraps again", *errors, *errors])
+
+
 def test_what_goes_to_a_file_laid_over_standard_output_is_not_printed_nor_is_printing_lost(smpy_run: Callable):
     ran = smpy_run(
         """
