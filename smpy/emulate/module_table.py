@@ -41,13 +41,13 @@ class ModuleTable(MutableMapping[str, Any]):
         return self._displaced.get(name) if own is None else own
 
     def __getitem__(self, name: str) -> Any:
-        module = self._modules[name]
-        if type(module) is not Facade:
-            return module
-        own = self.own(name)
-        if own is None:
+        module = self._modules.get(name, _ABSENT)
+        if type(module) is Facade:
+            own = self.own(name)
+            module = _ABSENT if own is None else own
+        if module is _ABSENT:
             raise KeyError(name)
-        return None if own is HALTED else own
+        return None if module is HALTED else module
 
     def __setitem__(self, name: str, module: Any) -> None:
         state = running()

@@ -97,21 +97,21 @@ class Settings:
         self._common.values = (*self._common.values, before)
         return partial(self._change, len(self._settings) - 1)
 
-    def _change(self, number: int, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    def _change(self, number: int, real: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call what changes a setting: from now on it is the running rank's own.
 
         What a shared module changes when it is imported, it changes for all ranks that had the same.
         """
         state = running()
         if state is None or not state.engine.is_here():  # in a thread, another rank may be running
-            return function(*args, **kwargs)
+            return real(*args, **kwargs)
         if not self.is_for_all():
             self._changed_by = state
             self._changed.add(number)
             self._watch()
-            return function(*args, **kwargs)
+            return real(*args, **kwargs)
         self._store()
-        result = function(*args, **kwargs)
+        result = real(*args, **kwargs)
         before, now = self._in_force.values[number], self._settings[number].read(state)
         there = {self._common, *self._alike.values()}
         for kept in there:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from pathlib import Path
 from pickle import PickleError
@@ -12,6 +13,7 @@ import smpy
 from smpy.engine import running
 
 _OURS: Final = str(Path(smpy.__file__).parent) + os.sep
+_RAISING: Final = re.compile(r"^raise |\breal(_\w+)?\(")  # `real` is what a function of ours replaces
 _IMPORTS: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 
 
@@ -82,7 +84,10 @@ def _is_purposeful(error: BaseException) -> bool:
 
 
 def _is_worded(error: BaseException, text: traceback.TracebackException) -> bool:
-    """Whether a plain error was raised, or told what it is about, for the program's author to read."""
+    """Whether a plain error was raised, or told what it is about, for the program's author to read.
+
+    So it was, too, if it comes from a function of Python's in whose place one of ours stands.
+    """
     last = text.stack[-1] if text.stack else None
     if last is not None and not _is_ours(last):
         return False
@@ -91,4 +96,4 @@ def _is_worded(error: BaseException, text: traceback.TracebackException) -> bool
     if last is None:
         return False
     has_wrong_arguments = isinstance(error, TypeError) and last.filename == running.__file__  # before the call began
-    return has_wrong_arguments or (last.line or "").startswith("raise ")
+    return has_wrong_arguments or _RAISING.search(last.line or "") is not None

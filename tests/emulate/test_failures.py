@@ -47,6 +47,20 @@ def test_the_failure_that_is_first_in_simulated_time_is_reported(emulated: Calla
     assert ran.outcome.summary.makespan_s == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "open('nowhere')", "os.chdir('nowhere')", "os.kill('', 9)", "os.umask('')", "os.write(1, 'text')",
+        "os.write(777, b'')", "select.select([], [], [], -1)", "sys.modules['nowhere']", "sys.setrecursionlimit(0)",
+        "time.strftime(1)",
+    ],
+)  # fmt: skip
+def test_a_wrong_call_of_python_shows_the_programs_frames_alone(emulated: Callable, mistake: str):
+    ran = emulated(f"import os, select, sys, time\n{mistake}\n", 1)
+    assert ran.code == 1
+    assert ran.error.count("  File ") == 1, ran.error
+
+
 def test_an_exception_is_reported_with_its_rank_and_the_programs_frames(smpy_run: Callable):
     ran = smpy_run(
         RANK + "import helper\nif rank == 3:\n    helper.work()\ncomm.Barrier()\n",
