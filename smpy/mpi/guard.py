@@ -38,6 +38,7 @@ _COMPILED: Final = {
 }
 _PROPERTIES: Final = {"rank": "Get_rank", "size": "Get_size"}
 
+_assign, _remove = type.__setattr__, type.__delattr__  # programs may not (`FixedClass`)
 _watched: ref[Engine] | None = None
 
 
@@ -50,10 +51,10 @@ def watch_calls() -> None:
     guard_calls(_guarded)
     for owner, (base, names) in _COMPILED.items():
         for name in names:
-            setattr(owner, name, mpi_call(getattr(base, name)))
+            _assign(owner, name, mpi_call(getattr(base, name)))
     for name, method in _PROPERTIES.items():
-        setattr(Comm, name, property(getattr(Comm, method)))
-    Request.Waitall = classmethod(mpi_call(_Waitall))  # type: ignore[method-assign, assignment]
+        _assign(Comm, name, property(getattr(Comm, method)))
+    _assign(Request, "Waitall", classmethod(mpi_call(_Waitall)))
 
 
 def _forget() -> None:
@@ -63,10 +64,10 @@ def _forget() -> None:
     guard_calls(None)
     for owner, (_, names) in _COMPILED.items():
         for name in names:
-            delattr(owner, name)
+            _remove(owner, name)
     for name in _PROPERTIES:
-        delattr(Comm, name)
-    del Request.Waitall
+        _remove(Comm, name)
+    _remove(Request, "Waitall")
 
 
 def _Waitall(cls: type[Request], *args: Any, **kwargs: Any) -> Any:  # errors name the call by it

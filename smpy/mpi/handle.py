@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from smpy.mpi.exceptions import fail
 
-__all__ = ["Handle", "of_family"]
+__all__ = ["FixedClass", "Handle", "of_family"]
 
 H = TypeVar("H", bound="Handle")
 
@@ -16,7 +16,27 @@ _shown: Final[WeakValueDictionary[tuple[str, int], Handle]] = WeakValueDictionar
 """Handles whose number the program has asked for, so that it can come back with it."""
 
 
-class Handle:
+class FixedClass(type):
+    """The class of MPI's classes: to them, as to mpi4py's compiled ones, nothing can be assigned.
+
+    All ranks share them. Those that a program derives from them are as any other.
+    """
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        _check_assignable(cls, name)
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        _check_assignable(cls, name)
+        super().__delattr__(name)
+
+
+def _check_assignable(kind: type, name: str) -> None:
+    if kind.__module__ == "mpi4py.MPI":
+        raise TypeError(f"cannot set {name!r} attribute of immutable type 'mpi4py.MPI.{kind.__name__}'")
+
+
+class Handle(metaclass=FixedClass):
     """A reference to something of MPI's."""
 
     __slots__ = ()

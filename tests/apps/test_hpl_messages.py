@@ -47,7 +47,7 @@ def noting(places, call):
     return noted
 
 for name in ("Send", "Ssend", "Isend", "Issend"):
-    setattr(MPI.Comm, name, counting(getattr(MPI.Comm, name)))
+    type.__setattr__(MPI.Comm, name, counting(getattr(MPI.Comm, name)))
 solve.factorise = noting(factored, solve.factorise)
 update.exchange_rows = noting(swapped, update.exchange_rows)
 """
@@ -96,9 +96,9 @@ def smpy_patched() -> Any:
     yield
     for name, method in before.items():
         if method is None:
-            delattr(Comm, name)
+            type.__delattr__(Comm, name)
         else:
-            setattr(Comm, name, method)
+            type.__setattr__(Comm, name, method)
 
 
 def by_panel(sent: Sent, phase: str) -> Counter[int]:

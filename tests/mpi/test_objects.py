@@ -107,3 +107,16 @@ def test_an_object_received_that_is_none_says_who_sent_it(run_ranks):
     with pytest.raises(pickle.UnpicklingError) as raised:
         run_ranks(2, main)
     assert "while rank 1 unpickled what rank 0 sent it with tag 5" in raised.value.__notes__[0]
+
+
+def test_nothing_can_be_assigned_to_a_class_as_all_ranks_share_it():
+    with pytest.raises(TypeError, match="cannot set 'rank' attribute of immutable type"):
+        MPI.Comm.rank = 1
+    with pytest.raises(TypeError, match="cannot set 'Wait' attribute of immutable type"):
+        del MPI.Request.Wait
+
+    class Own(MPI.Intracomm):
+        note = 1
+
+    Own.note = 2
+    del Own.note
