@@ -203,7 +203,7 @@ def _run_engine(
         polls = watch.describe()
         told = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")
         return interrupts.exit_code, Interrupted(told)
-    except Exception as error:  # noqa: BLE001  # whatever the program has broken, the summary follows
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  # whatever is broken, the summary follows
         for outlet in outlets:
             outlet.write_rest()
         return EXIT_FAILURE, _breakdown(error, engine)
@@ -224,10 +224,13 @@ def _run_engine(
     return lifetime.exit_code, None
 
 
-def _breakdown(error: Exception, engine: Engine) -> SmpyError:
+def _breakdown(error: BaseException, engine: Engine) -> SmpyError:
     """What is told of an error that came from no rank's program."""
     if isinstance(error, SmpyError):
         return error
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        what = f"a signal handler of the program's raised {type(error).__name__}, while no rank ran"
+        return Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time: {what}")
     if isinstance(error, MemoryError):
         return SmpyError(f"at {engine.now_s:.9g} s: {TROUBLE[lib.SIM_OUT_OF_MEMORY]}")
     return SmpyError(

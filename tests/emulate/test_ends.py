@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from smpy.emulate.run import RunConfig, run
 from smpy.errors import UsageError
 
 SMPY = str(Path(sys.executable).with_name("smpy"))
@@ -209,6 +210,30 @@ while True:
         assert process.wait(10) == 130
         assert "smpy: interrupted at " in process.stderr.read()
     assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit"])
+def test_a_signal_handler_that_raises_while_no_rank_runs_ends_the_run(tmp_path: Path, error: str):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""
+import signal
+from mpi4py import MPI
+def handle(number, frame):
+    raise {error}
+before = signal.signal(signal.SIGUSR1, handle)
+request = MPI.COMM_WORLD.irecv()
+while not request.Test():  # the kernel works, until somebody asks how far the run is
+    pass
+"""
+    )
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        outcome = run(RunConfig(1, str(program)), lambda _: signal.raise_signal(signal.SIGUSR1))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert f"raised {error}" in str(outcome.error)
+    assert (outcome.exit_code, outcome.summary.is_partial) == (1, True)
 
 
 # ---- nobody reads ----
