@@ -118,14 +118,7 @@ class Lifetime:
         """What a process does when its program is over."""
         for action in self.before_end:
             action(state)
-        while state.at_exit:
-            function, args, kwargs = state.at_exit.pop()
-            try:
-                function(*args, **kwargs)
-            except SystemExit as exit_:
-                code = _code_of(exit_)
-            except Exception:  # noqa: BLE001  # said, and passed over, as `atexit` does
-                traceback.print_exc()
+        code = _call_at_exit(state, code)
         modules = list(state.modules.values())
         release([*modules[:1], *reversed(modules[1:])])
         for action in self.at_end:
@@ -175,6 +168,19 @@ class Lifetime:
         if clock is not None:
             clock.stop()
         self._engine.stop(how)
+
+
+def _call_at_exit(state: RankState, code: int) -> int:
+    """Call what the rank has registered with `atexit`; the exit code. No reference to it remains."""
+    while state.at_exit:
+        function, args, kwargs = state.at_exit.pop()
+        try:
+            function(*args, **kwargs)
+        except SystemExit as exit_:
+            code = _code_of(exit_)
+        except Exception:  # noqa: BLE001  # said, and passed over, as `atexit` does
+            traceback.print_exc()
+    return code
 
 
 def _code_of(exit_: SystemExit | _Exit) -> int:

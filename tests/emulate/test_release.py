@@ -48,7 +48,7 @@ else:
     assert emulated(program, 2, files={"keeper.py": KEEPER}).error == ""
 
 
-@pytest.mark.parametrize("kept", ["", "keeper.kept.append(value)"])
+@pytest.mark.parametrize("kept", ["", "keeper.kept.append(value)", "import atexit; atexit.register(lambda: rank)"])
 def test_what_nobody_uses_is_deleted_when_the_rank_ends(emulated: Callable, kept: str):
     program = f"""{PROGRAM}
 {kept}
