@@ -33,6 +33,8 @@ def install_process(patches: Patches, settings: Settings, importer: Importer) ->
     filters = Value(lambda: tuple(warnings.filters), _set_filters)
     change_filters = changed_by(filters, warnings, "simplefilter", "filterwarnings", "resetwarnings")
     install_assigned(patches, settings, importer, {("warnings", "filters"): change_filters})
+    capture = settings.add(Value(_shower_before_capture, _set_shower_before_capture))
+    importer.when_imported("logging", lambda: _install_capture(patches, capture))
 
 
 def _changing(change: Change, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,6 +42,21 @@ def _changing(change: Change, real: Callable[..., Any]) -> Callable[..., Any]:
         return change(real, *args, **kwargs)
 
     return function
+
+
+def _install_capture(patches: Patches, change: Change) -> None:
+    logging: Any = sys.modules["logging"]
+    patches.attribute(logging, "captureWarnings", _changing(change, logging.captureWarnings))
+
+
+def _shower_before_capture() -> Any:
+    """What showed warnings before `logging` captured them; None: it does not."""
+    return getattr(sys.modules.get("logging"), "_warnings_showwarning", None)
+
+
+def _set_shower_before_capture(shower: Any) -> None:
+    if "logging" in sys.modules:
+        vars(sys.modules["logging"])["_warnings_showwarning"] = shower
 
 
 def _directory(real: Callable[[], str]) -> str:

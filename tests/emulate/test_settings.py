@@ -131,6 +131,36 @@ def test_warning_filters_are_each_ranks_own(emulated: Callable):
     assert warnings.filters == before
 
 
+def test_warnings_are_captured_by_each_ranks_own_loggers(emulated: Callable):
+    ran = emulated(
+        """
+        import logging, sys, warnings
+        from turn import *
+        logging.basicConfig(stream=sys.stdout, format=f"{rank} %(levelname)s %(message)s")
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: print(rank, "shows", message)
+        if rank:
+            logging.captureWarnings(True)
+        for step in range(2):
+            turn()
+            warnings.warn_explicit(f"step {step}", UserWarning, "program", 1)
+            turn()
+            if rank == 2:
+                logging.captureWarnings(False)
+        """,
+        3,
+        files={"turn.py": TURN},
+    )
+    assert sorted(line for line in lines(ran) if line) == [
+        "0 shows step 0",
+        "0 shows step 1",
+        "1 WARNING program:1: UserWarning: step 0",
+        "1 WARNING program:1: UserWarning: step 1",
+        "2 WARNING program:1: UserWarning: step 0",
+        "2 shows step 1",
+    ]
+
+
 def test_a_filter_that_a_shared_module_sets_when_imported_holds_for_all_ranks(emulated: Callable):
     ran = emulated(
         """
