@@ -42,6 +42,7 @@ class Privacy:
         self._declared = dict.fromkeys((name.partition(".")[0] for name in sys.modules), False)  # there before the run
         self._declared.update(dict.fromkeys((*sys.builtin_module_names, "smpy"), False))
         self._declared.update({"__main__": True, "mpi4py": True})
+        self._declared["numpy"] = False  # its compiled parts cannot be loaded twice, whatever its modules import
         self._declared.update(dict.fromkeys(SHARED_PARTS, False))
         self._declared.update(dict.fromkeys(private, True))
         self._declared.update(dict.fromkeys(shared, False))

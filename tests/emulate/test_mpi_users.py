@@ -145,6 +145,12 @@ def test_a_module_that_only_tells_of_mpi4py_is_shared(on_path: Callable):
     assert on_path("import told, unused", {"told.py": text, "unused.py": unused}) == ["executed", "executed too"]
 
 
+def test_numpy_is_shared_whatever_lies_beside_the_program(smpy_run: Callable):
+    program = "import hypothesis, numpy\nprint(numpy.ones(2).sum())\n"
+    ran = smpy_run(program, 2, "--quiet", files={"hypothesis.py": "", "pytest.py": "", "mypy.py": ""})
+    assert (ran.out, ran.err) == ("2.0\n2.0\n", "")
+
+
 def test_the_user_and_the_module_have_the_last_word(on_path: Callable):
     files = {"named.py": f"{RANK}print('one')\n", "says.py": f"__smpy_shared__ = True\n{RANK}print('two')\n"}
     assert on_path("import named, says", files, shared=("named",)) == ["one", "two"]
