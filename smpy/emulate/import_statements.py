@@ -46,11 +46,18 @@ class Imports:
 
 def imports_of(source: bytes, package: str) -> Imports:
     """Find what a module in `package` imports, by its source."""
-    if MPI4PY.encode() in source:
-        try:
-            return _Parsed(package).imports(ast.parse(source))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            pass  # whoever imports it will hear of that
+    return parsed_imports_of(source, package) if MPI4PY.encode() in source else _searched_imports_of(source, package)
+
+
+def parsed_imports_of(source: bytes, package: str) -> Imports:
+    """The same, and nothing that only reads like an import."""
+    try:
+        return _Parsed(package).imports(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _searched_imports_of(source, package)  # whoever imports it will hear of that
+
+
+def _searched_imports_of(source: bytes, package: str) -> Imports:
     at_once: set[str] = set()
     later: set[str] = set()
     for names, is_later in _search(_CONTINUED.sub(b" ", source), package):

@@ -98,8 +98,8 @@ class MpiUsers:
             for imports_of in (self._at_once, self._later)
         )
         using_mpi = [self._unit(name) for package in suspects for name in package.using_mpi - package.shared]
-        self._private |= _spread(using_mpi, at_once + later, self._private - {_PROGRAM})
-        self._private |= _spread([], at_once, self._private)
+        self._private |= _spread(using_mpi, at_once + later, self._private - {_PROGRAM}, self._really_imports)
+        self._private |= _spread([], at_once, self._private, self._really_imports)
 
     def _read(self, top: str) -> Iterator[tuple[str, PackageImports]]:
         waiting = [top]
@@ -139,6 +139,24 @@ class MpiUsers:
             if imports is not None:
                 yield from ((module, other) for other in imports.later if f"{other}.".startswith(own))
 
+    def _really_imports(self, unit: str, other: str) -> bool:
+        """Whether what a search has found is so: it takes lines of docstrings for imports, too.
+
+        Those name what lies beside the program, or happen to: other packages' imports are taken as they were found.
+        """
+        if self._packages.get(other.partition(".")[0]) is not None:
+            return True
+        package = self._packages[unit.partition(".")[0]]
+        assert package is not None  # its imports have been found
+        modules = package.files.keys() - package.shared if _is_whole(package) else {unit}
+        found = {module: package.by_module[module] for module in modules if module in package.by_module}
+        return any(
+            self._unit(name) == other
+            for module, imports in found.items()
+            if any(self._unit(name) == other for name in imports.at_once)
+            for name in package.parse(module).at_once
+        )
+
     def _unit(self, name: str) -> str:
         """What is judged as one with a module, or with something in a module."""
         top = name.partition(".")[0]
@@ -154,16 +172,22 @@ def _is_whole(package: PackageImports) -> bool:
     return len(package.files) <= _WHOLE_MAX and not package.is_namespace
 
 
-def _spread(first: list[str], imports: list[tuple[str, str]], known: set[str]) -> set[str]:
+def _spread(
+    first: list[str],
+    imports: list[tuple[str, str]],
+    known: set[str],
+    is_so: Callable[[str, str], bool] = lambda importer, imported: True,
+) -> set[str]:
     """Those that are among the first, or import one that is, or one that is known."""
     importers: dict[str, list[str]] = {}
     for importer, imported in imports:
         importers.setdefault(imported, []).append(importer)
-    waiting = [*first, *(each for imported in importers.keys() & known for each in importers[imported])]
-    reached: set[str] = set()
+    reached = set(first)
+    waiting = [*reached, *(importers.keys() & known)]
     while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(importers.get(name, ()))
+        imported = waiting.pop()
+        for importer in importers.get(imported, ()):
+            if importer not in reached and is_so(importer, imported):
+                reached.add(importer)
+                waiting.append(importer)
     return reached

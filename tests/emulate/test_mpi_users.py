@@ -145,6 +145,15 @@ def test_a_module_that_only_tells_of_mpi4py_is_shared(on_path: Callable):
     assert on_path("import told, unused", {"told.py": text, "unused.py": unused}) == ["executed", "executed too"]
 
 
+def test_an_installed_module_that_only_tells_of_one_beside_the_program_is_shared(on_path: Callable):
+    files = {
+        "teller.py": '"""Say\n\n    from helper import x\n"""\nprint("executed")\n',
+        "caller.py": "from helper import x\nprint('executed for each')\n",
+        "../helper.py": "x = 1\n",
+    }
+    assert on_path("import caller, teller", files) == ["executed", "executed for each", "executed for each"]
+
+
 def test_numpy_is_shared_whatever_lies_beside_the_program(smpy_run: Callable):
     program = "import hypothesis, numpy\nprint(numpy.ones(2).sum())\n"
     ran = smpy_run(program, 2, "--quiet", files={"hypothesis.py": "", "pytest.py": "", "mypy.py": ""})
