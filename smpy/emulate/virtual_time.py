@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from math import isinf
 from types import FrameType
 from typing import Any, Final
 
@@ -20,7 +21,6 @@ from smpy.engine.running import mpi_call
 
 EPOCH_S: Final = 1_600_000_000
 """`time.time()` where simulated time begins: 2020-09-13 12:26:40 UTC, in every run the same."""
-_LONGEST_SLEEP_S: Final = 2**63 / 1e9  # Python's
 _ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the others begin with the run
 
 
@@ -126,7 +126,7 @@ def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
             real(seconds)
         elif not seconds >= 0:
             raise ValueError("sleep length must be non-negative")
-        elif seconds >= _LONGEST_SLEEP_S:
+        elif isinf(seconds):
             raise OverflowError("timestamp too large to convert to C PyTime_t")
         else:
             sleep_s(state, float(seconds))
