@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from math import isfinite
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import current, is_running, mpi_call
@@ -21,7 +21,9 @@ def execute(flop: float) -> None:
     Raises
     ------
     ValueError
-        If it is negative, infinite or not a number.
+        If it is negative, infinite or NaN.
+    TypeError
+        If it is no number at all.
     """
     if surface is None or not surface.compute(flop):
         _execute(flop)
@@ -29,7 +31,7 @@ def execute(flop: float) -> None:
 
 @mpi_call
 def _execute(flop: float) -> None:
-    if not 0 <= flop <= sys.float_info.max:
+    if not isfinite(flop) or flop < 0:
         raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
     if is_running():
         current().compute(flop)

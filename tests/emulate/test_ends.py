@@ -331,3 +331,34 @@ def test_what_cannot_be_private_is_refused(emulated: Callable, name: str, told: 
     with pytest.raises(UsageError) as refused:
         emulated("", 1, private=(name,))
     assert str(refused.value) == f"--private {name}: {told}"
+
+
+@pytest.mark.parametrize("end", ["raise RuntimeError", "os.kill(os.getpid(), signal.SIGINT); world.recv()"])
+def test_what_ranks_have_written_to_files_is_there_after_any_end(tmp_path: Path, end: str):
+    program = f"""
+        import os, signal
+        from mpi4py import MPI
+        world = MPI.COMM_WORLD
+        text, data = open(f"text{{world.rank}}", "w"), open(f"data{{world.rank}}", "wb")
+        text.write("text")
+        data.write(b"data")
+        reader, writer = os.pipe()
+        full = open(writer, "wb")
+        full.write(bytes(100))
+        os.set_blocking(writer, False)
+        try:
+            while True:
+                os.write(writer, bytes(4096))
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        world.Barrier()
+        if world.rank == 1:
+            {end}
+        world.Barrier()
+        """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    command = [SMPY, "run", "-np", "2", "--quiet", "program.py"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=20, check=False).returncode
+    assert {path.name: path.read_text() for path in tmp_path.glob("[td]*[01]")} == {
+        "text0": "text", "text1": "text", "data0": "data", "data1": "data"
+    }  # fmt: skip

@@ -1,11 +1,20 @@
 """Threads that a rank starts are the rank's; a call of MPI in one of them ends the run."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
 # the thread that called ends with SystemExit, which python passes over and pytest does not
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+
+@pytest.fixture(autouse=True)
+def threads_end_with_their_test() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
 
 
 @pytest.fixture(params=["compiled", "python"])

@@ -148,9 +148,9 @@ class Allgatherv(Participation):
         communicator = self.communicator
         member = communicator.joint.index(communicator.side, self.rank)
         mine, theirs = meeting.payload[communicator.side], meeting.payload[communicator.remote.side]
-        mine.leave(self.rank, self._out.carried())
         mine.sizes.say_one(meeting, member, self.rank, self.nbytes, is_sent=True)
         theirs.sizes.say_all(meeting, member, sizes_between(self.tables[1]), is_sent=False)
+        mine.leave(self.rank, self._out.carried())
 
     def take(self, meeting: OpenCollective) -> None:
         """Every rank takes all."""

@@ -6,6 +6,7 @@ from array import array
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from smpy.engine.running import mpi_call
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from smpy.mpi.data.datatypes import BYTE, Datatype
 from smpy.mpi.data.elements import bytes_of_elements, elements_in
@@ -133,6 +134,7 @@ class Status:
         """Set the error class of the operation."""
         self._error = error
 
+    @mpi_call
     def Get_count(self, datatype: Datatype = BYTE) -> int:
         """Number of whole entries received, or ``UNDEFINED`` when the message ends inside one.
 
@@ -148,6 +150,7 @@ class Status:
         count, rest = divmod(self._nbytes, size)
         return UNDEFINED if rest else count
 
+    @mpi_call
     def Get_elements(self, datatype: Datatype) -> int:
         """Number of basic elements received.
 
@@ -159,6 +162,7 @@ class Status:
         self._settle()
         return elements_in(datatype._layout.typemap, self._nbytes)
 
+    @mpi_call
     def Set_elements(self, datatype: Datatype, count: int) -> None:
         """Set the size to `count` entries of `datatype`."""
         if count < 0:
