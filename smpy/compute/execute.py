@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+import sys
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import current, is_running, mpi_call
@@ -31,7 +31,7 @@ def execute(flop: float) -> None:
 
 @mpi_call
 def _execute(flop: float) -> None:
-    if not isfinite(flop) or flop < 0:
+    if not 0 <= flop <= sys.float_info.max:
         raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
     if is_running():
         current().compute(flop)

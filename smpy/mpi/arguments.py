@@ -16,6 +16,7 @@ __all__ = ["integer"]
 
 _EXPECTED: Final = {
     "int": "an integer",
+    "float": "a number",
     "str": "a string",
     "Comm": "a Comm",
     "CommCore": "a Comm",
@@ -73,6 +74,8 @@ def _passed(
 def _is_of(kind: str, value: object) -> bool:
     if kind == "int":
         return _is_integer(value)
+    if kind == "float":
+        return hasattr(value, "__float__") or hasattr(value, "__index__")
     return any(base.__name__ == kind for base in type(value).__mro__)
 
 

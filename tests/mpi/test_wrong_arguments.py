@@ -30,6 +30,7 @@ EVERYWHERE = MPI.DOUBLE.Create_resized(0, 0).Commit()
         (lambda: SELF.Reduce(ONE, ONE, op=3), "Reduce: op is of type int, not an Op"),
         (lambda: SELF.Allreduce(ONE, ONE, op=None), "Allreduce: op is of type NoneType, not an Op"),
         (lambda: MPI.Request().Wait(3), "Wait: status is of type int, not a Status"),
+        (lambda: smpy.execute("a"), "execute: flop is of type str, not a number"),
         (lambda: MPI.Status().Get_count(5), "Get_count: datatype is of type int, not a Datatype"),
         (lambda: SELF.Create("a"), "Create: group is of type str, not a Group"),
         (lambda: SELF.Abort("a"), "Abort: errorcode is of type str, not an integer"),
