@@ -465,3 +465,38 @@ def test_switches_are_not_watched_once_all_ranks_have_set_the_same(emulated: Cal
         files={"turn.py": TURN},
     )
     assert lines(ran) == ["None same"] * 3
+
+
+def test_a_trace_function_that_prints_sees_the_program_alone(emulated: Callable):
+    ran = emulated(
+        """
+        import sys
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        def trace(frame, event, arg):
+            print(comm.rank, frame.f_code.co_name, event)
+            return trace
+        def work():
+            total = comm.allreduce(1)
+            comm.Barrier()
+            return total
+        sys.settrace(trace)
+        assert sys.gettrace() is trace
+        work()
+        sys.settrace(None)
+        assert sys.gettrace() is None
+        """,
+        2,
+    )
+    seen = ["work call", *["work line"] * 3, "work return"]
+    assert ran.error == ""
+    for rank in "01":
+        assert [line[2:] for line in ran.out.splitlines() if line[0] == rank] == seen
+
+
+def test_the_trace_module_shows_every_line_of_the_program(emulated: Callable):
+    program = "from mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1))\n"
+    ran = emulated(None, 2, files={"main.py": program}, program="trace", is_module=True, args=("--trace", "main.py"))
+    assert ran.error == ""
+    for line in ("main.py(1): from mpi4py import MPI", "main.py(2): print(MPI.COMM_WORLD.allreduce(1))", "2"):
+        assert ran.out.splitlines().count(line) == 2
