@@ -12,19 +12,49 @@ static inline int64_t floor_div(int64_t a, int64_t b)
     return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-static inline int64_t apply(int64_t term, int64_t a, int64_t b)
+static inline int64_t floor_mod(int64_t a, int64_t b)
 {
+    if (b == 0) return a;
+    if (b == -1) return 0; /* INT64_MIN % -1 is undefined */
+    int64_t r = a % b;
+    return r && ((r < 0) != (b < 0)) ? r + b : r;
+}
+
+/* Is a << b out of range? Otherwise the result is in `to`. */
+static inline int shift_overflows(int64_t a, int64_t b, int64_t *to)
+{
+    *to = 0;
+    if (b < 0 || b > 62) return a != 0;
+    return __builtin_mul_overflow(a, (int64_t)1 << b, to);
+}
+
+static inline int64_t apply(schedule_frame *f, int64_t term, int64_t a, int64_t b)
+{
+    int64_t result;
     switch (term) {
-    case TERM_ADD: return a + b;
-    case TERM_SUB: return a - b;
-    case TERM_MUL: return a * b;
-    case TERM_DIV: return floor_div(a, b);
-    case TERM_MOD: return a - floor_div(a, b) * b;
+    case TERM_ADD:
+        if (__builtin_add_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_SUB:
+        if (__builtin_sub_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_MUL:
+        if (__builtin_mul_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_DIV:
+        if (b != -1) return floor_div(a, b);
+        if (__builtin_sub_overflow((int64_t)0, a, &result)) f->is_broken = 1;
+        return result;
+    case TERM_MOD: return floor_mod(a, b);
     case TERM_AND: return a & b;
     case TERM_OR: return a | b;
     case TERM_XOR: return a ^ b;
-    case TERM_SHL: return a * ((int64_t)1 << (b & 63));
-    case TERM_SHR: return a >> (b & 63);
+    case TERM_SHL:
+        if (shift_overflows(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_SHR:
+        if (b < 0) f->is_broken = 1;
+        return a >> (b < 0 ? 0 : b > 63 ? 63 : b);
     case TERM_LT: return a < b;
     case TERM_LE: return a <= b;
     case TERM_EQ: return a == b;
@@ -59,9 +89,24 @@ static int64_t evaluate(schedule_frame *f)
         case TERM_BYTES: stack[top++] = f->bytes; break;
         case TERM_LOOP: stack[top++] = f->loop[*word++]; break;
         case TERM_TABLE: stack[top - 1] = look_up(f, (int)*word++, stack[top - 1]); break;
-        default: top--; stack[top - 1] = apply(term, stack[top - 1], stack[top]);
+        default: top--; stack[top - 1] = apply(f, term, stack[top - 1], stack[top]);
         }
     }
+}
+
+static int evaluate_peer(schedule_frame *f)
+{
+    int64_t peer = evaluate(f);
+    if (peer >= 0 && peer <= INT_MAX) return (int)peer;
+    f->is_broken = 1;
+    return -1;
+}
+
+static int64_t evaluate_bytes(schedule_frame *f)
+{
+    int64_t bytes = evaluate(f);
+    if (bytes < 0) f->is_broken = 1;
+    return bytes;
 }
 
 schedule_call schedule_step(schedule_frame *f)
@@ -72,40 +117,42 @@ schedule_call schedule_step(schedule_frame *f)
         switch (call.code) {
         case CALL_SEND:
         case CALL_ISEND:
-            call.to = (int)evaluate(f);
-            call.bytes_out = evaluate(f);
+            call.to = evaluate_peer(f);
+            call.bytes_out = evaluate_bytes(f);
             return call;
         case CALL_RECV:
         case CALL_IRECV:
-            call.from = (int)evaluate(f);
-            call.bytes_in = evaluate(f);
+            call.from = evaluate_peer(f);
+            call.bytes_in = evaluate_bytes(f);
             return call;
         case CALL_EXCHANGE:
-            call.to = (int)evaluate(f);
-            call.bytes_out = evaluate(f);
-            call.from = (int)evaluate(f);
-            call.bytes_in = evaluate(f);
+            call.to = evaluate_peer(f);
+            call.bytes_out = evaluate_bytes(f);
+            call.from = evaluate_peer(f);
+            call.bytes_in = evaluate_bytes(f);
             return call;
         case CALL_UNLESS: {
             int64_t condition = evaluate(f);
             int length = (int)f->program->word[f->at++];
+            if (f->is_broken) return call;
             if (!condition) f->at += length;
             break;
         }
         case CALL_LOOP: {
             int64_t first = evaluate(f), bound = evaluate(f);
             int length = (int)f->program->word[f->at++];
-            if (first < bound) {
+            if (first < bound && !f->is_broken) {
                 f->loop[f->n_loops] = first;
                 f->bound[f->n_loops++] = bound;
             } else {
                 f->at += length;
             }
+            if (f->is_broken) return call;
             break;
         }
         case CALL_AGAIN: {
             int length = (int)f->program->word[f->at++];
-            if (++f->loop[f->n_loops - 1] < f->bound[f->n_loops - 1])
+            if (++f->loop[f->n_loops - 1] < f->bound[f->n_loops - 1]) /* no overflow: it was below its bound */
                 f->at -= length;
             else
                 f->n_loops--;
@@ -170,7 +217,8 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
 static int block_is_sound(int end, const int64_t *word, int at, int n_loops)
 {
     while (at < end) {
-        int code = (int)word[at++], n_expressions;
+        int64_t code = word[at++];
+        int n_expressions;
         switch (code) {
         case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: n_expressions = 2; break;
         case CALL_EXCHANGE: n_expressions = 4; break;
@@ -195,9 +243,14 @@ static int block_is_sound(int end, const int64_t *word, int at, int n_loops)
     return at == end;
 }
 
+int schedule_is_sound(int n, const int64_t *words)
+{
+    return n >= 1 && words[n - 1] == CALL_HALT && block_is_sound(n - 1, words, 0, 0);
+}
+
 schedule *schedule_new(int n, const int64_t *words)
 {
-    if (n < 1 || words[n - 1] != CALL_HALT || !block_is_sound(n - 1, words, 0, 0)) return NULL;
+    if (!schedule_is_sound(n, words)) return NULL;
     schedule *s = malloc(sizeof *s);
     int64_t *copy = malloc((size_t)n * sizeof *copy);
     if (!s || !copy) {

@@ -14,7 +14,9 @@
  *   CALL_HALT                                      waits for what is outstanding; in a collective that was started, does not
  *
  * Invariant: schedule_new accepts only programs whose every path ends in CALL_HALT and whose expressions need at most
- * SCHEDULE_STACK places, so performing one needs no checks but those of indices into tables and of what is made of them. */
+ * SCHEDULE_STACK places, so performing one needs no checks but those of numbers: what does not fit 64 bits, a peer that is no
+ * int >= 0, a negative size and an index beside a table break the frame. As in Python, division and shifts round down; here
+ * a / 0 is 0, and a % 0 is a. */
 #ifndef SMPY_SCHEDULE_H
 #define SMPY_SCHEDULE_H
 #include <stdint.h>
@@ -50,7 +52,7 @@ typedef struct {
     const schedule_tables *tables;       /* or NULL */
     int at;                              /* next instruction */
     int n_loops;
-    int is_broken;                       /* it has read beside a table */
+    int is_broken;                       /* it has read beside a table, or a number was out of range: its call means nothing */
     int64_t rank, size, root, bytes;
     int64_t loop[SCHEDULE_LOOPS], bound[SCHEDULE_LOOPS];
 } schedule_frame;
@@ -61,7 +63,8 @@ typedef struct {
     int64_t bytes_out, bytes_in;
 } schedule_call;
 
-schedule *schedule_new(int n, const int64_t *words); /* NULL when it is malformed */
+int schedule_is_sound(int n, const int64_t *words);  /* 1 unless it is malformed */
+schedule *schedule_new(int n, const int64_t *words); /* NULL when it is malformed, or without memory */
 void schedule_free(schedule *s);
 schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries); /* or NULL */
 void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
