@@ -14,7 +14,10 @@ static int is_member(const sim *s, int comm, int rank)
 static int append_post(sim *s, int rank, int id)
 {
     action *a = timeline_append(s, rank, DO_POST);
-    if (!a) return SIM_OUT_OF_MEMORY;
+    if (!a) {
+        request_free(s, id);
+        return SIM_OUT_OF_MEMORY;
+    }
     a->id = id;
     return id;
 }
@@ -41,8 +44,9 @@ int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes
     x->target = sim_comm_world_rank(s, other, dest);
     x->is.matched_source = sim_comm_rank(s, comm, rank);
     x->is_released = is_detached && mode != SEND_BUFFERED;
-    if (is_detached) s->line[rank].ahead_bytes += bytes;
-    return append_post(s, rank, id);
+    id = append_post(s, rank, id);
+    if (id > 0 && is_detached) s->line[rank].ahead_bytes += bytes;
+    return id;
 }
 
 static int is_source(const sim *s, int comm, int source)

@@ -11,7 +11,8 @@ int cancel(sim *s, int id)
         return FREE_OF_CHARGE;
     }
     int error = courier_drop(s, id);
+    if (error < 0) return error;
     s->requests.at[id].is.is_cancelled = 1;
     request_done(s, id);
-    return error < 0 ? error : FREE_OF_CHARGE;
+    return FREE_OF_CHARGE;
 }

@@ -81,7 +81,11 @@ int show(sim *s, int line)
     int error = 0;
     if (t->stage == FETCH) {
         t->busy_until_s = 0;
-        if (p->frame.at == 0 && (p->instance = instance_enter(s, p->comm, (int)p->frame.rank)) < 0) return SIM_OUT_OF_MEMORY;
+        if (p->frame.at == 0) {
+            int instance = instance_enter(s, p->comm, (int)p->frame.rank);
+            if (instance < 0) return instance;
+            p->instance = instance;
+        }
         *c = schedule_step(&p->frame);
         if (p->frame.is_broken) return SIM_BAD_SCHEDULE;
         if (c->code == CALL_HALT && !p->group && (p->n_background || p->n_background_ended)) c->code = CALL_WAIT_ALL;
@@ -113,7 +117,7 @@ int sim_schedule_new(sim *s, int n_words, const int64_t *words)
         s->schedule_room = room;
     }
     schedule *made = schedule_new(n_words, words);
-    if (!made) return SIM_BAD_SCHEDULE;
+    if (!made) return schedule_is_sound(n_words, words) ? SIM_OUT_OF_MEMORY : SIM_BAD_SCHEDULE;
     s->schedule[s->n_schedules] = made;
     return s->n_schedules++;
 }

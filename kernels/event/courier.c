@@ -17,21 +17,16 @@ char *parcel_copy(sim *s, const char *data, int64_t bytes, const strided *layout
     return copy;
 }
 
-static int add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes, int is_cancelled)
+/* Room for the errands of both sides, and for a copy that is freed with them: 0, or an error. */
+static int make_room(sim *s)
 {
-    if (s->n_errands == s->errand_room) {
+    if (s->n_errands + 2 > s->errand_room) {
         int room = s->errand_room ? 2 * s->errand_room : 64;
         errand *grown = realloc(s->errand, (size_t)room * sizeof *grown);
         if (!grown) return SIM_OUT_OF_MEMORY;
         s->errand = grown;
         s->errand_room = room;
     }
-    s->errand[s->n_errands++] = (errand){id, p->token, p->object, data, bytes, is_cancelled};
-    return 0;
-}
-
-static int free_with_errands(sim *s, char *copy)
-{
     if (s->n_loose == s->loose_room) {
         int room = s->loose_room ? 2 * s->loose_room : 64;
         char **grown = realloc(s->loose, (size_t)room * sizeof *grown);
@@ -39,8 +34,12 @@ static int free_with_errands(sim *s, char *copy)
         s->loose = grown;
         s->loose_room = room;
     }
-    s->loose[s->n_loose++] = copy;
     return 0;
+}
+
+static void add_errand(sim *s, int id, const parcel *p, char *data, int64_t bytes, int is_cancelled)
+{
+    s->errand[s->n_errands++] = (errand){id, p->token, p->object, data, bytes, is_cancelled};
 }
 
 static void put(const parcel *to, const char *data, int64_t bytes)
@@ -57,18 +56,21 @@ int courier_move(sim *s, slot *send, slot *recv)
     const parcel *from = parcel_of(s, send), *to = parcel_of(s, recv);
     int64_t bytes = send->is.bytes < recv->is.bytes ? send->is.bytes : recv->is.bytes;
     int send_id = (int)(send - s->requests.at), recv_id = (int)(recv - s->requests.at), is_kept = 0;
+    int tells_send = from->token || from->object, tells_recv = to->kind == PARCEL_PYTHON || to->token || to->object;
+    if ((tells_send || tells_recv) && make_room(s) < 0) return SIM_OUT_OF_MEMORY;
     if (from->kind != PARCEL_NONE && to->kind == PARCEL_BORROWED) put(to, from->data, bytes);
-    if (to->kind == PARCEL_PYTHON || to->token || to->object) {
+    if (tells_recv) {
         char *data = to->kind == PARCEL_PYTHON ? from->data : NULL;
         is_kept = data && from->kind == PARCEL_OWNED;
-        if (add_errand(s, recv_id, to, data, bytes, 0) < 0) return SIM_OUT_OF_MEMORY;
+        add_errand(s, recv_id, to, data, bytes, 0);
     }
-    if (from->token || from->object)
-        if (add_errand(s, send_id, from, NULL, 0, 0) < 0) return SIM_OUT_OF_MEMORY;
+    if (tells_send) add_errand(s, send_id, from, NULL, 0, 0);
     if (from->kind == PARCEL_OWNED) {
         s->stats.parcels_bytes -= from->bytes;
-        if (is_kept) return free_with_errands(s, from->data);
-        free(from->data);
+        if (is_kept)
+            s->loose[s->n_loose++] = from->data;
+        else
+            free(from->data);
     }
     return 0;
 }
@@ -76,13 +78,15 @@ int courier_move(sim *s, slot *send, slot *recv)
 int courier_drop(sim *s, int id)
 {
     parcel *p = parcel_of(s, &s->requests.at[id]);
+    int is_told = p->token || p->object;
+    if (is_told && make_room(s) < 0) return SIM_OUT_OF_MEMORY;
     if (p->kind == PARCEL_OWNED) {
         s->stats.parcels_bytes -= p->bytes;
         free(p->data);
     }
-    int error = p->token || p->object ? add_errand(s, id, p, NULL, 0, 1) : 0;
+    if (is_told) add_errand(s, id, p, NULL, 0, 1);
     *p = (parcel){0};
-    return error;
+    return 0;
 }
 
 int sim_errands(const sim *s, const errand **list)

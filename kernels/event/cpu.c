@@ -15,24 +15,24 @@ static void serve(processor *h, double now_s)
     h->since_s = now_s;
 }
 
-static void reschedule(sim *s, int host)
+static int reschedule(sim *s, int host)
 {
     processor *h = &s->host[host];
     heap_remove(&s->cores, host);
-    if (!h->n_running) return;
+    if (!h->n_running) return 0;
     double left = h->running.item[0].date_s - h->served_flop;
     double date_s = s->now_s + (left > 0 ? left / rate_flop_per_s(h) : 0);
-    heap_push(&s->cores, date_s, 0, host);
+    return heap_push(&s->cores, date_s, 0, host) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
-void cpu_start(sim *s, int host, int line, double flop)
+int cpu_start(sim *s, int host, int line, double flop)
 {
     processor *h = &s->host[host];
     serve(h, s->now_s);
     if (!h->n_running) h->served_flop = 0;
+    if (heap_push(&h->running, h->served_flop + flop, -s->order++, line) < 0) return SIM_OUT_OF_MEMORY;
     h->n_running++;
-    heap_push(&h->running, h->served_flop + flop, -s->order++, line);
-    reschedule(s, host);
+    return reschedule(s, host);
 }
 
 int cpu_ended(sim *s, int host)
@@ -43,11 +43,11 @@ int cpu_ended(sim *s, int host)
     heap_item first = h->running.item[0];
     double left_s = (first.date_s - h->served_flop) / rate_flop_per_s(h);
     if (left_s >= SAME_DATE_S && s->now_s + left_s > s->now_s) {
-        reschedule(s, host);
+        keep_error(s, reschedule(s, host));
         return -1;
     }
     heap_pop(&h->running);
     h->n_running--;
-    reschedule(s, host);
+    keep_error(s, reschedule(s, host));
     return first.id;
 }

@@ -67,8 +67,8 @@ int compute(sim *s, int line, double flop, int spends)
     begin(s, line, 1);
     if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s, spends);
     timeline_enters(s, t, COMPUTING, spends);
-    cpu_start(s, t->host, line, flop);
-    return BLOCKED;
+    int error = cpu_start(s, t->host, line, flop);
+    return error < 0 ? error : BLOCKED;
 }
 
 void timeline_woken(sim *s, int line)

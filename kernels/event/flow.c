@@ -69,7 +69,9 @@ static void load_link(flow_links *f, int link, double coefficient, int is_fatpip
 
 static int find_way(sim *s, int from, int to, platform_path *path)
 {
-    if (platform_route(s->machine, from, to, path) == 0) return 0;
+    int error = platform_route(s->machine, from, to, path);
+    if (error == 0) return 0;
+    if (error == PLATFORM_NO_MEMORY) return SIM_OUT_OF_MEMORY;
     s->unreached_host[0] = from;
     s->unreached_host[1] = to;
     return SIM_NO_ROUTE;
@@ -88,8 +90,9 @@ static int plan(sim *s, int source_host, int target_host)
     platform_path *path = &s->path, *back = &s->way_back;
     flow_links *f = &s->links;
     back->n = 0;
-    if (find_way(s, source_host, target_host, path) < 0) return SIM_NO_ROUTE;
-    if (m->crosstraffic > 0 && find_way(s, target_host, source_host, back) < 0) return SIM_NO_ROUTE;
+    int error = find_way(s, source_host, target_host, path);
+    if (!error && m->crosstraffic > 0) error = find_way(s, target_host, source_host, back);
+    if (error < 0) return error;
     if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
     f->n = 0;
     f->penalty = path->latency_s;
@@ -116,7 +119,8 @@ static int start_transfer(sim *s, int id, int has_latency)
     int error = plan(s, host_of(s, f->send), host_of(s, f->recv));
     if (error < 0) return error;
     f->since_s = s->now_s;
-    if (!l->n) return heap_push(&s->transfers, s->now_s, f->order, id); /* no link on the way: nothing left to wait for */
+    if (!l->n) /* no link on the way: nothing left to wait for */
+        return heap_push(&s->transfers, s->now_s, f->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
     double penalty = has_latency ? l->penalty : 1.0; /* as the peer has it */
     f->share = fair_add(s->shares, penalty, l->bound_bytes_per_s, l->n, l->link, l->coefficient, id);
     s->shares_are_old = 1;
@@ -128,22 +132,22 @@ int flow_start(sim *s, int send, int recv)
     int64_t bytes = s->requests.at[send].is.bytes;
     double size = (double)bytes + s->model.envelope_bytes;
     int row = factor_row(&s->model, size);
-    if (find_way(s, host_of(s, send), host_of(s, recv), &s->path) < 0) return SIM_NO_ROUTE;
+    int error = find_way(s, host_of(s, send), host_of(s, recv), &s->path);
+    if (error < 0) return error;
     double latency_s = s->path.latency_s * (row >= 0 ? s->model.latency_factor[row] : 1.0);
     int id = flow_new(s);
     if (id < 0) return id;
     s->flow[id] = (flow){.send = send, .recv = recv, .share = -1, .row = row, .remaining_bytes = size, .order = s->order++};
     s->n_live_flows++;
     s->stats.messages++;
-    s->stats.bytes += bytes;
-    if (latency_s > 0) return lanes_push(&s->latencies, s->now_s + latency_s, s->flow[id].order, id);
-    return start_transfer(s, id, 0);
+    if (__builtin_add_overflow(s->stats.bytes, bytes, &s->stats.bytes)) s->stats.bytes = INT64_MAX;
+    if (!(latency_s > 0)) return start_transfer(s, id, 0);
+    return lanes_push(&s->latencies, s->now_s + latency_s, s->flow[id].order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
 void flow_latency_ended(sim *s, int id)
 {
-    int error = start_transfer(s, id, 1);
-    if (error < 0) s->error = error;
+    keep_error(s, start_transfer(s, id, 1));
 }
 
 static int64_t waits_since(const sim *s, int id)
@@ -164,7 +168,11 @@ void flow_ended(sim *s, int id)
     s->free_flow = id;
     s->n_live_flows--;
     s->stats.progress++;
-    courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
+    int error = courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
+    if (error < 0) { /* neither side is done: the payload stays with the send */
+        keep_error(s, error);
+        return;
+    }
     /* The side that began to wait first is told first. */
     if (waits_since(s, send) < waits_since(s, recv)) {
         request_done(s, send);
@@ -178,7 +186,7 @@ void flow_ended(sim *s, int id)
 int flow_update(sim *s)
 {
     int n = fair_solve(s->shares);
-    if (n < 0) return n;
+    if (n < 0) return SIM_OUT_OF_MEMORY;
     const int *changed = fair_changed(s->shares);
     for (int i = 0; i < n; i++) {
         int id = fair_owner(s->shares, changed[i]);
@@ -195,8 +203,8 @@ int flow_update(sim *s)
         double date_s = s->now_s + f->remaining_bytes / f->rate_bytes_per_s;
         if (heap_has(&s->transfers, id))
             heap_move(&s->transfers, id, date_s);
-        else
-            heap_push(&s->transfers, date_s, f->order, id);
+        else if (heap_push(&s->transfers, date_s, f->order, id) < 0)
+            return SIM_OUT_OF_MEMORY;
     }
     s->shares_are_old = 0;
     s->stats.solves++;

@@ -172,7 +172,7 @@ static int needs_air(sim *s)
 
 static int broken(sim *s, int error)
 {
-    s->error = error;
+    keep_error(s, error);
     return SIM_BROKEN;
 }
 
@@ -181,8 +181,8 @@ int sim_next(sim *s)
     s->running = -1;
     for (;;) {
         while (s->at_turn < s->n_turn) {
-            if (s->is_stopped) return SIM_STOPPED;
             if (s->error) return SIM_BROKEN;
+            if (s->is_stopped) return SIM_STOPPED;
             if (needs_air(s)) return SIM_AIR;
             int line = s->turn[s->at_turn];
             timeline *t = &s->line[line];
@@ -196,6 +196,7 @@ int sim_next(sim *s)
             s->at_turn++;
             if (result == MADE_A_CALL) s->next_turn[s->n_next_turn++] = line;
         }
+        if (s->error) return SIM_BROKEN;
         if (s->is_stopped) return SIM_STOPPED;
         if (s->n_next_turn) {
             int *turn = s->turn;

@@ -64,7 +64,9 @@ void wake(sim *s, int line)
     timeline *t = &s->line[line];
     if (t->waits_for_one) host_left(s, t->host, 0);
     t->waits_for_one = 0;
-    if (after_overheads(s, line) == MADE_A_CALL) runs_next(s, line);
+    int result = after_overheads(s, line);
+    if (result == MADE_A_CALL) runs_next(s, line);
+    keep_error(s, result);
 }
 
 static void tell_performer(sim *s, timeline *t, const slot *x)

@@ -4,6 +4,8 @@
  * A request lives from its append until it is done and nobody will ask again; a flow from the match until the last byte. */
 #ifndef SMPY_WORLD_H
 #define SMPY_WORLD_H
+#include <signal.h>
+
 #include "fair.h"
 #include "heap.h"
 #include "lanes.h"
@@ -282,7 +284,7 @@ struct sim {
     int unreached_host[2];
     unsigned effort;             /* calls and events, to look at the clock now and then */
     double aired_s;
-    volatile int is_interrupted;
+    volatile sig_atomic_t is_interrupted;
 
     int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* shared by all ranks, as the peer has it */
     int n_timed, n_probing;      /* timelines that time alone will wake; of those, the polls of blocking probes */
@@ -291,6 +293,12 @@ struct sim {
     statistics stats;
     double *finish_s;
 };
+
+/* Keeps an error that no caller can be told: sim_next answers SIM_BROKEN. The first one counts. */
+static inline void keep_error(sim *s, int error)
+{
+    if (error < 0 && !s->error) s->error = error;
+}
 
 /* request.c */
 int request_new(sim *s, request is);              /* a slot; or without memory an error */
@@ -314,7 +322,7 @@ int flow_update(sim *s);                          /* shares and end dates after 
 double piecewise(const double *table, int n, int64_t bytes);
 
 /* cpu.c */
-void cpu_start(sim *s, int host, int line, double flop);
+int cpu_start(sim *s, int host, int line, double flop); /* 0, or an error < 0 */
 int cpu_ended(sim *s, int host);                  /* a timeline whose execution ends at this date, or -1 */
 
 /* comm.c */
