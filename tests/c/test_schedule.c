@@ -1,0 +1,168 @@
+/* The arithmetic of schedules at the ends of its range, against 128 bits: what does not fit breaks the frame. */
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schedule.h"
+#include "small_worlds.h"
+
+typedef __int128 wide;
+
+static const int64_t numbers[] = {INT64_MIN, INT64_MIN + 1, -((int64_t)1 << 62), -((int64_t)1 << 32) - 1, INT_MIN, -65, -64, -7, -3, -2, -1, 0, 1,
+                                  2, 3, 7, 31, 32, 61, 62, 63, 64, 65, INT_MAX, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)3037000500,
+                                  (int64_t)1 << 62, INT64_MAX - 1, INT64_MAX};
+enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+
+static wide floor_of(wide a, wide b)
+{
+    wide q = a / b;
+    return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+/* 1, with the exact result, or 0 when there is none. */
+static int is_defined(int term, int64_t a, int64_t b, wide *result)
+{
+    switch (term) {
+    case TERM_ADD: *result = (wide)a + b; break;
+    case TERM_SUB: *result = (wide)a - b; break;
+    case TERM_MUL: *result = (wide)a * b; break;
+    case TERM_DIV: *result = b ? floor_of(a, b) : 0; break;
+    case TERM_MOD: *result = b ? a - floor_of(a, b) * b : a; break;
+    case TERM_AND: *result = a & b; break;
+    case TERM_OR: *result = a | b; break;
+    case TERM_XOR: *result = a ^ b; break;
+    case TERM_SHL:
+        if (a && (b < 0 || b > 62)) return 0;
+        *result = a ? (wide)a * ((wide)1 << b) : 0;
+        break;
+    case TERM_SHR:
+        if (b < 0) return 0;
+        *result = b > 63 ? (a < 0 ? -1 : 0) : floor_of(a, (wide)1 << b);
+        break;
+    case TERM_LT: *result = a < b; break;
+    case TERM_LE: *result = a <= b; break;
+    case TERM_EQ: *result = a == b; break;
+    case TERM_NE: *result = a != b; break;
+    case TERM_MIN: *result = a < b ? a : b; break;
+    default: *result = a > b ? a : b;
+    }
+    return *result >= INT64_MIN && *result <= INT64_MAX;
+}
+
+/* The first call of a program. */
+static schedule_call first_call(int n, const int64_t *words, int *is_broken)
+{
+    schedule *made = schedule_new(n, words);
+    assert(made);
+    schedule_frame f;
+    schedule_start(&f, made, 1, 4, 0, 100, NULL);
+    schedule_call call = schedule_step(&f);
+    *is_broken = f.is_broken;
+    for (int i = 0; i < 3; i++) schedule_step(&f); /* a broken frame may be asked, too */
+    schedule_free(made);
+    return call;
+}
+
+static void results_are_exact_or_break_the_frame(void)
+{
+    for (int term = TERM_ADD; term <= TERM_MAX; term++)
+        for (int i = 0; i < N_NUMBERS; i++)
+            for (int j = 0; j < N_NUMBERS; j++) {
+                wide exact = 0;
+                const int64_t a = numbers[i], b = numbers[j];
+                const int is_exact = is_defined(term, a, b, &exact);
+                const int64_t words[] = {CALL_SEND, TERM_RANK, TERM_END, TERM_CONSTANT, a, TERM_CONSTANT, b, term,
+                                         TERM_CONSTANT, is_exact ? (int64_t)exact : 0, TERM_EQ, TERM_END, CALL_HALT};
+                int is_broken;
+                const schedule_call call = first_call(13, words, &is_broken);
+                assert(is_broken == !is_exact && (is_broken || call.bytes_out == 1));
+            }
+}
+
+static void peers_and_sizes_do_not_wrap(void)
+{
+    static const int64_t codes[] = {CALL_SEND, CALL_ISEND, CALL_RECV, CALL_IRECV};
+    for (int c = 0; c < 4; c++)
+        for (int i = 0; i < N_NUMBERS; i++) {
+            const int64_t x = numbers[i];
+            int is_broken;
+            schedule_call call = first_call(8, (int64_t[]){codes[c], TERM_CONSTANT, x, TERM_END, TERM_CONSTANT, 8, TERM_END, CALL_HALT}, &is_broken);
+            assert(is_broken == (x < 0 || x > INT_MAX) && (is_broken || (c < 2 ? call.to : call.from) == x));
+            call = first_call(8, (int64_t[]){codes[c], TERM_CONSTANT, 8, TERM_END, TERM_CONSTANT, x, TERM_END, CALL_HALT}, &is_broken);
+            assert(is_broken == (x < 0) && (is_broken || (c < 2 ? call.bytes_out : call.bytes_in) == x));
+            for (int at = 0; at < 4; at++) {
+                int64_t given[4] = {1, 1, 1, 1};
+                given[at] = x;
+                call = first_call(14, (int64_t[]){CALL_EXCHANGE, TERM_CONSTANT, given[0], TERM_END, TERM_CONSTANT, given[1], TERM_END, TERM_CONSTANT,
+                                                  given[2], TERM_END, TERM_CONSTANT, given[3], TERM_END, CALL_HALT}, &is_broken);
+                assert(is_broken == (x < 0 || (at % 2 == 0 && x > INT_MAX)));
+            }
+        }
+}
+
+static void a_loop_runs_to_the_last_number(void)
+{
+    static const int64_t words[] = {CALL_LOOP, TERM_CONSTANT, INT64_MAX - 2, TERM_END, TERM_CONSTANT, INT64_MAX, TERM_END, 8,
+                                    CALL_SEND, TERM_RANK, TERM_END, TERM_LOOP, 0, TERM_END, CALL_AGAIN, 8, CALL_HALT};
+    schedule *made = schedule_new(17, words);
+    assert(made);
+    schedule_frame f;
+    schedule_start(&f, made, 1, 4, 0, 100, NULL);
+    for (int i = 0; i < 2; i++) assert(schedule_step(&f).bytes_out == INT64_MAX - 2 + i);
+    assert(schedule_step(&f).code == CALL_HALT && !f.is_broken);
+    schedule_free(made);
+}
+
+static void a_broken_condition_or_bound_is_noticed_at_once(void)
+{
+    static const int64_t unless[] = {CALL_UNLESS, TERM_CONSTANT, INT64_MAX, TERM_RANK, TERM_ADD, TERM_END, 0, CALL_HALT};
+    static const int64_t loop[] = {CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_CONSTANT, INT64_MAX, TERM_RANK, TERM_SHL, TERM_END, 2,
+                                   CALL_AGAIN, 2, CALL_HALT};
+    int is_broken;
+    first_call(8, unless, &is_broken);
+    assert(is_broken);
+    first_call(13, loop, &is_broken);
+    assert(is_broken);
+}
+
+static void a_code_is_the_whole_word(void)
+{
+    assert(!schedule_new(2, (int64_t[]){((int64_t)1 << 32) + CALL_WAIT_ALL, CALL_HALT}));
+    assert(!schedule_is_sound(0, NULL) && schedule_is_sound(2, (int64_t[]){CALL_WAIT_ALL, CALL_HALT}));
+}
+
+/* A rank that wraps to that of a neighbour, one outside the communicator, and sizes whose product does not fit. */
+static void a_world_says_that_the_schedule_is_bad(void)
+{
+    static const int64_t bad[][10] = {
+        {CALL_ISEND, TERM_CONSTANT, ((int64_t)1 << 32) + 1, TERM_END, TERM_CONSTANT, 8, TERM_END, CALL_HALT},
+        {CALL_ISEND, TERM_CONSTANT, 2, TERM_END, TERM_CONSTANT, 8, TERM_END, CALL_HALT},
+        {CALL_RECV, TERM_CONSTANT, -1, TERM_END, TERM_CONSTANT, 8, TERM_END, CALL_HALT},
+        {CALL_ISEND, TERM_CONSTANT, 1, TERM_END, TERM_BYTES, TERM_BYTES, TERM_MUL, TERM_END, CALL_HALT},
+    };
+    platform *p = machine();
+    model m = plain();
+    for (int i = 0; i < 4; i++) {
+        sim *s = world(p, &m, 2);
+        const int schedule = sim_schedule_new(s, i == 3 ? 9 : 8, bad[i]);
+        assert(schedule >= 0 && sim_next(s) == 0 && sim_append_collective(s, 0, 0, schedule, 0, (int64_t)1 << 32, NULL) == 0);
+        assert(sim_next(s) == SIM_BROKEN && sim_error(s) == SIM_BAD_SCHEDULE);
+        assert(sim_next(s) == SIM_BROKEN && sim_error(s) == SIM_BAD_SCHEDULE);
+        sim_free(s);
+    }
+    platform_free(p);
+}
+
+int main(void)
+{
+    results_are_exact_or_break_the_frame();
+    peers_and_sizes_do_not_wrap();
+    a_loop_runs_to_the_last_number();
+    a_broken_condition_or_bound_is_noticed_at_once();
+    a_code_is_the_whole_word();
+    a_world_says_that_the_schedule_is_bad();
+    puts("schedule: all well");
+    return 0;
+}
