@@ -58,6 +58,7 @@ $(VENV)/developing: $(VENV)/made $(BUILD)
 SANITIZE := -std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -DSMPY_CHECK -Ikernels/event \
             -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 C_OBJECTS := $(KERNEL_C:kernels/event/%.c=build/c/event/%.o)
+comma := ,
 C_TESTS := $(patsubst tests/c/%.c,build/c/%,$(wildcard tests/c/*.c))
 
 .SECONDARY: $(C_OBJECTS)
@@ -69,7 +70,10 @@ build/c/event/%.o: kernels/event/%.c $(KERNEL_H)
 
 build/c/%: tests/c/%.c $(wildcard tests/c/*.h) $(C_OBJECTS)
 	@echo compiling $<
-	@$(CC) $(SANITIZE) $< $(C_OBJECTS) -lm -o $@
+	@$(CC) $(SANITIZE) $< $(C_OBJECTS) $(C_LINK) -lm -o $@
+
+# calls of these functions go to __wrap_malloc and so on
+build/c/test_memory: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)
 
 test-c: $(C_TESTS)
 	@set -e; for test in $(C_TESTS); do echo $$test; $$test; done

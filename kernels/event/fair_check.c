@@ -87,10 +87,8 @@ void fair_check(const fair *f)
     for (int flow = 0; flow < f->n_flows; flow++)
         if (f->flow[flow].n != FAIR_FREE)
             check_flow(f, flow);
-    if (!fair_answer_new(&a, f->n_flows))
-        return; /* nothing to compare with */
-    const bool is_solved = fair_full(f, &a);
-    for (int flow = 0; is_solved && flow < f->n_flows && !a.is_a_toss; flow++) {
+    require(fair_answer_new(&a, f->n_flows) && fair_full(f, &a), "out of memory for flows", f->n_flows, 0, 0);
+    for (int flow = 0; flow < f->n_flows && !a.is_a_toss; flow++) {
         if (f->flow[flow].n == FAIR_FREE)
             continue;
         const double share = f->flow[flow].share, tolerance = fmax(1e-12, 64 * a.doubt[flow] * 0x1p-53);

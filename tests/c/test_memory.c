@@ -1,0 +1,412 @@
+/* The kernel without memory: the n-th allocation fails, for every n, alone or with all that follow. A run then ends with an
+ * error that says so, or with the dates of an undisturbed one, and what it leaves behind can be freed.
+ *
+ * The linker sends allocations and checks here (see the Makefile). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fair.h"
+#include "schedule.h"
+#include "small_worlds.h"
+
+/* ---- an allocator that fails ---- */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_fair_check(const fair *f);
+
+static long n_asked, fails_at; /* 0: never */
+static int fails_for_good;
+static int is_checking;            /* the walk over the invariants has what it needs */
+
+static int fails(void)
+{
+    if (is_checking) return 0;
+    n_asked++;
+    return fails_at && (n_asked == fails_at || (fails_for_good && n_asked > fails_at));
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return fails() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails() ? NULL : __real_realloc(old, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+void __wrap_fair_check(const fair *f)
+{
+    is_checking = 1;
+    __real_fair_check(f);
+    is_checking = 0;
+}
+
+/* ---- the calls of a program: the first that fails ends the run ---- */
+
+static int refusal;
+
+static int did(int code)
+{
+    if (code < 0 && !refusal) refusal = code;
+    return code;
+}
+
+enum { LARGE = 200000, SMALL = 100 };
+
+static char pattern[LARGE];
+static char got[MOST_RANKS][4][LARGE];
+static int list[MOST_RANKS][512];
+static int64_t n_read;             /* payloads that came as errands */
+
+static parcel *payload_of(sim *s, int id)
+{
+    parcel *x = sim_parcel(s, id);
+    if (!x) did(SIM_OUT_OF_MEMORY);
+    return x;
+}
+
+static int send_copy(sim *s, int rank, int comm, int dest, int tag, int mode, int blocking)
+{
+    int id = did(sim_append_send(s, rank, comm, dest, tag, SMALL, mode, blocking));
+    parcel *x = payload_of(s, id);
+    char *copy = x ? parcel_copy(s, pattern, SMALL, NULL) : NULL;
+    if (x && !copy) did(SIM_OUT_OF_MEMORY);
+    if (copy) *x = (parcel){.data = copy, .bytes = SMALL, .kind = PARCEL_OWNED};
+    return id;
+}
+
+static int send_large(sim *s, int rank, int comm, int dest, int tag, int64_t token)
+{
+    int id = did(sim_append_send(s, rank, comm, dest, tag, LARGE, SEND_STANDARD, 0));
+    parcel *x = payload_of(s, id);
+    if (x) *x = (parcel){.data = pattern, .bytes = LARGE, .token = token, .kind = PARCEL_BORROWED};
+    return id;
+}
+
+static int receive(sim *s, int rank, int comm, int source, int tag, int kind, int at)
+{
+    int id = did(sim_append_recv(s, rank, comm, source, tag, LARGE));
+    parcel *x = payload_of(s, id);
+    if (x) *x = (parcel){.data = got[rank][at], .bytes = LARGE, .token = kind == PARCEL_PYTHON ? 9 : 0, .kind = kind};
+    return id;
+}
+
+static void release_all(sim *s, int n, const int *id)
+{
+    for (int i = 0; i < n; i++) sim_release(s, id[i]);
+}
+
+/* ---- the programs ---- */
+
+/* Ranks in a ring: eager and rendezvous, exact and wildcard receives, probes of all kinds, requests taken back. */
+static void talk(sim *s, int rank, int stage)
+{
+    const int n = 4, right = (rank + 1) % n, left = (rank + n - 1) % n;
+    int *id = list[rank];
+    switch (stage) {
+    case 0:
+        memset(got[rank][0], 0, SMALL);
+        did(sim_append_note(s, rank, rank));
+        did(sim_append_compute(s, rank, 1e4 * (1 + rank)));
+        id[0] = receive(s, rank, 0, left, 0, PARCEL_BORROWED, 0);
+        id[1] = receive(s, rank, 0, SIM_ANY, 1, PARCEL_PYTHON, 1);
+        id[2] = receive(s, rank, 0, left, 2, PARCEL_PYTHON, 2);
+        send_copy(s, rank, 0, right, 0, SEND_STANDARD, 1);
+        id[3] = send_large(s, rank, 0, right, 1, 5);
+        id[4] = send_copy(s, rank, 0, right, 2, SEND_BUFFERED, 0);
+        did(sim_append_wait_all(s, rank, 5, id));
+        break;
+    case 1:
+        assert(memcmp(got[rank][0], pattern, SMALL) == 0);
+        release_all(s, 5, id);
+        send_copy(s, rank, 0, right, 3, SEND_STANDARD, 0);
+        id[0] = send_large(s, rank, 0, right, 4, 6);
+        did(sim_append_iprobe(s, rank, 0, SIM_ANY, SIM_ANY));
+        did(sim_append_probe(s, rank, 0, left, 3));
+        did(sim_append_mprobe(s, rank, 0, SIM_ANY, 4));
+        break;
+    case 2:
+        id[1] = did(sim_append_mrecv(s, rank, (int)sim_answer(s, rank), LARGE));
+        id[2] = receive(s, rank, 0, left, SIM_ANY, PARCEL_BORROWED, 0);
+        did(sim_append_wait_any(s, rank, 3, id));
+        did(sim_append_wait_all(s, rank, 3, id));
+        did(sim_append_test_any(s, rank, 3, id));
+        break;
+    case 3:
+        release_all(s, 3, id);
+        id[0] = send_large(s, rank, 0, right, 5, 7);
+        did(sim_append_cancel(s, rank, id[0]));
+        id[1] = receive(s, rank, 0, SIM_ANY, 6, PARCEL_PYTHON, 1);
+        did(sim_append_cancel(s, rank, id[1]));
+        did(sim_append_test(s, rank, id[1]));
+        did(sim_append_wait_all(s, rank, 2, id));
+        did(sim_append_peek(s, rank, id[0]));
+        did(sim_append_glance(s, rank, 1e-6));
+        did(sim_append_improbe(s, rank, 0, SIM_ANY, SIM_ANY));
+        break;
+    default:
+        release_all(s, 2, id);
+        did(sim_append_end(s, rank));
+    }
+}
+
+/* More at once than what each pool has room for at first. */
+static void crowd(sim *s, int rank, int stage)
+{
+    const int n = 300;
+    int *id = list[rank];
+    if (stage == 0 && rank < 2) {
+        for (int i = 0; i < n; i++)
+            id[i] = rank ? receive(s, 1, 0, 0, i, PARCEL_PYTHON, 0) : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i) : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
+        for (int i = 0; i < 70; i++) did(sim_append_note(s, rank, i));
+        did(sim_append_wait_all(s, rank, n, id));
+    } else {
+        if (rank < 2) release_all(s, n, id);
+        did(sim_append_end(s, rank));
+    }
+}
+
+/* Eight ranks on two hosts of two cores. */
+static void work(sim *s, int rank, int stage)
+{
+    if (stage < 3) {
+        did(sim_append_compute(s, rank, 1e5 * (1 + (rank * 5 + stage * 3) % 7)));
+        did(sim_append_sleep(s, rank, 1e-5 * rank));
+        did(sim_append_compute(s, rank, 1e5));
+    } else {
+        did(sim_append_end(s, rank));
+    }
+}
+
+static int everyone, chosen, side[2], ring, one_gate;
+
+static int open_collectives(sim *s)
+{
+    static const int64_t exchange[] = {
+        CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_SIZE, TERM_END, 21,
+        CALL_UNLESS, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
+        CALL_ISEND, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END, CALL_IRECV, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END,
+        CALL_AGAIN, 21, CALL_HALT};
+    static const int64_t tables[] = {CALL_EXCHANGE, TERM_CONSTANT, 0, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
+                                     TERM_CONSTANT, 1, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END, CALL_HALT};
+    everyone = did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
+    chosen = did(sim_schedule_new(s, sizeof tables / sizeof *tables, tables));
+    for (int i = 0; i < 20; i++) did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
+    ring = did(sim_comm_new(s, 4, (int[]){2, 0, 3, 1}));
+    side[0] = did(sim_comm_new_inter(s, 2, (int[]){0, 1}, 2, (int[]){3, 2}));
+    side[1] = sim_comm_other(s, side[0]);
+    for (int i = 0; i < 8; i++) did(sim_comm_new(s, 3, (int[]){i % 3, 3, (i + 1) % 3}));
+    for (int i = 0; i < 9; i++) one_gate = did(sim_gate_new(s, 4));
+    return refusal;
+}
+
+/* Blocking collectives and started ones, with tables, a gate and another side. */
+static void collect(sim *s, int rank, int stage)
+{
+    int *id = list[rank], of_ring = sim_comm_rank(s, ring, rank);
+    const int64_t peers[] = {(of_ring + 1) % 4, (of_ring + 3) % 4}, bytes[] = {stage ? LARGE : SMALL};
+    const rank_tables given = {.n = 2, .table = {peers, bytes}, .n_entries = {2, 1}};
+    switch (stage) {
+    case 0:
+        did(sim_append_collective(s, rank, 0, everyone, 0, SMALL, NULL));
+        did(sim_append_collective(s, rank, 0, everyone, 0, LARGE, NULL));
+        did(sim_append_collective(s, rank, ring, chosen, 0, 0, &given));
+        send_copy(s, rank, side[rank >= 2], 1 - rank % 2, 3, SEND_STANDARD, 1);
+        id[0] = receive(s, rank, side[rank >= 2], SIM_ANY, SIM_ANY, PARCEL_BORROWED, 0);
+        did(sim_append_wait(s, rank, id[0]));
+        break;
+    case 1:
+        release_all(s, 1, id);
+        did(sim_append_sleep(s, rank, 1e-5 * rank));
+        id[0] = did(sim_append_start(s, rank, 0, everyone, 0, LARGE, NULL, one_gate));
+        id[1] = did(sim_append_start(s, rank, ring, chosen, 0, 0, &given, 0));
+        for (int i = 2; i < 8; i++) id[i] = did(sim_append_start(s, rank, 0, everyone, 0, i % 2 ? SMALL : LARGE, NULL, 0));
+        did(sim_append_test(s, rank, id[0]));
+        did(sim_append_compute(s, rank, 1e5));
+        did(sim_append_wait_any(s, rank, 2, id));
+        did(sim_append_wait_all(s, rank, 8, id));
+        break;
+    default:
+        release_all(s, 8, id);
+        sim_comm_free(s, ring);
+        sim_comm_free(s, side[rank >= 2]);
+        did(sim_append_end(s, rank));
+    }
+}
+
+/* ---- the machines ---- */
+
+static const cluster alike = {.n_hosts = MOST_RANKS, .cores = 2, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
+                              .is_split = 1, .backbone_policy = LINK_SHARED, .loopback_bandwidth_bytes_per_s = 5e9,
+                              .loopback_latency_s = 1e-7, .limiter_bandwidth_bytes_per_s = 9e8};
+
+static int flat(platform *p)
+{
+    cluster c = alike;
+    c.backbone_bandwidth_bytes_per_s = 3e9;
+    c.backbone_latency_s = 1e-6;
+    return platform_add_flat_cluster(p, -1, &c);
+}
+
+static int fat_tree(platform *p)
+{
+    return platform_add_fat_tree(p, -1, &alike, 2, (int[]){4, 2}, (int[]){1, 2}, (int[]){1, 2}, 0);
+}
+
+/* Two halves of four hosts, and a long way between them. */
+static int full(platform *p)
+{
+    enum { FAR = 20, HALF = 4 };
+    int link[FAR], half[2], host[2][HALF], loop = platform_add_link(p, 5e9, 1e-7, LINK_FATPIPE), error = loop;
+    for (int i = 0; i < FAR && error >= 0; i++) error = link[i] = platform_add_link(p, 1e9, 1e-6, i % 5 ? LINK_SHARED : LINK_FATPIPE);
+    const int root = error < 0 ? error : platform_add_full_zone(p, -1, loop);
+    error = root;
+    for (int h = 0; h < 2 && error >= 0; h++) {
+        error = half[h] = platform_add_full_zone(p, root, loop);
+        for (int i = 0; i < HALF && error >= 0; i++) error = host[h][i] = platform_add_host(p, half[h], 1e9, 2);
+        for (int i = 0; i < HALF * HALF && error >= 0; i++)
+            if (i / HALF != i % HALF) error = platform_add_route(p, half[h], host[h][i / HALF], host[h][i % HALF], -1, -1, 1, &link[i % HALF]);
+    }
+    for (int h = 0; h < 2 && error >= 0; h++)
+        error = platform_add_route(p, root, half[h], half[1 - h], host[h][0], host[1 - h][0], FAR, link);
+    return error;
+}
+
+/* ---- the runs ---- */
+
+typedef struct {
+    const char *name;
+    int (*build)(platform *p);
+    int (*open)(sim *s);
+    program *what;
+    int n_ranks;
+    int host[MOST_RANKS];
+    int polls_notice;
+} scenario;
+
+static model all_costs(const scenario *c)
+{
+    return (model){.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6}, .bandwidth_factor = {0.8, 0.94},
+                   .weight_bytes = 8775, .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05, .envelope_bytes = 16,
+                   .detached_below_bytes = 65536, .test_s = 1e-6, .iprobe_s = 1e-6, .polls_grow = 1, .n_send_overhead = 1,
+                   .send_overhead = {0, 1e-6, 1e-10}, .n_isend_overhead = 1, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
+                   .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1, .polls_notice = c->polls_notice};
+}
+
+static void read_errands(sim *s)
+{
+    const errand *e;
+    const int n = sim_errands(s, &e);
+    for (int i = 0; i < n; i++)
+        if (e[i].data) n_read += memcmp(e[i].data, pattern, (size_t)e[i].bytes) == 0;
+    sim_errands_done(s);
+}
+
+/* What a report of a broken run asks. */
+static void ask(sim *s, int n_ranks)
+{
+    double spent_s[SPENT_KINDS];
+    statistics stats;
+    waiting w;
+    for (int rank = 0; rank < n_ranks; rank++) {
+        sim_waiting(s, rank, &w);
+        sim_polling(s, rank, &w);
+    }
+    for (int id = 0, kind; (id = sim_left_over(s, id, &kind));) assert(sim_request(s, id)->rank >= 0);
+    sim_spent_s(s, spent_s);
+    sim_statistics(s, &stats);
+}
+
+/* SIM_DONE, or why the world went no further. */
+static int run_to_the_end(sim *s, const scenario *c)
+{
+    int stage[MOST_RANKS] = {0};
+    for (;;) {
+        const int next = sim_next(s);
+        read_errands(s);
+        if (next == SIM_AIR) continue;
+        if (next == SIM_DONE) return SIM_DONE;
+        if (next < 0) {
+            assert(next == SIM_BROKEN);
+            ask(s, c->n_ranks);
+            assert(sim_next(s) == SIM_BROKEN);
+            return sim_error(s);
+        }
+        c->what(s, next, stage[next]++);
+        if (refusal) return refusal;
+    }
+}
+
+/* SIM_DONE with the dates, or an error. */
+static int run_once(const scenario *c, double *finish_s)
+{
+    const model m = all_costs(c);
+    refusal = 0;
+    n_asked = n_read = 0;
+    int outcome = SIM_OUT_OF_MEMORY;
+    platform *p = platform_new();
+    const int built = p ? c->build(p) : PLATFORM_NO_MEMORY;
+    assert(built >= 0 || built == PLATFORM_NO_MEMORY);
+    sim *s = built >= 0 ? sim_new(p, &m, c->n_ranks, c->host) : NULL;
+    if (s) outcome = c->open && c->open(s) < 0 ? refusal : run_to_the_end(s, c);
+    if (outcome == SIM_DONE) memcpy(finish_s, sim_finish_s(s), (size_t)c->n_ranks * sizeof *finish_s);
+    sim_free(s);
+    platform_free(p);
+    return outcome;
+}
+
+static void every_allocation_may_fail(const scenario *c)
+{
+    double finish_s[MOST_RANKS], again_s[MOST_RANKS];
+    fails_at = 0;
+    assert(run_once(c, finish_s) == SIM_DONE);
+    const long n = n_asked;
+    const int64_t n_payloads = n_read;
+    long n_unharmed = 0;
+    for (fails_for_good = 0; fails_for_good < 2; fails_for_good++)
+        for (fails_at = 1; fails_at <= n; fails_at++) {
+            const int outcome = run_once(c, again_s);
+            if (outcome != SIM_OUT_OF_MEMORY && outcome != SIM_DONE) printf("memory: %s, allocation %ld: %d\n", c->name, fails_at, outcome);
+            assert(outcome == SIM_OUT_OF_MEMORY || (outcome == SIM_DONE && n_read == n_payloads));
+            n_unharmed += outcome == SIM_DONE;
+            for (int rank = 0; outcome == SIM_DONE && rank < c->n_ranks; rank++)
+                assert(fabs(again_s[rank] - finish_s[rank]) <= 1e-12 * finish_s[rank]);
+        }
+    fails_at = 0;
+    printf("memory: %s, %ld allocations, %ld runs unharmed\n", c->name, n, n_unharmed);
+}
+
+int main(void)
+{
+    static const scenario all[] = {
+        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0},
+        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0},
+        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1},
+        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0},
+        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1},
+        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0},
+        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0},
+        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1},
+        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0},
+    };
+    for (int i = 0; i < LARGE; i++) pattern[i] = (char)(i * 7 + i / 256);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) every_allocation_may_fail(&all[i]);
+    puts("memory: all well");
+    return 0;
+}
