@@ -20,7 +20,10 @@ action *timeline_append(sim *s, int rank, int what)
     if (t->n == t->room) {
         int room = t->room ? 2 * t->room : 4;
         action *queue = malloc((size_t)room * sizeof *queue);
-        if (!queue) return NULL;
+        if (!queue) {
+            keep_error(s, SIM_OUT_OF_MEMORY);
+            return NULL;
+        }
         for (int i = 0; i < t->n; i++) queue[i] = t->queue[(t->first + i) & (t->room - 1)];
         free(t->queue);
         t->queue = queue;

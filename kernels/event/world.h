@@ -346,7 +346,7 @@ static inline int is_line(const sim *s, int rank)
     return rank >= 0 && rank < s->n_ranks;
 }
 
-action *timeline_append(sim *s, int rank, int what); /* NULL without memory */
+action *timeline_append(sim *s, int rank, int what); /* NULL without memory: then the world is broken, whether or not its caller looks */
 void timeline_drop_first(timeline *t);
 
 static inline action *timeline_last(timeline *t)

@@ -57,7 +57,7 @@ void __wrap_fair_check(const fair *f)
     is_checking = 0;
 }
 
-/* ---- the calls of a program: the first that fails ends the run ---- */
+/* ---- the calls of a program: the first that fails ends the run; nobody looks at what is said to marks and pauses ---- */
 
 static int refusal;
 
@@ -122,8 +122,8 @@ static void talk(sim *s, int rank, int stage)
     switch (stage) {
     case 0:
         memset(got[rank][0], 0, SMALL);
-        did(sim_append_note(s, rank, rank));
-        did(sim_append_compute(s, rank, 1e4 * (1 + rank)));
+        sim_append_note(s, rank, rank);
+        sim_append_compute(s, rank, 1e4 * (1 + rank));
         id[0] = receive(s, rank, 0, left, 0, PARCEL_BORROWED, 0);
         id[1] = receive(s, rank, 0, SIM_ANY, 1, PARCEL_PYTHON, 1);
         id[2] = receive(s, rank, 0, left, 2, PARCEL_PYTHON, 2);
@@ -157,12 +157,12 @@ static void talk(sim *s, int rank, int stage)
         did(sim_append_test(s, rank, id[1]));
         did(sim_append_wait_all(s, rank, 2, id));
         did(sim_append_peek(s, rank, id[0]));
-        did(sim_append_glance(s, rank, 1e-6));
+        sim_append_glance(s, rank, 1e-6);
         did(sim_append_improbe(s, rank, 0, SIM_ANY, SIM_ANY));
         break;
     default:
         release_all(s, 2, id);
-        did(sim_append_end(s, rank));
+        sim_append_end(s, rank);
     }
 }
 
@@ -174,11 +174,11 @@ static void crowd(sim *s, int rank, int stage)
     if (stage == 0 && rank < 2) {
         for (int i = 0; i < n; i++)
             id[i] = rank ? receive(s, 1, 0, 0, i, PARCEL_PYTHON, 0) : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i) : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
-        for (int i = 0; i < 70; i++) did(sim_append_note(s, rank, i));
+        for (int i = 0; i < 70; i++) sim_append_note(s, rank, i);
         did(sim_append_wait_all(s, rank, n, id));
     } else {
         if (rank < 2) release_all(s, n, id);
-        did(sim_append_end(s, rank));
+        sim_append_end(s, rank);
     }
 }
 
@@ -186,11 +186,11 @@ static void crowd(sim *s, int rank, int stage)
 static void work(sim *s, int rank, int stage)
 {
     if (stage < 3) {
-        did(sim_append_compute(s, rank, 1e5 * (1 + (rank * 5 + stage * 3) % 7)));
-        did(sim_append_sleep(s, rank, 1e-5 * rank));
-        did(sim_append_compute(s, rank, 1e5));
+        sim_append_compute(s, rank, 1e5 * (1 + (rank * 5 + stage * 3) % 7));
+        sim_append_sleep(s, rank, 1e-5 * rank);
+        sim_append_compute(s, rank, 1e5);
     } else {
-        did(sim_append_end(s, rank));
+        sim_append_end(s, rank);
     }
 }
 
@@ -233,12 +233,12 @@ static void collect(sim *s, int rank, int stage)
         break;
     case 1:
         release_all(s, 1, id);
-        did(sim_append_sleep(s, rank, 1e-5 * rank));
+        sim_append_sleep(s, rank, 1e-5 * rank);
         id[0] = did(sim_append_start(s, rank, 0, everyone, 0, LARGE, NULL, one_gate));
         id[1] = did(sim_append_start(s, rank, ring, chosen, 0, 0, &given, 0));
         for (int i = 2; i < 8; i++) id[i] = did(sim_append_start(s, rank, 0, everyone, 0, i % 2 ? SMALL : LARGE, NULL, 0));
         did(sim_append_test(s, rank, id[0]));
-        did(sim_append_compute(s, rank, 1e5));
+        sim_append_compute(s, rank, 1e5);
         did(sim_append_wait_any(s, rank, 2, id));
         did(sim_append_wait_all(s, rank, 8, id));
         break;
@@ -246,7 +246,7 @@ static void collect(sim *s, int rank, int stage)
         release_all(s, 8, id);
         sim_comm_free(s, ring);
         sim_comm_free(s, side[rank >= 2]);
-        did(sim_append_end(s, rank));
+        sim_append_end(s, rank);
     }
 }
 
