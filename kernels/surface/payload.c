@@ -136,9 +136,9 @@ int payload_lend(int request, payload load)
 int payload_copy(int request, payload load)
 {
     if (!load.data) return 0;
-    char *copy = surface.calls->copy(surface.sim, load.data, load.bytes, load.layout);
-    parcel *parcel = copy ? surface.calls->parcel_of(surface.sim, request) : NULL;
-    if (!parcel) return PyErr_NoMemory(), -1;
+    parcel *parcel = surface.calls->parcel_of(surface.sim, request);
+    char *copy = parcel ? surface.calls->copy(surface.sim, load.data, load.bytes, load.layout) : NULL;
+    if (!copy) return PyErr_NoMemory(), -1;
     parcel->kind = PARCEL_OWNED;
     parcel->data = copy;
     parcel->bytes = load.bytes;
