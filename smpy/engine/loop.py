@@ -40,7 +40,7 @@ TROUBLE = {
     lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
-    lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads beside the tables it was given",
+    lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
 }
 """What the kernel's error codes mean."""
 
