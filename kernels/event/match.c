@@ -5,10 +5,23 @@
 
 /* Which send goes to which receive.
  *
- * Exact queues, hashed by (context, target, source, tag), hold either unexpected sends or posted receives, never both.
- * Every unexpected send of a program is also in its receiver's list of arrivals, where wildcards and probes look; posted
- * receives with a wildcard are in a list of their own. Collectives use neither. An incoming send takes the older of its exact queue's head and the first wildcard
- * receive that accepts it; so messages of one sender do not overtake. */
+ * Posted receives are in queues, hashed by (context, target, source, tag) with SIM_ANY where they have a wildcard. Unexpected
+ * sends are in the queue of their exact key. A queue holds either sends or receives, never both: they would have matched.
+ * An incoming send takes the oldest of the heads of the four queues that may hold a receive for it: the exact one's and those
+ * with SIM_ANY for the source, for the tag, for both. So messages of one sender do not overtake, and a match takes as long
+ * whatever else is posted.
+ *
+ * Receives and probes with a wildcard look for the oldest arrival that they accept. Every unexpected send of a program is in
+ * its receiver's list of arrivals, which they search. A search that finds nothing in SEARCH_MAX steps makes an index of the
+ * list: each send is put in the three queues with SIM_ANY instead, in order of arrival, and so is each that arrives from then
+ * on, until the receiver has no unexpected send. Programs without such searches pay nothing for the index.
+ *
+ * Collectives use exact queues only. */
+
+enum { SEARCH_MAX = 32 };
+
+/* What of a key is SIM_ANY: the pattern of a queue. */
+enum { ANY_SOURCE = 1, ANY_TAG = 2, PATTERNS = 4 };
 
 int match_init(matching *m, int n_ranks)
 {
@@ -21,6 +34,7 @@ int match_init(matching *m, int n_ranks)
 void match_free(matching *m)
 {
     free(m->queue);
+    free(m->entry);
     free(m->bucket);
     free(m->seen);
 }
@@ -29,29 +43,43 @@ typedef struct {
     int context, target, source, tag;
 } match_key;
 
-static inline match_key key_of(const slot *x)
+static inline match_key key_of(const slot *x, int pattern)
 {
-    return (match_key){x->context, x->target, x->is.is_send ? x->is.matched_source : x->is.peer, x->is.tag};
+    return (match_key){x->context, x->target,
+                       pattern & ANY_SOURCE ? SIM_ANY : x->is.is_send ? x->is.matched_source : x->is.peer,
+                       pattern & ANY_TAG ? SIM_ANY : x->is.tag};
 }
 
-static inline uint32_t hash(match_key k)
+/* The pattern is part of it: queues of equal hashes have equal patterns. */
+static inline uint32_t hash(match_key k, int pattern)
 {
     uint64_t h = (uint64_t)(uint32_t)k.target * 0x9E3779B97F4A7C15u;
     h ^= (uint64_t)(uint32_t)k.source * 0xC2B2AE3D27D4EB4Fu;
     h ^= ((uint64_t)(uint32_t)k.context << 32 | (uint32_t)k.tag) * 0x165667B19E3779F9u;
     h ^= h >> 29;
     h *= 0xBF58476D1CE4E5B9u;
-    return (uint32_t)(h >> 32);
+    return (uint32_t)(h >> 34) | (uint32_t)pattern << 30;
+}
+
+/* Counts what searches look at. */
+static inline void step(matching *m)
+{
+#ifdef SMPY_CHECK
+    m->steps++;
+#else
+    (void)m;
+#endif
 }
 
 /* Where the number of the key's queue stands, 0 when it has none. Good until a queue comes or goes. */
-static inline int *find(matching *m, const slot_pool *pool, match_key k)
+static inline int *find(matching *m, const slot_pool *pool, match_key k, int pattern)
 {
-    const uint32_t h = hash(k);
+    const uint32_t h = hash(k, pattern);
     int *at = &m->bucket[h & (uint32_t)(m->n_buckets - 1)];
     for (; *at; at = &m->queue[*at].next) {
+        step(m);
         if (m->queue[*at].hash != h) continue;
-        const match_key other = key_of(&pool->at[m->queue[*at].head]);
+        const match_key other = key_of(&pool->at[m->queue[*at].head], pattern);
         if (other.target == k.target && other.source == k.source && other.tag == k.tag && other.context == k.context) break;
     }
     return at;
@@ -77,7 +105,7 @@ static int rehash(matching *m)
     return 0;
 }
 
-static int queue_new(matching *m, const slot_pool *pool, int id)
+static int queue_new(matching *m, const slot_pool *pool, int id, int pattern)
 {
     if (m->used >= m->n_buckets && rehash(m) < 0) return SIM_OUT_OF_MEMORY;
     int q = m->free;
@@ -93,7 +121,7 @@ static int queue_new(matching *m, const slot_pool *pool, int id)
         }
         q = ++m->n;
     }
-    const uint32_t h = hash(key_of(&pool->at[id]));
+    const uint32_t h = hash(key_of(&pool->at[id], pattern), pattern);
     int *first = &m->bucket[h & (uint32_t)(m->n_buckets - 1)];
     m->queue[q] = (match_queue){id, id, *first, h};
     *first = q;
@@ -102,80 +130,191 @@ static int queue_new(matching *m, const slot_pool *pool, int id)
 }
 
 /* Behind the others of its key, whose queue is `q`, or 0. */
-static int queue_append(matching *m, slot_pool *pool, int q, int id)
+static int queue_append(matching *m, slot_pool *pool, int q, int id, int pattern)
 {
-    pool->at[id].next = 0;
-    pool->at[id].is_queued = 1;
-    if (!q) return queue_new(m, pool, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    slot *x = &pool->at[id];
+    x->next = 0;
+    x->is_queued = 1;
+    if (!q) return queue_new(m, pool, id, pattern) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    if (!x->is.is_send) x->previous = m->queue[q].tail;
     pool->at[m->queue[q].tail].next = id;
     m->queue[q].tail = id;
     return 0;
 }
 
-static void queue_take_head(matching *m, slot_pool *pool, int *at)
+static void queue_free(matching *m, int *at)
 {
     int q = *at;
-    match_queue *k = &m->queue[q];
-    slot *head = &pool->at[k->head];
-    head->is_queued = 0;
-    if (head->next) {
-        k->head = head->next;
-        return;
-    }
-    *at = k->next;
-    k->next = m->free;
+    *at = m->queue[q].next;
+    m->queue[q].next = m->free;
     m->free = q;
     m->used--;
 }
 
+static void queue_take_head(matching *m, slot_pool *pool, int *at)
+{
+    match_queue *k = &m->queue[*at];
+    slot *head = &pool->at[k->head];
+    head->is_queued = 0;
+    if (head->next)
+        k->head = head->next;
+    else
+        queue_free(m, at);
+}
+
+/* Receives know the one before them; the head does not, and sends do not. */
 static void queue_withdraw(matching *m, slot_pool *pool, int *at, int id)
 {
     match_queue *k = &m->queue[*at];
+    slot *x = &pool->at[id];
     if (k->head == id) {
         queue_take_head(m, pool, at);
         return;
     }
-    int before = k->head;
+    int before = x->is.is_send ? k->head : x->previous;
     while (pool->at[before].next != id) before = pool->at[before].next;
-    pool->at[before].next = pool->at[id].next;
-    pool->at[id].is_queued = 0;
-    if (k->tail == id) k->tail = before;
+    pool->at[before].next = x->next;
+    x->is_queued = 0;
+    if (k->tail == id)
+        k->tail = before;
+    else if (!x->is.is_send)
+        pool->at[x->next].previous = before;
 }
 
-static void list_append(slot_pool *pool, int *first, int *last, int id)
+/* ---- unexpected sends of programs ---- */
+
+static void list_append(match_seen *seen, slot_pool *pool, int id)
 {
     slot *at = pool->at;
     at[id].next_seen = 0;
-    at[id].previous_seen = *last;
-    if (*last)
-        at[*last].next_seen = id;
+    at[id].previous = seen->last_send;
+    if (seen->last_send)
+        at[seen->last_send].next_seen = id;
     else
-        *first = id;
-    *last = id;
+        seen->first_send = id;
+    seen->last_send = id;
 }
 
-static void list_remove(slot_pool *pool, int *first, int *last, int id)
+static void list_remove(match_seen *seen, slot_pool *pool, int id)
 {
     slot *at = pool->at;
-    int before = at[id].previous_seen, after = at[id].next_seen;
+    int before = at[id].previous, after = at[id].next_seen;
     if (before)
         at[before].next_seen = after;
     else
-        *first = after;
+        seen->first_send = after;
     if (after)
-        at[after].previous_seen = before;
+        at[after].previous = before;
     else
-        *last = before;
+        seen->last_send = before;
 }
+
+static int entry_new(matching *m)
+{
+    int e = m->free_entry;
+    if (e) {
+        m->free_entry = m->entry[e].in[0].next;
+        return e;
+    }
+    if (m->n_entries + 1 >= m->entry_room) {
+        int room = m->entry_room ? 2 * m->entry_room : 256;
+        match_entry *entry = realloc(m->entry, (size_t)room * sizeof *entry);
+        if (!entry) return SIM_OUT_OF_MEMORY;
+        m->entry = entry;
+        m->entry_room = room;
+    }
+    return ++m->n_entries;
+}
+
+/* Of a send in the index, in its queue of the pattern. */
+static inline match_place *place_of(matching *m, const slot_pool *pool, int id, int pattern)
+{
+    return &m->entry[pool->at[id].entry].in[pattern - 1];
+}
+
+static int index_append(matching *m, slot_pool *pool, int id)
+{
+    slot *send = &pool->at[id];
+    int e = entry_new(m);
+    if (e < 0) return e;
+    send->entry = e;
+    for (int pattern = 1; pattern < PATTERNS; pattern++) {
+        int q = *find(m, pool, key_of(send, pattern), pattern), tail = 0;
+        if (q) {
+            tail = m->queue[q].tail;
+            place_of(m, pool, tail, pattern)->next = id;
+            m->queue[q].tail = id;
+        } else if ((q = queue_new(m, pool, id, pattern)) < 0) {
+            return q;
+        }
+        *place_of(m, pool, id, pattern) = (match_place){.queue = q, .previous = tail};
+    }
+    m->seen[send->target].n_indexed++;
+    return 0;
+}
+
+static void index_remove(matching *m, slot_pool *pool, int id)
+{
+    for (int pattern = 1; pattern < PATTERNS; pattern++) {
+        const match_place place = *place_of(m, pool, id, pattern);
+        match_queue *k = &m->queue[place.queue];
+        if (place.previous)
+            place_of(m, pool, place.previous, pattern)->next = place.next;
+        else
+            k->head = place.next;
+        if (place.next)
+            place_of(m, pool, place.next, pattern)->previous = place.previous;
+        else
+            k->tail = place.previous;
+        if (k->head) continue;
+        int *at = &m->bucket[k->hash & (uint32_t)(m->n_buckets - 1)];
+        while (*at != place.queue) at = &m->queue[*at].next;
+        queue_free(m, at);
+    }
+    int e = pool->at[id].entry;
+    m->entry[e].in[0].next = m->free_entry;
+    m->free_entry = e;
+    m->seen[pool->at[id].target].n_indexed--;
+}
+
+static int make_index(matching *m, slot_pool *pool, match_seen *seen)
+{
+    for (int id = seen->first_send, next; id; id = next) {
+        next = pool->at[id].next_seen;
+        int error = index_append(m, pool, id);
+        if (error < 0) return error;
+    }
+    seen->first_send = seen->last_send = 0;
+    return 0;
+}
+
+static int arrival_append(matching *m, slot_pool *pool, int id)
+{
+    match_seen *seen = &m->seen[pool->at[id].target];
+    if (seen->n_indexed) return index_append(m, pool, id);
+    list_append(seen, pool, id);
+    return 0;
+}
+
+static void arrival_remove(matching *m, slot_pool *pool, int id)
+{
+    match_seen *seen = &m->seen[pool->at[id].target];
+    if (seen->n_indexed)
+        index_remove(m, pool, id);
+    else
+        list_remove(seen, pool, id);
+}
+
+/* ---- matching ---- */
 
 static inline int is_of_program(const slot *x)
 {
     return !(x->context & 1);
 }
 
-static inline int is_wild(const slot *r)
+static inline int pattern_of(int source, int tag)
 {
-    return r->is.peer == SIM_ANY || r->is.tag == SIM_ANY;
+    return (source == SIM_ANY ? ANY_SOURCE : 0) | (tag == SIM_ANY ? ANY_TAG : 0);
 }
 
 static inline int accepts(int source, int tag, const slot *send)
@@ -183,99 +322,108 @@ static inline int accepts(int source, int tag, const slot *send)
     return (source == SIM_ANY || source == send->is.matched_source) && (tag == SIM_ANY || tag == send->is.tag);
 }
 
-/* The first wildcard receive that takes the message and was posted before the exact one, if there is one. */
-static int wild_for(const matching *m, const slot_pool *pool, const slot *send, int exact)
+static inline int head_if(const matching *m, const slot_pool *pool, int q, int is_send)
 {
-    int wild = m->seen[send->target].first_wild;
-    while (wild) {
-        const slot *r = &pool->at[wild];
-        if (exact && r->posted > pool->at[exact].posted) return 0;
-        if (r->context == send->context && accepts(r->is.peer, r->is.tag, send)) break;
-        wild = r->next_seen;
+    int head = q ? m->queue[q].head : 0;
+    return head && pool->at[head].is.is_send == is_send ? head : 0;
+}
+
+/* The queue of the oldest wildcard receive that takes the message, when that was posted before the exact one; or NULL. */
+static int *wild_for(matching *m, const slot_pool *pool, const slot *send, int exact, int *pattern)
+{
+    const match_seen *seen = &m->seen[send->target];
+    int *oldest = NULL;
+    int64_t before = exact ? pool->at[exact].posted : INT64_MAX;
+    for (int p = 1; p < PATTERNS; p++) {
+        if (!seen->n_wild[p]) continue;
+        int *at = find(m, pool, key_of(send, p), p), head = head_if(m, pool, *at, 0);
+        if (!head || pool->at[head].posted >= before) continue;
+        before = pool->at[head].posted;
+        oldest = at;
+        *pattern = p;
     }
-    return wild;
+    return oldest;
 }
 
 int match_send(matching *m, slot_pool *pool, int id)
 {
     slot *send = &pool->at[id];
     match_seen *seen = &m->seen[send->target];
-    int *at = find(m, pool, key_of(send)), q = *at;
-    int exact = q && !pool->at[m->queue[q].head].is.is_send ? m->queue[q].head : 0;
-    int wild = is_of_program(send) ? wild_for(m, pool, send, exact) : 0;
+    int *at = find(m, pool, key_of(send, 0), 0), q = *at, pattern = 0;
+    int exact = head_if(m, pool, q, 0);
     send->posted = m->posted++;
-    if (wild) {
-        list_remove(pool, &seen->first_wild, &seen->last_wild, wild);
-        pool->at[wild].is_queued = 0;
-        return wild;
+    if (is_of_program(send) && (seen->n_wild[1] | seen->n_wild[2] | seen->n_wild[3])) {
+        int *wild = wild_for(m, pool, send, exact, &pattern);
+        if (wild) at = wild;
+        if (wild) exact = m->queue[*wild].head;
     }
     if (exact) {
+        seen->n_wild[pattern] -= pattern > 0;
         queue_take_head(m, pool, at);
         return exact;
     }
-    if (is_of_program(send)) list_append(pool, &seen->first_send, &seen->last_send, id);
-    return queue_append(m, pool, q, id);
+    if (is_of_program(send) && arrival_append(m, pool, id) < 0) return SIM_OUT_OF_MEMORY;
+    return queue_append(m, pool, q, id, 0);
 }
 
-int match_probe(matching *m, const slot_pool *pool, int context, int target, int source, int tag)
+int match_probe(matching *m, slot_pool *pool, int context, int target, int source, int tag)
 {
-    if (source != SIM_ANY && tag != SIM_ANY) {
-        int q = *find(m, pool, (match_key){context, target, source, tag});
-        return q && pool->at[m->queue[q].head].is.is_send ? m->queue[q].head : 0;
+    const match_key key = {context, target, source, tag};
+    const int pattern = pattern_of(source, tag);
+    match_seen *seen = &m->seen[target];
+    if (!pattern) return head_if(m, pool, *find(m, pool, key, 0), 1);
+    if (!seen->n_indexed) {
+        int send = seen->first_send;
+        for (int n = 0; send && n < SEARCH_MAX; n++) {
+            step(m);
+            const slot *x = &pool->at[send];
+            if (x->context == context && accepts(source, tag, x)) return send;
+            send = x->next_seen;
+        }
+        if (!send) return 0;
+        if (make_index(m, pool, seen) < 0) return SIM_OUT_OF_MEMORY;
     }
-    int send = m->seen[target].first_send;
-    while (send && !(pool->at[send].context == context && accepts(source, tag, &pool->at[send])))
-        send = pool->at[send].next_seen;
-    return send;
+    return head_if(m, pool, *find(m, pool, key, pattern), 1);
 }
 
 /* The oldest arrival of its key is the head of its key's queue. */
 static void take_send(matching *m, slot_pool *pool, int *at)
 {
     int id = m->queue[*at].head;
-    match_seen *seen = &m->seen[pool->at[id].target];
     queue_take_head(m, pool, at);
-    if (is_of_program(&pool->at[id])) list_remove(pool, &seen->first_send, &seen->last_send, id);
+    if (is_of_program(&pool->at[id])) arrival_remove(m, pool, id);
 }
 
 void match_take_send(matching *m, slot_pool *pool, int id)
 {
-    take_send(m, pool, find(m, pool, key_of(&pool->at[id])));
+    take_send(m, pool, find(m, pool, key_of(&pool->at[id], 0), 0));
 }
 
 int match_withdraw(matching *m, slot_pool *pool, int id)
 {
     slot *x = &pool->at[id];
-    match_seen *seen = &m->seen[x->target];
     if (!x->is_queued) return 0;
-    if (!x->is.is_send && is_wild(x)) {
-        list_remove(pool, &seen->first_wild, &seen->last_wild, id);
-        x->is_queued = 0;
-        return 1;
-    }
-    queue_withdraw(m, pool, find(m, pool, key_of(x)), id);
-    if (x->is.is_send && is_of_program(x)) list_remove(pool, &seen->first_send, &seen->last_send, id);
+    int pattern = x->is.is_send ? 0 : pattern_of(x->is.peer, x->is.tag);
+    queue_withdraw(m, pool, find(m, pool, key_of(x, pattern), pattern), id);
+    if (pattern) m->seen[x->target].n_wild[pattern]--;
+    if (x->is.is_send && is_of_program(x)) arrival_remove(m, pool, id);
     return 1;
 }
 
 int match_recv(matching *m, slot_pool *pool, int id)
 {
     slot *recv = &pool->at[id];
-    match_seen *seen = &m->seen[recv->target];
+    const int pattern = pattern_of(recv->is.peer, recv->is.tag);
     recv->posted = m->posted++;
-    if (is_wild(recv)) {
+    if (pattern) {
         int send = match_probe(m, pool, recv->context, recv->target, recv->is.peer, recv->is.tag);
-        if (send) {
-            match_take_send(m, pool, send);
-            return send;
-        }
-        list_append(pool, &seen->first_wild, &seen->last_wild, id);
-        recv->is_queued = 1;
-        return 0;
+        if (send > 0) match_take_send(m, pool, send);
+        if (send) return send;
+        m->seen[recv->target].n_wild[pattern]++;
+        return queue_append(m, pool, *find(m, pool, key_of(recv, pattern), pattern), id, pattern);
     }
-    int *at = find(m, pool, key_of(recv)), q = *at;
-    int first = q ? m->queue[q].head : 0;
-    if (!first || !pool->at[first].is.is_send) return queue_append(m, pool, q, id);
+    int *at = find(m, pool, key_of(recv, 0), 0), send = head_if(m, pool, *at, 1);
+    if (!send) return queue_append(m, pool, *at, id, 0);
     take_send(m, pool, at);
-    return first;
+    return send;
 }

@@ -135,13 +135,13 @@ static void inform(sim *s, timeline *t)
     t->news = t->answer ? -1 : s->news;
 }
 
-/* What a look finds is the answer: 1, the send of a matched probe, or 0. */
+/* What a look finds is the answer: 1, the send of a matched probe, or 0; or an error. */
 static int find(sim *s, timeline *t, const action *a)
 {
     if (a->what == DO_PEEK) return a->id <= 0 || s->requests.at[a->id].is.is_done;
     const request *wanted = &t->probed;
     int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
-    if (found <= 0) return 0;
+    if (found <= 0) return found;
     const slot *x = &s->requests.at[found];
     t->probed.peer = x->is.matched_source;
     t->probed.tag = x->is.tag;
@@ -164,7 +164,11 @@ int look(sim *s, int line)
     case MADE: a->with.amount = s->iprobes_in_a_row * s->model.iprobe_s * s->host[t->host].speed_flop_per_s; return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->with.amount > 0 ? compute(s, line, a->with.amount, kind_of_poll(t)) : MADE_A_CALL;
-    case LOOKED: t->answer = find(s, t, a); return MADE_A_CALL;
+    case LOOKED: {
+        int found = find(s, t, a);
+        t->answer = found;
+        return found < 0 ? found : MADE_A_CALL;
+    }
     default: /* KNOWN */
         poll_ends(s, line, &s->iprobes_in_a_row, t->answer != 0, s->model.polls_grow);
         if (probes_on(t)) inform(s, t);

@@ -21,7 +21,11 @@ typedef struct {
         int next;                /* in its queue (match.c), or in the free list */
         int partner;             /* before it is posted, a receive's of a matched probe: the send it found */
     };
-    int next_seen, previous_seen;/* in its receiver's list of unexpected sends or of wildcard receives */
+    union {
+        int next_seen;           /* of an unexpected send: in its receiver's list of arrivals, */
+        int entry;               /* or in the index of them */
+    };
+    int previous;                /* in that list; of a posted receive: in its queue */
     int waiter;                  /* timeline to tell, or -1 */
     int waiter_index;            /* of the request in the waiter's call, or among its group's */
     int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
@@ -52,14 +56,24 @@ typedef struct {
 
 /* ---- matching (match.c) ---- */
 typedef struct {
-    int head, tail;              /* slots in posting order: all sends or all receives of one key, which is that of the head */
+    int head, tail;              /* slots in posting order: all sends or all receives of one key, which is the head's */
     int next;                    /* in its bucket, or in the free list */
     uint32_t hash;               /* of the key: saves looking at the head of another one */
 } match_queue;
 
 typedef struct {
-    int first_send, last_send;   /* unexpected sends in order of arrival; of programs, as all the rest here */
-    int first_wild, last_wild;   /* posted receives with a wildcard */
+    int queue, next, previous;   /* slots of the same queue, or 0 */
+} match_place;
+
+typedef struct {
+    match_place in[3];           /* of an unexpected send: in the queue of each pattern that has a wildcard */
+} match_entry;
+
+/* What a receiver has of programs. */
+typedef struct {
+    int first_send, last_send;   /* unexpected sends in order of arrival, */
+    int n_indexed;               /* unless so many of them, which are all, are in the index */
+    int n_wild[4];               /* posted receives of each pattern that has a wildcard; [0]: 0 */
 } match_seen;
 
 typedef struct {
@@ -68,7 +82,10 @@ typedef struct {
     int *bucket;
     int n_buckets;               /* a power of two */
     match_seen *seen;            /* [n_ranks] */
+    match_entry *entry;          /* numbered from 1; of a free one, in[0].next is the next free one */
+    int n_entries, entry_room, free_entry;
     int64_t posted;
+    int64_t steps;               /* under SMPY_CHECK: queues and sends that searches looked at */
 } matching;
 
 int match_init(matching *m, int n_ranks);
@@ -76,7 +93,7 @@ void match_free(matching *m);
 /* Posts slot `id`: the partner it matches, or 0 after queueing it; negative without memory. */
 int match_send(matching *m, slot_pool *pool, int id);
 int match_recv(matching *m, slot_pool *pool, int id);
-int match_probe(matching *m, const slot_pool *pool, int context, int target, int source, int tag); /* send, or 0 */
+int match_probe(matching *m, slot_pool *pool, int context, int target, int source, int tag); /* send, or 0; or an error */
 void match_take_send(matching *m, slot_pool *pool, int id);      /* the one match_probe found: nothing will match it */
 int match_withdraw(matching *m, slot_pool *pool, int id);        /* 1, or 0 when it has matched */
 
