@@ -88,6 +88,7 @@ int show(sim *s, int line)
         }
         *c = schedule_step(&p->frame);
         if (p->frame.is_broken) return SIM_BAD_SCHEDULE;
+        if (c->code == CALL_NOT_YET) return FREE_OF_CHARGE; /* sim_next looks at the clock, then comes back */
         if (c->code == CALL_HALT && !p->group && (p->n_background || p->n_background_ended)) c->code = CALL_WAIT_ALL;
         if (c->code == CALL_HALT) return show_ends(s, t);
         int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;

@@ -109,10 +109,13 @@ static int64_t evaluate_bytes(schedule_frame *f)
     return bytes;
 }
 
+enum { STEP_WORDS = 1 << 14 }; /* some 20 us */
+
 schedule_call schedule_step(schedule_frame *f)
 {
     schedule_call call = {0};
-    for (;;) {
+    for (int n_words = 0; n_words < STEP_WORDS;) {
+        const int before = f->at;
         call.code = (int)f->program->word[f->at++];
         switch (call.code) {
         case CALL_SEND:
@@ -135,12 +138,14 @@ schedule_call schedule_step(schedule_frame *f)
             int64_t condition = evaluate(f);
             int length = (int)f->program->word[f->at++];
             if (f->is_broken) return call;
+            n_words += f->at - before;
             if (!condition) f->at += length;
             break;
         }
         case CALL_LOOP: {
             int64_t first = evaluate(f), bound = evaluate(f);
             int length = (int)f->program->word[f->at++];
+            n_words += f->at - before;
             if (first < bound && !f->is_broken) {
                 f->loop[f->n_loops] = first;
                 f->bound[f->n_loops++] = bound;
@@ -152,6 +157,7 @@ schedule_call schedule_step(schedule_frame *f)
         }
         case CALL_AGAIN: {
             int length = (int)f->program->word[f->at++];
+            n_words += f->at - before;
             if (++f->loop[f->n_loops - 1] < f->bound[f->n_loops - 1]) /* no overflow: it was below its bound */
                 f->at -= length;
             else
@@ -162,6 +168,8 @@ schedule_call schedule_step(schedule_frame *f)
         default: f->at--; return call; /* CALL_HALT, for ever */
         }
     }
+    call.code = CALL_NOT_YET;
+    return call;
 }
 
 schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries)

@@ -34,6 +34,8 @@ enum {
 };
 /* end cdef */
 
+enum { CALL_NOT_YET = -1 };              /* of schedule_step: so many instructions without a call; ask again */
+
 enum { SCHEDULE_STACK = 16, SCHEDULE_LOOPS = 4, SCHEDULE_TABLES = 4 };
 
 typedef struct {
@@ -58,7 +60,7 @@ typedef struct {
 } schedule_frame;
 
 typedef struct {
-    int code;                            /* CALL_SEND .. CALL_WAIT_ALL, or CALL_HALT */
+    int code;                            /* CALL_SEND .. CALL_WAIT_ALL, CALL_HALT, or CALL_NOT_YET */
     int to, from;                        /* ranks in the communicator */
     int64_t bytes_out, bytes_in;
 } schedule_call;
@@ -69,5 +71,5 @@ void schedule_free(schedule *s);
 schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries); /* or NULL */
 void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
                     const schedule_tables *tables);
-schedule_call schedule_step(schedule_frame *f);
+schedule_call schedule_step(schedule_frame *f); /* the next call; what it reads beside one expression is bounded */
 #endif
