@@ -199,10 +199,18 @@ void fair_remove(fair *f, int flow)
 }
 
 /* -1: out of memory. */
-int fair_solve(fair *f)
+int fair_solve_on(fair *f)
 {
-    f->n_changed = 0;
-    if ((f->is_rough || !fair_fill(f)) && !fair_start_over(f))
+    if (!f->is_solving) {
+        f->n_changed = 0;
+        f->is_filled = false;
+        if (!f->is_rough)
+            fair_fill_begin(f);
+    }
+    f->is_solving = !f->is_rough && !fair_fill(f);
+    if (f->is_solving)
+        return FAIR_NOT_YET;
+    if (!f->is_filled && !fair_start_over(f))
         return -1;
     int n = 0;
     for (int i = 0; i < f->n_changed; i++) {
@@ -215,6 +223,14 @@ int fair_solve(fair *f)
 #ifdef SMPY_CHECK
     fair_check(f);
 #endif
+    return n;
+}
+
+int fair_solve(fair *f)
+{
+    int n;
+    while ((n = fair_solve_on(f)) == FAIR_NOT_YET)
+        continue;
     return n;
 }
 

@@ -21,6 +21,10 @@ void fair_remove(fair *f, int flow);
 /* Brings all shares up to date after any number of additions and removals; the number of flows whose share changed
  * (new ones included). */
 int fair_solve(fair *f);
+/* Likewise in pieces, for a caller who has other things to do: a piece of some ms, or FAIR_NOT_YET. Until the last one nothing
+ * may be added or removed. (What a piece does not divide: the start of fresh flows, one link's turn, and a full solve.) */
+enum { FAIR_NOT_YET = -3 };
+int fair_solve_on(fair *f);
 const int *fair_changed(const fair *f); /* their numbers, valid until the next call */
 double fair_share_bytes_per_s(const fair *f, int flow);
 int fair_owner(const fair *f, int flow);

@@ -52,6 +52,7 @@ static void unqueue(fair *f, fair_link *k)
 static void settle(fair *f, int flow, double level, double share, int holder)
 {
     fair_flow *g = &f->flow[flow];
+    f->work += g->n;
     fair_note(f, flow);
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_element *at = &f->element[e];
@@ -80,6 +81,7 @@ static void let_rise(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
     g->is_rising = true;
+    f->work += g->n;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
         if (f->element[e].is_idle)
@@ -117,6 +119,7 @@ static void let_go(fair *f, int link)
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
+        f->work++;
         if (g->is_rising || g->level > level * SAME)
             continue;
         if (is_held_elsewhere(f, g, link)) {
@@ -138,6 +141,7 @@ static bool let_pass(fair *f, int link, double level)
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
+        f->work++;
         if (g->is_rising && g->bound_level < level)
             settle(f, flow, g->bound_level, g->bound, FAIR_NONE);
         else if (!g->is_rising && (level - g->level) * use > slack) {
@@ -160,6 +164,7 @@ static bool hold_back(fair *f, fair_link *k, double level)
     double highest = 0;
     for (int e = k->passing; e >= 0; e = f->element[e].next) {
         const fair_flow *g = &f->flow[f->element[e].flow];
+        f->work++;
         if (g->level > level * SAME) {
             f->above[n++] = e;
             fair_sum_add(&load, -(f->element[e].coefficient * g->share));
@@ -312,19 +317,32 @@ static void start(fair *f)
     f->n_dirty = 0;
 }
 
-/* False when the work has no end in sight (rounding might make two links take turns), or memory has none left: then only a full
- * solve knows the answer. */
+void fair_fill_begin(fair *f)
+{
+    f->turns_left = 64 + 16 * (int64_t)f->n_elements;
+    start(f);
+}
+
+#ifdef SMPY_CHECK
+enum { PIECE = 8 };
+#else
+enum { PIECE = 1 << 15 }; /* elements: some ms */
+#endif
+
+/* One piece; false: there is more to do. It gives up (`is_filled` is false then) when the work has no end in sight (rounding
+ * might make two links take turns), or memory has none left: then only a full solve knows the answer. */
 bool fair_fill(fair *f)
 {
-    int64_t turns = 64 + 16 * (int64_t)f->n_elements;
-    start(f);
-    while (f->n_queued > 0 && !f->is_rough && !f->is_out_of_memory && turns-- > 0) {
+    f->work = 0;
+    while (f->n_queued > 0 && !f->is_rough && !f->is_out_of_memory && f->turns_left-- > 0) {
         const fair_entry first = f->queue.entry[0];
+        if (++f->work > PIECE)
+            return false;
         fair_queue_pop(&f->queue);
         if (first.key == f->link[first.link].key)
             fill(f, first.link);
     }
-    const bool is_done = f->n_queued == 0 && !f->is_rough && !f->is_out_of_memory;
+    f->is_filled = f->n_queued == 0 && !f->is_rough && !f->is_out_of_memory;
     f->queue.n = 0;
-    return is_done;
+    return true;
 }

@@ -102,6 +102,10 @@ struct fair {
     int n_queued;                      /* links whose key is not INFINITY */
     bool is_rough;                     /* a link was left out with flows on it: only the full solve knows the answer */
     bool is_out_of_memory;
+    bool is_solving;                   /* in pieces: fair_solve_on has not ended */
+    bool is_filled;                    /* fair_fill found the answer */
+    int64_t turns_left;                /* of links, before it gives up */
+    int64_t work;                      /* of the piece under way: elements looked at */
 };
 
 static inline void fair_sum_add(fair_sum *s, double x)
@@ -127,6 +131,7 @@ static inline void fair_note(fair *f, int flow)
     f->changed[f->n_changed++] = flow;
 }
 
+void fair_fill_begin(fair *f);
 bool fair_fill(fair *f);
 
 bool fair_queue_push(fair_queue *q, double key, int link);

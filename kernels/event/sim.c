@@ -17,6 +17,8 @@ static double rounding_s(double now_s)
     return 1e-12 + 4e-16 * now_s;
 }
 
+enum { LOOK_AT_CLOCK = 256 }; /* after so much effort */
+
 /* ---- dates ---- */
 
 static due due_of(const sim *s, const heap_item *it, int is_host)
@@ -128,12 +130,13 @@ static double first_date_s(const sim *s)
     return date_s;
 }
 
-/* Goes to the next date and fires what is due: 1, 0 when nothing will ever happen, or an error. */
+/* Goes to the next date and fires what is due, or some way towards it: 1, 0 when nothing will ever happen, or an error. */
 static int advance(sim *s)
 {
     if (s->shares_are_old) {
         int error = flow_update(s);
-        if (error < 0) return error;
+        if (error > 0) s->effort += LOOK_AT_CLOCK;
+        if (error) return error;
     }
     if (s->n_live_flows == 0 && s->n_timed == s->n_probing && s->n_informed == s->n_probing) return 0;
     double date_s = first_date_s(s);
@@ -161,7 +164,7 @@ static int needs_air(sim *s)
         s->is_interrupted = 0;
         return 1;
     }
-    if (++s->effort < 256) return 0;
+    if (++s->effort < LOOK_AT_CLOCK) return 0;
     s->effort = 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double date_s = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;

@@ -335,7 +335,7 @@ int courier_drop(sim *s, int id);                 /* there will be no transfer: 
 int flow_start(sim *s, int send, int recv);       /* 0, or an error < 0 */
 void flow_latency_ended(sim *s, int id);
 void flow_ended(sim *s, int id);
-int flow_update(sim *s);                          /* shares and end dates after the changes of one date */
+int flow_update(sim *s);                          /* shares and end dates after the changes of one date; 1: not yet, call again */
 double piecewise(const double *table, int n, int64_t bytes);
 
 /* cpu.c */
