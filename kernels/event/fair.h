@@ -21,8 +21,9 @@ void fair_remove(fair *f, int flow);
 /* Brings all shares up to date after any number of additions and removals; the number of flows whose share changed
  * (new ones included). */
 int fair_solve(fair *f);
-/* Likewise in pieces, for a caller who has other things to do: a piece of some ms, or FAIR_NOT_YET. Until the last one nothing
- * may be added or removed. (What a piece does not divide: the start of fresh flows, one link's turn, and a full solve.) */
+/* Likewise, but one piece of some ms; FAIR_NOT_YET when there is more to do, until which nothing may be added or removed. A piece
+ * does not divide the start of fresh flows and one link's turn (each under 0.5 us a flow), nor the full solve of a state in
+ * which links were left out (see fair.c; some 1 us a flow: 50 ms are exceeded from 5e4 flows on). */
 enum { FAIR_NOT_YET = -3 };
 int fair_solve_on(fair *f);
 const int *fair_changed(const fair *f); /* their numbers, valid until the next call */

@@ -208,6 +208,7 @@ int flow_update(sim *s)
             return SIM_OUT_OF_MEMORY;
     }
     s->shares_are_old = 0;
+    s->effort += (unsigned)n;
     s->stats.solves++;
     return 0;
 }

@@ -6,7 +6,8 @@
  * Laws:
  *   (1) at one date every runnable rank performs one call in turn, ranks in the order their events fired, then the next turn;
  *   (2) sim_next names a rank only when its timeline is empty and the rank has been executed up to its tail;
- *   (3) sim_next returns after at most about 50 ms of its own work;
+ *   (3) sim_next returns after at most about 50 ms of its own work, and what cannot be divided: the events of one date, some
+ *       1 us each, and a full fair-share solve (fair.h);
  *   (4) no number that a caller passes (rank, communicator, request, schedule) is used before it is checked: SIM_BAD_*;
  *   (5) payload of a transfer is moved (courier.h) when the transfer ends, before either side's next action. */
 #ifndef SMPY_SIM_H

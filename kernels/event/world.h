@@ -299,7 +299,7 @@ struct sim {
     int is_stopped, error;
     int sends_are_synchronous;
     int unreached_host[2];
-    unsigned effort;             /* calls and events, to look at the clock now and then */
+    unsigned effort;             /* calls, events and changed shares, to look at the clock now and then */
     double aired_s;
     volatile sig_atomic_t is_interrupted;
 
