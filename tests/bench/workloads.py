@@ -17,7 +17,7 @@ class Workload:
     long: tuple[object, ...]
     messages: int
     required: float
-    repeats: int = 3
+    repeats: int = 2
 
 
 def _ring(n_ranks: int, platform: str, doubles: int, iterations: int, data: str, required: float) -> Workload:
