@@ -198,8 +198,7 @@ void fair_remove(fair *f, int flow)
     free_flow(f, flow);
 }
 
-/* -1: out of memory. */
-int fair_solve_on(fair *f)
+int fair_solve(fair *f)
 {
     if (!f->is_solving) {
         f->n_changed = 0;
@@ -223,14 +222,6 @@ int fair_solve_on(fair *f)
 #ifdef SMPY_CHECK
     fair_check(f);
 #endif
-    return n;
-}
-
-int fair_solve(fair *f)
-{
-    int n;
-    while ((n = fair_solve_on(f)) == FAIR_NOT_YET)
-        continue;
     return n;
 }
 

@@ -18,14 +18,12 @@ void fair_free(fair *f);
 int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int *link, const double *coefficient,
              int owner);
 void fair_remove(fair *f, int flow);
-/* Brings all shares up to date after any number of additions and removals; the number of flows whose share changed
- * (new ones included). */
-int fair_solve(fair *f);
-/* Likewise, but one piece of some ms; FAIR_NOT_YET when there is more to do, until which nothing may be added or removed. A piece
- * does not divide the start of fresh flows and one link's turn (each under 0.5 us a flow), nor the full solve of a state in
+/* Brings all shares up to date after any number of additions and removals, in pieces of some ms: the number of flows whose share
+ * changed (new ones included); -1 without memory; FAIR_NOT_YET when there is more to do: nothing may be added or removed before
+ * it is done. A piece does not divide the start of fresh flows and one link's turn (each under 0.5 us a flow), nor the full solve of a state in
  * which links were left out (see fair.c; some 1 us a flow: 50 ms are exceeded from 5e4 flows on). */
+int fair_solve(fair *f);
 enum { FAIR_NOT_YET = -3 };
-int fair_solve_on(fair *f);
 const int *fair_changed(const fair *f); /* their numbers, valid until the next call */
 double fair_share_bytes_per_s(const fair *f, int flow);
 int fair_owner(const fair *f, int flow);

@@ -102,7 +102,7 @@ struct fair {
     int n_queued;                      /* links whose key is not INFINITY */
     bool is_rough;                     /* a link was left out with flows on it: only the full solve knows the answer */
     bool is_out_of_memory;
-    bool is_solving;                   /* in pieces: fair_solve_on has not ended */
+    bool is_solving;                   /* in pieces: fair_solve has not ended */
     bool is_filled;                    /* fair_fill found the answer */
     int64_t turns_left;                /* of links, before it gives up */
     int64_t work;                      /* of the piece under way: elements looked at */

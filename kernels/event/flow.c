@@ -185,7 +185,7 @@ void flow_ended(sim *s, int id)
 
 int flow_update(sim *s)
 {
-    int n = fair_solve_on(s->shares);
+    int n = fair_solve(s->shares);
     if (n == FAIR_NOT_YET) return 1;
     if (n < 0) return SIM_OUT_OF_MEMORY;
     const int *changed = fair_changed(s->shares);

@@ -7,19 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-TURN = """
-from mpi4py import MPI
-comm = MPI.COMM_WORLD
-rank = comm.rank
-def turn():
-    "Let every other rank run."
-    comm.Barrier()
-"""
-
-
-def lines(ran) -> list[str]:
-    assert ran.error == ""
-    return ran.out.splitlines()
+from tests.emulate.turns import TURN, lines
 
 
 def test_arguments_are_each_ranks_own(emulated: Callable):

@@ -52,7 +52,8 @@ class Links:
         self.share.pop(number, None)
 
     def solve(self) -> dict[int, float]:
-        n = lib.fair_solve(self.fair)
+        while (n := lib.fair_solve(self.fair)) == lib.FAIR_NOT_YET:
+            pass
         assert n >= 0
         self.changed = [lib.fair_changed(self.fair)[i] for i in range(n)]
         for number in self.changed:
