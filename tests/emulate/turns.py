@@ -1,0 +1,15 @@
+"""What tests of ranks that take turns share: the beginning of their programs, and the lines that these print."""
+
+TURN = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank = comm.rank
+def turn():
+    "Let every other rank run."
+    comm.Barrier()
+"""
+
+
+def lines(ran) -> list[str]:
+    assert ran.error == ""
+    return ran.out.splitlines()
