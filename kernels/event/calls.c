@@ -160,10 +160,10 @@ int sim_append_test_any(sim *s, int rank, int n, const int *request)
     return append_blocking(s, rank, DO_TEST_ANY, 0, n, request);
 }
 
-int sim_append_peek(sim *s, int rank, int request)
+int sim_append_get_status(sim *s, int rank, int request)
 {
     if (!is_own(s, rank, request)) return SIM_BAD_REQUEST;
-    return append_blocking(s, rank, DO_PEEK, request, 0, NULL);
+    return append_blocking(s, rank, DO_GET_STATUS, request, 0, NULL);
 }
 
 int sim_append_cancel(sim *s, int rank, int request)
@@ -254,11 +254,11 @@ int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, in
     return error;
 }
 
-int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given, int gate)
+int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given, int latch)
 {
     if (!is_member(s, comm, rank)) return SIM_BAD_RANK;
     if (schedule < 0 || schedule >= s->n_schedules || !are_tables(given)) return SIM_BAD_SCHEDULE;
-    if (gate < 0 || gate > s->n_gates || (gate && s->gate[gate].n_to_come <= 0)) return SIM_BAD_SCHEDULE;
+    if (latch < 0 || latch > s->n_latches || (latch && s->latch[latch].n_to_come <= 0)) return SIM_BAD_SCHEDULE;
     int id = request_new(s, (request){.rank = rank, .comm = comm, .peer = root, .matched_source = SIM_ANY,
                                       .matched_tag = SIM_ANY});
     if (id < 0) return id;
@@ -271,7 +271,7 @@ int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t
         return error;
     }
     p->group = id;
-    p->gate = gate;
-    if (gate) s->gate[gate].n_to_come--;
+    p->latch = latch;
+    if (latch) s->latch[latch].n_to_come--;
     return id;
 }

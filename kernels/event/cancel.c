@@ -10,7 +10,7 @@ int cancel(sim *s, int id)
         request_let_go(s, id);
         return FREE_OF_CHARGE;
     }
-    int error = courier_drop(s, id);
+    int error = payload_drop(s, id);
     if (error < 0) return error;
     s->requests.at[id].is.is_cancelled = 1;
     request_done(s, id);

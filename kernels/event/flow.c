@@ -168,7 +168,7 @@ void flow_ended(sim *s, int id)
     s->free_flow = id;
     s->n_live_flows--;
     s->stats.progress++;
-    int error = courier_move(s, &s->requests.at[send], &s->requests.at[recv]);
+    int error = payload_move(s, &s->requests.at[send], &s->requests.at[recv]);
     if (error < 0) { /* neither side is done: the payload stays with the send */
         keep_error(s, error);
         return;

@@ -4,7 +4,7 @@
 
 /* Groups: collectives that a rank has started and goes on beside.
  *
- * A group is a request. It is done when its calls are made, every request of theirs is done, and its gate is open. As the peer
+ * A group is a request. It is done when its calls are made, every request of theirs is done, and its latch is open. As the peer
  * has it, waiting for a group is waiting for all of its requests, and testing it is testing each of them, again and again. */
 
 static performance *show_of(const sim *s, int id)
@@ -12,61 +12,61 @@ static performance *show_of(const sim *s, int id)
     return s->requests.at[id].show;
 }
 
-/* ---- gates ---- */
+/* ---- latches ---- */
 
-int sim_gate_new(sim *s, int n_ranks)
+int sim_latch_new(sim *s, int n_ranks)
 {
-    int id = s->free_gate;
+    int id = s->free_latch;
     if (id) {
-        s->free_gate = s->gate[id].next;
+        s->free_latch = s->latch[id].next;
     } else {
-        if (s->n_gates + 1 >= s->gate_room) {
-            int room = s->gate_room ? 2 * s->gate_room : 8;
-            gate *grown = realloc(s->gate, (size_t)room * sizeof *grown);
+        if (s->n_latches + 1 >= s->latch_room) {
+            int room = s->latch_room ? 2 * s->latch_room : 8;
+            latch *grown = realloc(s->latch, (size_t)room * sizeof *grown);
             if (!grown) return SIM_OUT_OF_MEMORY;
-            s->gate = grown;
-            s->gate_room = room;
+            s->latch = grown;
+            s->latch_room = room;
         }
-        id = ++s->n_gates;
+        id = ++s->n_latches;
     }
-    s->gate[id] = (gate){.n_to_come = n_ranks, .n_missing = n_ranks, .n_users = n_ranks};
+    s->latch[id] = (latch){.n_to_come = n_ranks, .n_missing = n_ranks, .n_users = n_ranks};
     return id;
 }
 
-static void leave_gate(sim *s, int id)
+static void leave_latch(sim *s, int id)
 {
-    gate *g = &s->gate[id];
+    latch *g = &s->latch[id];
     if (--g->n_users > 0) return;
-    g->next = s->free_gate;
-    s->free_gate = id;
+    g->next = s->free_latch;
+    s->free_latch = id;
 }
 
 static void goes_on(sim *s, int id)
 {
     performance *p = show_of(s, id);
-    if (!p->is_halted || p->n_background || (p->gate && s->gate[p->gate].n_missing)) return;
-    if (p->gate) leave_gate(s, p->gate);
-    p->gate = 0;
+    if (!p->is_halted || p->n_background || (p->latch && s->latch[p->latch].n_missing)) return;
+    if (p->latch) leave_latch(s, p->latch);
+    p->latch = 0;
     request_done(s, id);
 }
 
-static void open_gate(sim *s, int first)
+static void open_latch(sim *s, int first)
 {
     for (int id = first, next; id; id = next) {
-        next = show_of(s, id)->next_at_gate;
+        next = show_of(s, id)->next_at_latch;
         goes_on(s, id);
     }
 }
 
-static void enter_gate(sim *s, performance *p)
+static void enter_latch(sim *s, performance *p)
 {
-    gate *g = &s->gate[p->gate];
+    latch *g = &s->latch[p->latch];
     if (g->last)
-        show_of(s, g->last)->next_at_gate = p->group;
+        show_of(s, g->last)->next_at_latch = p->group;
     else
         g->first = p->group;
     g->last = p->group;
-    if (--g->n_missing == 0) open_gate(s, g->first);
+    if (--g->n_missing == 0) open_latch(s, g->first);
 }
 
 /* ---- its calls ---- */
@@ -74,8 +74,8 @@ static void enter_gate(sim *s, performance *p)
 void group_halts(sim *s, performance *p)
 {
     p->is_halted = 1;
-    if (p->gate)
-        enter_gate(s, p);
+    if (p->latch)
+        enter_latch(s, p);
     else
         goes_on(s, p->group);
 }
@@ -149,7 +149,7 @@ int wait_for_group(sim *s, int line, int id)
         timeline_drop_first(t);
         return FREE_OF_CHARGE;
     }
-    if (!p->n_background) x->waiter = line; /* the gate is shut */
+    if (!p->n_background) x->waiter = line; /* the latch is shut */
     wait_begins(s, t, 0);
     return BLOCKED;
 }
@@ -160,7 +160,7 @@ enum { ASK, NEXT, LOOK, LEARN, PAID };
 static int test_ends(sim *s, int line, int is_done)
 {
     timeline *t = &s->line[line];
-    t->answer &= is_done; /* or the gate is shut */
+    t->answer &= is_done; /* or the latch is shut */
     poll_ends(s, line, &s->tests_in_a_row, t->answer != 0, s->model.polls_grow);
     timeline_drop_first(t);
     return FREE_OF_CHARGE;

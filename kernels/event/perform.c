@@ -46,7 +46,7 @@ int perform(sim *s, int line)
     case DO_PROBE:
     case DO_IMPROBE:
     case DO_MPROBE:
-    case DO_PEEK: return look(s, line);
+    case DO_GET_STATUS: return look(s, line);
     case DO_CANCEL: timeline_drop_first(t); return cancel(s, a.id);
     case DO_COLLECTIVE: return show(s, line);
     case DO_NOTE: timeline_drop_first(t); return leave_note(s, a.with.note);

@@ -131,14 +131,14 @@ enum { LOOKED = STARTED + 1, KNOWN = STARTED + 2 }; /* a probe is an execution, 
 /* A blocking probe has looked: keeps count of those that know all there is. */
 static void inform(sim *s, timeline *t)
 {
-    s->n_informed += (!t->answer) - (t->news == s->news);
+    s->n_probes_up_to_date += (!t->answer) - (t->news == s->news);
     t->news = t->answer ? -1 : s->news;
 }
 
 /* What a look finds is the answer: 1, the send of a matched probe, or 0; or an error. */
 static int find(sim *s, timeline *t, const action *a)
 {
-    if (a->what == DO_PEEK) return a->id <= 0 || s->requests.at[a->id].is.is_done;
+    if (a->what == DO_GET_STATUS) return a->id <= 0 || s->requests.at[a->id].is.is_done;
     const request *wanted = &t->probed;
     int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->peer, wanted->tag);
     if (found <= 0) return found;

@@ -34,13 +34,13 @@ void request_free(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     if (x->is_group && x->show) performance_free(s, x->show);
-    if (x->parcel) {
-        s->parcels.at[x->parcel].kind = s->parcels.free;
-        s->parcels.free = x->parcel;
+    if (x->payload) {
+        s->payloads.at[x->payload].kind = s->payloads.free;
+        s->payloads.free = x->payload;
     }
     x->is_group = 0;
     x->is_free = 1;
-    x->parcel = 0;
+    x->payload = 0;
     x->next = s->requests.free;
     s->requests.free = id;
     comm_leave(s, x->is.comm);
@@ -71,35 +71,35 @@ int sim_left_over(const sim *s, int after, int *kind)
     return 0;
 }
 
-parcel *sim_parcel(sim *s, int id)
+payload *sim_payload(sim *s, int id)
 {
     if (!is_request(s, id)) return NULL;
-    parcel_pool *pool = &s->parcels;
+    payload_pool *pool = &s->payloads;
     slot *x = &s->requests.at[id];
-    if (x->parcel) return &pool->at[x->parcel];
+    if (x->payload) return &pool->at[x->payload];
     int at = pool->free;
     if (at) {
         pool->free = pool->at[at].kind;
     } else {
         if (pool->n + 1 >= pool->room) {
             int room = pool->room ? 2 * pool->room : 64;
-            parcel *grown = realloc(pool->at, (size_t)room * sizeof *grown);
+            payload *grown = realloc(pool->at, (size_t)room * sizeof *grown);
             if (!grown) return NULL;
             pool->at = grown;
             pool->room = room;
         }
         at = ++pool->n;
     }
-    pool->at[at] = (parcel){.kind = PARCEL_NONE};
-    x->parcel = at;
+    pool->at[at] = (payload){.kind = PAYLOAD_NONE};
+    x->payload = at;
     return &pool->at[at];
 }
 
-parcel *parcel_of(sim *s, const slot *x)
+payload *payload_of(sim *s, const slot *x)
 {
-    if (x->parcel) return &s->parcels.at[x->parcel];
-    s->no_parcel = (parcel){.kind = PARCEL_NONE};
-    return &s->no_parcel;
+    if (x->payload) return &s->payloads.at[x->payload];
+    s->no_payload = (payload){.kind = PAYLOAD_NONE};
+    return &s->no_payload;
 }
 
 void performance_free(sim *s, performance *p)

@@ -138,7 +138,7 @@ static int advance(sim *s)
         if (error > 0) s->effort += LOOK_AT_CLOCK;
         if (error) return error;
     }
-    if (s->n_live_flows == 0 && s->n_timed == s->n_probing && s->n_informed == s->n_probing) return 0;
+    if (s->n_live_flows == 0 && s->n_timed == s->n_probing && s->n_probes_up_to_date == s->n_probing) return 0;
     double date_s = first_date_s(s);
     if (isinf(date_s)) return 0;
     if (date_s > s->now_s) s->now_s = date_s;
@@ -157,7 +157,7 @@ static int advance(sim *s)
     return 1;
 }
 
-static int needs_air(sim *s)
+static int must_yield(sim *s)
 {
     struct timespec t;
     if (s->is_interrupted) {
@@ -168,8 +168,8 @@ static int needs_air(sim *s)
     s->effort = 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double date_s = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-    if (date_s - s->aired_s < 0.05) return 0;
-    s->aired_s = date_s;
+    if (date_s - s->yielded_s < 0.05) return 0;
+    s->yielded_s = date_s;
     return 1;
 }
 
@@ -186,7 +186,7 @@ int sim_next(sim *s)
         while (s->at_turn < s->n_turn) {
             if (s->error) return SIM_BROKEN;
             if (s->is_stopped) return SIM_STOPPED;
-            if (needs_air(s)) return SIM_AIR;
+            if (must_yield(s)) return SIM_YIELD;
             int line = s->turn[s->at_turn];
             timeline *t = &s->line[line];
             if (!t->n) {
@@ -211,7 +211,7 @@ int sim_next(sim *s)
         }
         s->at_turn = s->n_turn = 0;
         if (s->n_ended == s->n_ranks) return SIM_DONE;
-        if (needs_air(s)) return SIM_AIR;
+        if (must_yield(s)) return SIM_YIELD;
         int happened = advance(s);
         if (happened < 0) return broken(s, happened);
         if (s->error) return SIM_BROKEN;

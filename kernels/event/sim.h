@@ -9,7 +9,7 @@
  *   (3) sim_next returns after at most about 50 ms of its own work, and what cannot be divided: the events of one date, some
  *       1 us each, and a full fair-share solve (fair.h);
  *   (4) no number that a caller passes (rank, communicator, request, schedule) is used before it is checked: SIM_BAD_*;
- *   (5) payload of a transfer is moved (courier.h) when the transfer ends, before either side's next action. */
+ *   (5) payload of a transfer is moved (payload_move.c) when the transfer ends, before either side's next action. */
 #ifndef SMPY_SIM_H
 #define SMPY_SIM_H
 #include <stdint.h>
@@ -21,7 +21,7 @@ typedef struct sim sim;
 
 enum { SIM_ANY = -1 };                /* any source, any tag */
 enum {                                /* what sim_next says besides a rank */
-    SIM_AIR = -1,                     /* nothing yet: let signals and the progress line live, then call again */
+    SIM_YIELD = -1,                     /* nothing yet: let signals and the progress line live, then call again */
     SIM_STUCK = -2,                   /* no rank can run and none will wake */
     SIM_DONE = -3,                    /* every rank has ended */
     SIM_STOPPED = -4,                 /* a stop action was executed: see sim_stop_id */
@@ -34,12 +34,12 @@ enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: 
 enum {                                /* what a rank waits for (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
 };
-enum { PARCEL_NONE = 0, PARCEL_BORROWED = 1, PARCEL_OWNED = 2, PARCEL_PYTHON = 3 };
+enum { PAYLOAD_NONE = 0, PAYLOAD_BORROWED = 1, PAYLOAD_OWNED = 2, PAYLOAD_PYTHON = 3 };
 
 /* The payload end of a request; the timing plane never reads it.
  * NONE carries no bytes (folded memory, zero bytes). BORROWED: the memory is kept alive by whoever posted, until the request
- * is complete. OWNED (sends): a copy made by parcel_copy, freed on delivery. PYTHON (receives): the bytes are handed over as
- * an errand. `token` != 0, or `object` != NULL: an errand tells when the transfer has ended. */
+ * is complete. OWNED (sends): a copy made by payload_copy, freed on delivery. PYTHON (receives): the bytes are handed over as
+ * a delivery. `token` != 0, or `object` != NULL: a delivery tells when the transfer has ended. */
 typedef struct {
     char *data;
     int64_t bytes;
@@ -47,7 +47,7 @@ typedef struct {
     void *object;                     /* the compiled surface's reference */
     const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
     int kind;
-} parcel;
+} payload;
 
 typedef struct {
     int rank;                         /* world rank of the poster */
@@ -65,15 +65,15 @@ typedef struct {
     int line;                         /* of the program, as its poster numbers them (sim_post_line); 0: not known */
 } request;
 
-/* What the payload plane must do after a transfer: read it, then sim_errands_done. */
+/* What the payload plane must do after a transfer: read it, then sim_deliveries_done. */
 typedef struct {
     int request;                      /* of the side that asked */
     int64_t token;
     void *object;
-    char *data;                       /* PARCEL_PYTHON: the bytes (valid until sim_errands_done), else NULL */
+    char *data;                       /* PAYLOAD_PYTHON: the bytes (valid until sim_deliveries_done), else NULL */
     int64_t bytes;
     int is_cancelled;                 /* there was no transfer, and there will be none */
-} errand;
+} delivery;
 
 /* Numbers that a rank's schedule reads (TERM_TABLE). */
 typedef struct {
@@ -105,7 +105,7 @@ typedef struct {
 
 typedef struct {
     int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
-    int64_t events, solves, parcels_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
+    int64_t events, solves, copied_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
     int64_t progress;                 /* grows with all that ranks do but polling, computing and sleeping, and with transfers that end */
 } statistics;
 
@@ -140,7 +140,7 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 int sim_append_compute(sim *s, int rank, double flop);
 int sim_append_sleep(sim *s, int rank, double seconds);
 int sim_append_overhead(sim *s, int rank, double seconds);              /* likewise, inside MPI */
-int sim_append_glance(sim *s, int rank, double seconds);                /* overheads in a row as one, so that they need no switch */
+int sim_extend_overhead(sim *s, int rank, double seconds);                /* overheads in a row as one, so that they need no switch */
 int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
 int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
 int sim_append_wait(sim *s, int rank, int request);
@@ -154,14 +154,14 @@ int sim_append_probe(sim *s, int rank, int comm, int source, int tag); /* then s
 int sim_append_improbe(sim *s, int rank, int comm, int source, int tag);
 int sim_append_mprobe(sim *s, int rank, int comm, int source, int tag);
 int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes);                                  /* request */
-int sim_append_peek(sim *s, int rank, int request);                    /* answer: 0 or 1; a look like iprobe's */
+int sim_append_get_status(sim *s, int rank, int request);                    /* answer: 0 or 1; a look like iprobe's */
 int sim_append_cancel(sim *s, int rank, int request);                  /* done and is_cancelled, unless it has matched */
 int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given);
-/* A collective whose calls (none of which waits) are made now; the request is done when all of these are and, with a gate, as
+/* A collective whose calls (none of which waits) are made now; the request is done when all of these are and, with a latch, as
  * many ranks have come to it as it was made for. */
 int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given,
-                     int gate);                                        /* request */
-int sim_gate_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
+                     int latch);                                        /* request */
+int sim_latch_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
 int sim_append_note(sim *s, int rank, int64_t id);                     /* executed notes: sim_notes */
 int sim_append_stop(sim *s, int rank, int64_t id);                     /* ends the run at that date */
 int sim_append_end(sim *s, int rank);
@@ -175,19 +175,19 @@ double sim_speed_flop_per_s(const sim *s, int rank); /* of a core of its host */
 
 /* ---- the loop ---- */
 int sim_next(sim *s);                 /* a rank to run, or SIM_* */
-void sim_interrupt(sim *s);           /* the next sim_next says SIM_AIR at once; async-signal safe */
+void sim_interrupt(sim *s);           /* the next sim_next says SIM_YIELD at once; async-signal safe */
 int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 */
 double sim_now_s(const sim *s);
 int64_t sim_answer(const sim *s, int rank);
 const request *sim_request(const sim *s, int id);
 void sim_post_line(sim *s, int id, int line);
-parcel *sim_parcel(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
+payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
 
-char *parcel_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PARCEL_OWNED; NULL: one stretch */
-int sim_errands(const sim *s, const errand **list);
-void sim_errands_done(sim *s);
+char *payload_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PAYLOAD_OWNED; NULL: one stretch */
+int sim_deliveries(const sim *s, const delivery **list);
+void sim_deliveries_done(sim *s);
 int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
 void sim_notes_done(sim *s);
 int64_t sim_stop_id(const sim *s);
@@ -229,12 +229,12 @@ typedef struct {
     const request *(*request_of)(const sim *, int);
     const request *(*probed)(const sim *, int);
     void (*post_line)(sim *, int, int);
-    parcel *(*parcel_of)(sim *, int);
+    payload *(*payload_of)(sim *, int);
     void (*release)(sim *, int);
     char *(*copy)(sim *, const char *, int64_t, const strided *);
     int (*lies_within)(const strided *, int64_t, int64_t, int64_t);
-    int (*errands)(const sim *, const errand **);
-    void (*errands_done)(sim *);
+    int (*deliveries)(const sim *, const delivery **);
+    void (*deliveries_done)(sim *);
     int (*notes)(const sim *, const int64_t **);
     int (*comm_size)(const sim *, int);
     int (*comm_peers)(const sim *, int);

@@ -83,7 +83,7 @@ int sim_append_overhead(sim *s, int rank, double seconds)
     return append_pause(s, rank, seconds, SPENT_OVERHEAD);
 }
 
-int sim_append_glance(sim *s, int rank, double seconds)
+int sim_extend_overhead(sim *s, int rank, double seconds)
 {
     if (!is_line(s, rank)) return SIM_BAD_RANK;
     const timeline *t = &s->line[rank];
@@ -121,7 +121,7 @@ int sim_is_far_ahead(const sim *s, int rank)
 {
     const timeline *t = &s->line[rank];
     return t->n >= MOST_ACTIONS_AHEAD || t->ahead_bytes > MOST_BYTES_AHEAD ||
-           (t->n > 0 && s->stats.parcels_bytes > MOST_BYTES_COPIED);
+           (t->n > 0 && s->stats.copied_bytes > MOST_BYTES_COPIED);
 }
 
 double sim_clock_s(const sim *s, int rank)

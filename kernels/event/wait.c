@@ -13,7 +13,7 @@ int post(sim *s, int id)
     int other = x->partner ? x->partner : is_send ? match_send(&s->match, &s->requests, id) : match_recv(&s->match, &s->requests, id);
     if (is_send && !other) {
         s->news++;
-        s->n_informed = 0;
+        s->n_probes_up_to_date = 0;
         polls_notice(s, x->target);
     }
     if (other <= 0) return other;

@@ -71,10 +71,10 @@ static void free_requests(sim *s)
     slot_pool *pool = &s->requests;
     for (int id = 1; id <= pool->n; id++) {
         slot *x = &pool->at[id];
-        if (x->parcel && s->parcels.at[x->parcel].kind == PARCEL_OWNED && !x->is.is_done) free(s->parcels.at[x->parcel].data);
+        if (x->payload && s->payloads.at[x->payload].kind == PAYLOAD_OWNED && !x->is.is_done) free(s->payloads.at[x->payload].data);
         if (x->is_group) show_free(x->show);
     }
-    free(s->parcels.at);
+    free(s->payloads.at);
     free(pool->at);
 }
 
@@ -88,7 +88,7 @@ void sim_free(sim *s)
         next = p->next;
         free(p);
     }
-    sim_errands_done(s);
+    sim_deliveries_done(s);
     free_requests(s);
     if (s->comm) comm_tables_free(s);
     match_free(&s->match);
@@ -109,10 +109,10 @@ void sim_free(sim *s)
     free(s->flow);
     free(s->host);
     free(s->schedule);
-    free(s->errand);
+    free(s->delivery);
     free(s->loose);
     free(s->note);
-    free(s->gate);
+    free(s->latch);
     free(s->instance);
     free(s->finish_s);
     free(s);

@@ -29,7 +29,7 @@ typedef struct {
     int waiter;                  /* timeline to tell, or -1 */
     int waiter_index;            /* of the request in the waiter's call, or among its group's */
     int group;                   /* the request of a collective that was started, whose calls made this one; or 0 */
-    int parcel;                  /* in the pool of parcels, or 0 */
+    int payload;                  /* in the pool of payloads, or 0 */
     int n_cancels;               /* actions that are to take it back, not yet executed */
     uint8_t is_released;
     uint8_t has_overhead;        /* a receive that pays the receive overhead: see rendezvous_overheads */
@@ -50,9 +50,9 @@ typedef struct {
 } slot_pool;
 
 typedef struct {
-    parcel *at;                  /* numbered from 1; of a free one, `kind` is the next free one */
+    payload *at;                  /* numbered from 1; of a free one, `kind` is the next free one */
     int n, room, free;
-} parcel_pool;
+} payload_pool;
 
 /* ---- matching (match.c) ---- */
 typedef struct {
@@ -141,12 +141,12 @@ typedef struct {
 /* ---- timelines ---- */
 enum {
     DO_COMPUTE, DO_SLEEP, DO_POST, DO_WAIT, DO_WAIT_ALL, DO_WAIT_ANY, DO_WAIT_GROUP, DO_TEST, DO_TEST_ANY, DO_TEST_GROUP,
-    DO_IPROBE, DO_PROBE, DO_IMPROBE, DO_MPROBE, DO_PEEK, DO_CANCEL, DO_COLLECTIVE, DO_NOTE, DO_STOP, DO_END
+    DO_IPROBE, DO_PROBE, DO_IMPROBE, DO_MPROBE, DO_GET_STATUS, DO_CANCEL, DO_COLLECTIVE, DO_NOTE, DO_STOP, DO_END
 };
 
 static inline int is_poll(int what)
 {
-    return what >= DO_TEST && what <= DO_PEEK;
+    return what >= DO_TEST && what <= DO_GET_STATUS;
 }
 
 typedef struct {
@@ -172,7 +172,7 @@ typedef struct performance {
     int instance;                /* which collective of the communicator it is, or 0 */
     double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
     int group;                   /* its request, when the rank goes on meanwhile; or 0 */
-    int gate, next_at_gate;      /* the gate, or 0; the group that came to it next */
+    int latch, next_at_latch;      /* the latch, or 0; the group that came to it next */
     int is_halted;               /* all its calls are made */
     int n_made, made_room;
     uint8_t *made;               /* UNDER_WAY ..., of a group's requests in order */
@@ -182,13 +182,13 @@ typedef struct performance {
     struct performance *next;    /* in the free list */
 } performance;
 
-/* ---- gates (group.c) ---- */
+/* ---- latches (group.c) ---- */
 typedef struct {
     int n_to_come, n_missing;    /* ranks that have not called for it; of which the call was not performed */
     int n_users;                 /* groups that are not over, of all it was made for */
-    int first, last;             /* groups that came, linked by next_at_gate */
+    int first, last;             /* groups that came, linked by next_at_latch */
     int next;                    /* in the free list */
-} gate;
+} latch;
 
 /* ---- instances (instance.c): one collective of a communicator ---- */
 typedef struct {
@@ -268,8 +268,8 @@ struct sim {
     int n_flows_due, flows_due_room;
 
     slot_pool requests;
-    parcel_pool parcels;
-    parcel no_parcel;            /* of requests that have none */
+    payload_pool payloads;
+    payload no_payload;            /* of requests that have none */
     matching match;
     comm_table *comm;
     int n_comms, comm_room, free_comm;
@@ -284,14 +284,14 @@ struct sim {
     schedule **schedule;
     int n_schedules, schedule_room;
     performance *free_show;
-    gate *gate;                  /* numbered from 1 */
-    int n_gates, gate_room, free_gate;
+    latch *latch;                  /* numbered from 1 */
+    int n_latches, latch_room, free_latch;
     instance *instance;          /* numbered from 1 */
     int n_instances, instance_room, free_instance;
 
-    errand *errand;
-    int n_errands, errand_room;
-    char **loose;                /* payload copies to free with the errands */
+    delivery *delivery;
+    int n_deliveries, delivery_room;
+    char **loose;                /* payload copies to free with the deliveries */
     int n_loose, loose_room;
     int64_t *note;
     int n_notes, note_room;
@@ -300,13 +300,13 @@ struct sim {
     int sends_are_synchronous;
     int unreached_host[2];
     unsigned effort;             /* calls, events and changed shares, to look at the clock now and then */
-    double aired_s;
+    double yielded_s;
     volatile sig_atomic_t is_interrupted;
 
     int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* shared by all ranks, as the peer has it */
     int n_timed, n_probing;      /* timelines that time alone will wake; of those, the polls of blocking probes */
     int64_t news;                /* how many sends have been queued: a probe that has looked since will not find one */
-    int n_informed;              /* blocking probes that have */
+    int n_probes_up_to_date;              /* blocking probes that have */
     statistics stats;
     double *finish_s;
 };
@@ -322,12 +322,12 @@ int request_new(sim *s, request is);              /* a slot; or without memory a
 int is_request(const sim *s, int id);             /* does the number name one? */
 void request_free(sim *s, int id);
 void request_let_go(sim *s, int id);              /* frees one that is done and released, unless an action names it */
-parcel *parcel_of(sim *s, const slot *x);         /* one that carries nothing, when it has none */
+payload *payload_of(sim *s, const slot *x);         /* one that carries nothing, when it has none */
 void performance_free(sim *s, performance *p);
 
-/* courier.c */
-int courier_move(sim *s, slot *send, slot *recv); /* 0, or an error */
-int courier_drop(sim *s, int id);                 /* there will be no transfer: 0, or an error */
+/* payload_move.c */
+int payload_move(sim *s, slot *send, slot *recv); /* 0, or an error */
+int payload_drop(sim *s, int id);                 /* there will be no transfer: 0, or an error */
 
 /* world.c makes and frees it all; ask.c answers questions about it. */
 

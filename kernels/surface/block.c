@@ -18,7 +18,7 @@ static int tell_engine(PyObject *method)
 }
 
 /* Held requests whose transfers ended are dropped last: dropping memory can run Python, and that can reach the kernel again. */
-static int run_errands(const errand *list, int n)
+static int run_deliveries(const delivery *list, int n)
 {
     request_object *ended = NULL;
     int concerns_engine = 0, result = 0;
@@ -27,19 +27,19 @@ static int run_errands(const errand *list, int n)
         concerns_engine |= list[i].token || list[i].data;
     }
     if (concerns_engine)
-        result = tell_engine(surface.name._run_errands); /* which ends with sim_errands_done */
+        result = tell_engine(surface.name._run_deliveries); /* which ends with sim_deliveries_done */
     else
-        surface.calls->errands_done(surface.sim);
+        surface.calls->deliveries_done(surface.sim);
     request_drop_chain(ended);
     return result;
 }
 
 static int run_what_is_due(void)
 {
-    const errand *errands;
+    const delivery *deliveries;
     const int64_t *notes;
-    const int n_errands = surface.calls->errands(surface.sim, &errands);
-    if (n_errands && run_errands(errands, n_errands) < 0) return -1;
+    const int n_deliveries = surface.calls->deliveries(surface.sim, &deliveries);
+    if (n_deliveries && run_deliveries(deliveries, n_deliveries) < 0) return -1;
     return surface.calls->notes(surface.sim, &notes) ? tell_engine(surface.name._run_notes) : 0;
 }
 
@@ -95,7 +95,7 @@ int block_on(PyObject *call)
     if (PyList_SetItem(surface.waits_in, me, Py_NewRef(call)) < 0 || wait_in_this_greenlet(me) < 0) return -1;
     if (block_step(&next) < 0) {
         PyErr_Fetch(&surface.failure.type, &surface.failure.value, &surface.failure.trace);
-        next = SIM_AIR; /* brings the hub to its next step */
+        next = SIM_YIELD; /* brings the hub to its next step */
     } else if (next == me) {
         return 0;
     }

@@ -59,7 +59,7 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 /* A send that is complete when it is posted has its bytes copied, and 0 for a number; copied are also those that have to be
  * packed, and those that must not be looked at later. Number, or -1 with an exception.
  * What the rank does not wait for in the same call says where it was posted: nobody may ever receive it. */
-static int post_send(const envelope *to, payload load, int blocking, int must_copy)
+static int post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
 {
     const kernel_calls *calls = surface.calls;
     const int number =
@@ -67,17 +67,17 @@ static int post_send(const envelope *to, payload load, int blocking, int must_co
     if (number < 0) return surface_kernel_error(number);
     const int is_detached = calls->request_of(surface.sim, number)->is_detached;
     if (is_detached || !blocking) calls->post_line(surface.sim, number, lines_here());
-    if (is_detached) return payload_copy(number, load);
-    if (must_copy || load.layout) return payload_copy(number, load) < 0 ? -1 : number;
-    return payload_lend(number, load) < 0 ? -1 : number;
+    if (is_detached) return user_buffer_copy(number, load);
+    if (must_copy || load.layout) return user_buffer_copy(number, load) < 0 ? -1 : number;
+    return user_buffer_lend(number, load) < 0 ? -1 : number;
 }
 
-static int post_recv(const envelope *from, payload room)
+static int post_recv(const envelope *from, user_buffer room)
 {
     const int number =
         surface.calls->append_recv(surface.sim, surface.rank, from->comm, from->peer, from->tag, room.bytes);
     if (number < 0) return surface_kernel_error(number);
-    return payload_lend(number, room) < 0 ? -1 : number;
+    return user_buffer_lend(number, room) < 0 ? -1 : number;
 }
 
 /* The view stays on the C stack: nothing but this rank's own code, which does not run, could look at it there. */
@@ -101,14 +101,14 @@ static PyObject *perform_send(PyObject *self, const arguments *given)
     PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
     PyObject *in[3];
     envelope to;
-    payload load;
+    user_buffer load;
     Py_buffer view;
     message unused;
     if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
-    if (!payload_take(in[0], 0, &view, &load)) return NULL;
+    if (!user_buffer_take(in[0], 0, &view, &load)) return NULL;
     const int number = post_send(&to, load, 1, 0);
     const int result = number > 0 ? wait_for(number, surface.name.Send, &unused) : number;
-    payload_release(&view, &load);
+    user_buffer_release(&view, &load);
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
@@ -117,14 +117,14 @@ static PyObject *perform_recv(PyObject *self, const arguments *given)
     PyObject *const parameters[] = {surface.name.buf, surface.name.source, surface.name.tag, surface.name.status};
     PyObject *in[4];
     envelope from;
-    payload room;
+    user_buffer room;
     Py_buffer view;
     message m;
     if (!arguments_sort(given, parameters, 4, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
-    if (!request_can_report(in[3]) || !payload_take(in[0], 1, &view, &room)) return NULL;
+    if (!request_can_report(in[3]) || !user_buffer_take(in[0], 1, &view, &room)) return NULL;
     const int number = post_recv(&from, room);
     const int result = number > 0 ? wait_for(number, surface.name.Recv, &m) : -1;
-    payload_release(&view, &room);
+    user_buffer_release(&view, &room);
     if (result < 0 || request_report(self, surface.name.Recv, &m, in[3]) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -134,11 +134,11 @@ static PyObject *perform_isend(PyObject *self, const arguments *given)
     PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
     PyObject *in[3];
     envelope to;
-    payload load;
+    user_buffer load;
     if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
     request_object *r = request_new();
     if (!r) return NULL;
-    if (payload_take(in[0], 0, &r->view, &load)) {
+    if (user_buffer_take(in[0], 0, &r->view, &load)) {
         r->number = post_send(&to, load, 0, 0);
         Py_CLEAR(load.owner);
         if (r->number == 0) PyBuffer_Release(&r->view);
@@ -153,11 +153,11 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     PyObject *const parameters[] = {surface.name.buf, surface.name.source, surface.name.tag};
     PyObject *in[3];
     envelope from;
-    payload room;
+    user_buffer room;
     if (!arguments_sort(given, parameters, 3, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
     request_object *r = request_new();
     if (!r) return NULL;
-    if (payload_take(in[0], 1, &r->view, &room)) {
+    if (user_buffer_take(in[0], 1, &r->view, &room)) {
         r->layout = room.owner;
         r->number = post_recv(&from, room);
         if (r->number > 0) surface.calls->post_line(surface.sim, r->number, lines_here());
@@ -175,7 +175,7 @@ static int is_with_itself(const envelope *to, const envelope *from)
     return to->peer == me && (from->peer == me || from->peer == SIM_ANY);
 }
 
-static int exchange(const envelope *to, payload load, const envelope *from, payload room, int must_copy, PyObject *call, message *m)
+static int exchange(const envelope *to, user_buffer load, const envelope *from, user_buffer room, int must_copy, PyObject *call, message *m)
 {
     const unsigned epoch = surface.epoch;
     int number[2];
@@ -205,20 +205,20 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
                                     surface.name.source,  surface.name.recvtag, surface.name.status};
     PyObject *in[7];
     envelope to, from;
-    payload load, room;
+    user_buffer load, room;
     Py_buffer send_view, recv_view;
     message m;
     if (!arguments_sort(given, parameters, 7, 2, in) || !in[3]) return NULL;
     if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from)) return NULL;
     if (is_with_itself(&to, &from)) return NULL;
-    if (!request_can_report(in[6]) || !payload_take(in[0], 0, &send_view, &load)) return NULL;
-    if (!payload_take(in[3], 1, &recv_view, &room)) {
-        payload_release(&send_view, &load);
+    if (!request_can_report(in[6]) || !user_buffer_take(in[0], 0, &send_view, &load)) return NULL;
+    if (!user_buffer_take(in[3], 1, &recv_view, &room)) {
+        user_buffer_release(&send_view, &load);
         return NULL;
     }
     const int result = exchange(&to, load, &from, room, 0, surface.name.Sendrecv, &m);
-    payload_release(&send_view, &load);
-    payload_release(&recv_view, &room);
+    user_buffer_release(&send_view, &load);
+    user_buffer_release(&recv_view, &room);
     if (result < 0 || request_report(self, surface.name.Sendrecv, &m, in[6]) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -229,14 +229,14 @@ static PyObject *perform_sendrecv_replace(PyObject *self, const arguments *given
                                     surface.name.source, surface.name.recvtag, surface.name.status};
     PyObject *in[6];
     envelope to, from;
-    payload both;
+    user_buffer both;
     Py_buffer view;
     message m;
     if (!arguments_sort(given, parameters, 6, 2, in)) return NULL;
     if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[3], in[4], &from)) return NULL;
-    if (is_with_itself(&to, &from) || !request_can_report(in[5]) || !payload_take(in[0], 1, &view, &both)) return NULL;
+    if (is_with_itself(&to, &from) || !request_can_report(in[5]) || !user_buffer_take(in[0], 1, &view, &both)) return NULL;
     const int result = exchange(&to, both, &from, both, 1, surface.name.Sendrecv_replace, &m);
-    payload_release(&view, &both);
+    user_buffer_release(&view, &both);
     if (result < 0 || request_report(self, surface.name.Sendrecv_replace, &m, in[5]) < 0) return NULL;
     Py_RETURN_NONE;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "payload.h"
+#include "user_buffer.h"
 
 static int is_alone(PyObject *what)
 {
@@ -17,10 +17,10 @@ static int have_one_format(const Py_buffer *a, const Py_buffer *b)
 static PyObject *taken(PyObject *from, PyObject *into)
 {
     Py_buffer mine, room;
-    payload carried, wanted;
+    user_buffer carried, wanted;
     PyObject *result = NULL;
-    if (!payload_take(from, 0, &mine, &carried)) return Py_NewRef(Py_None);
-    if (!payload_take(into, 1, &room, &wanted)) {
+    if (!user_buffer_take(from, 0, &mine, &carried)) return Py_NewRef(Py_None);
+    if (!user_buffer_take(into, 1, &room, &wanted)) {
         PyBuffer_Release(&mine);
         return Py_NewRef(Py_None);
     }
@@ -43,9 +43,9 @@ PyObject *contents_take(PyObject *module, PyObject *const *at, Py_ssize_t n)
 PyObject *contents_replace(PyObject *module, PyObject *const *at, Py_ssize_t n)
 {
     Py_buffer view;
-    payload room;
+    user_buffer room;
     (void)module;
-    if (n != 2 || !PyBytes_CheckExact(at[1]) || !is_alone(at[0]) || !payload_take(at[0], 1, &view, &room)) Py_RETURN_FALSE;
+    if (n != 2 || !PyBytes_CheckExact(at[1]) || !is_alone(at[0]) || !user_buffer_take(at[0], 1, &view, &room)) Py_RETURN_FALSE;
     const int fits = room.data && room.bytes == PyBytes_GET_SIZE(at[1]);
     if (fits) memcpy(room.data, PyBytes_AS_STRING(at[1]), (size_t)room.bytes);
     PyBuffer_Release(&view);

@@ -19,8 +19,8 @@ message request_collect(int number)
 void request_abandon(int number, unsigned epoch)
 {
     if (!surface.sim || surface.epoch != epoch) return;
-    parcel *lent = surface.calls->parcel_of(surface.sim, number);
-    if (lent && lent->kind == PARCEL_BORROWED) lent->kind = PARCEL_NONE;
+    payload *lent = surface.calls->payload_of(surface.sim, number);
+    if (lent && lent->kind == PAYLOAD_BORROWED) lent->kind = PAYLOAD_NONE;
     surface.calls->release(surface.sim, number);
 }
 
@@ -139,7 +139,7 @@ static void Request_finalize(PyObject *self)
 {
     request_object *r = (request_object *)self;
     if (r->is_held || !is_under_way(r)) return;
-    parcel *lent = surface.calls->parcel_of(surface.sim, r->number);
+    payload *lent = surface.calls->payload_of(surface.sim, r->number);
     if (!lent) return; /* there is none, then, and nothing to hold */
     lent->object = Py_NewRef(self);
     r->is_held = 1;
@@ -201,7 +201,7 @@ void request_check(void)
     for (const request_object *r = surface.held; r; before = r, r = r->after) {
         require(r->is_held && r->before == before, "a request in the list of held ones is not linked to it");
         require(is_under_way(r), "a held request is not under way");
-        require(surface.calls->parcel_of(surface.sim, r->number)->object == r, "the kernel does not know a held request");
+        require(surface.calls->payload_of(surface.sim, r->number)->object == r, "the kernel does not know a held request");
     }
 }
 #endif

@@ -5,11 +5,11 @@
  *   (1) number > 0: under way; 0: the kernel is through with it, but nobody has waited; NO_NUMBER: null;
  *   (2) `view` is held exactly while the kernel may touch the user's memory: a completed request refers to nothing of the user's;
  *   (3) a request with a view that the program drops while the transfer goes on is held: it becomes the `object` of the kernel's
- *       request and joins the list surface.held, until the errand that tells of the end, or detach();
+ *       request and joins the list surface.held, until the delivery that tells of the end, or detach();
  *   (4) those with a `message` or a `finish` have more to do on completion than we know: they are handed over. */
 #ifndef SMPY_SURFACE_REQUEST_H
 #define SMPY_SURFACE_REQUEST_H
-#include "payload.h"
+#include "user_buffer.h"
 
 enum { NO_NUMBER = -1 };
 

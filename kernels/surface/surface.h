@@ -51,7 +51,7 @@ typedef struct {
     struct request_object *held;    /* requests that only the kernel refers to */
     struct {
         PyObject *type, *value, *trace;
-    } failure;                      /* of an errand or a note, until the hub raises it */
+    } failure;                      /* of a delivery or a note, until the hub raises it */
     compute_clock clock;
 
     struct {
@@ -72,7 +72,7 @@ typedef struct {
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op, *Sendrecv_replace;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce, *_Sendrecv_replace;
         PyObject *_Get_rank, *_Get_size;
-        PyObject *_hub, *_run_errands, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
+        PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *_operation;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;

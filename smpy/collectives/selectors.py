@@ -14,7 +14,7 @@ Names of operations, and what a rank brings along (`nbytes`; `tables` of numbers
 Offsets are n + 1 prefix sums in bytes, so that block i lies between entries i and i + 1.
 
 Non-blocking: the same names after an "i" (ibarrier, ibcast, ..., ialltoallv, ineighbour); ireduce_scatter wants table 0
-as well. Their schedules only start things. An ibarrier needs a gate: its messages hold nobody back.
+as well. Their schedules only start things. An ibarrier needs a latch: its messages hold nobody back.
 
 Between two groups: "inter_" + name and "inter_i" + name, for all but scans and neighbours. `root` is what the program
 passed (the root's rank, ROOT at the root, PROC_NULL beside it), and offsets are of the other group's ranks. Each side

@@ -70,25 +70,25 @@ class Collectives(Loop):
         self.block(call)
 
     def start_collective(
-        self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), gate: int = 0
+        self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), latch: int = 0
     ) -> int:
         """Start a collective and go on: the number of a request that is complete when all the schedule started is.
 
-        A schedule that is started waits for nothing. With a `gate`, the request is not complete before all its ranks
+        A schedule that is started waits for nothing. With a `latch`, the request is not complete before all its ranks
         have started.
         """
         given, _alive = _rank_tables(tables)
-        number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, given, gate))
+        number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, given, latch))
         check(number)
         if surface is not None:
             lib.sim_post_line(self._sim, number, surface.line())
         self._keep_pace()
         return number
 
-    def new_gate(self, n_ranks: int) -> int:
-        """A gate for `start_collective` that opens when `n_ranks` ranks have come: its number."""
+    def new_latch(self, n_ranks: int) -> int:
+        """A latch for `start_collective` that opens when `n_ranks` ranks have come: its number."""
         self.must_be_here()
-        number = int(lib.sim_gate_new(self._sim, n_ranks))
+        number = int(lib.sim_latch_new(self._sim, n_ranks))
         check(number)
         return number
 

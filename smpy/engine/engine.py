@@ -78,7 +78,7 @@ class Engine(PointToPoint, Collectives):
         return surface.line_at(number) if number else ("", 0)
 
     def statistics(self) -> Any:
-        """Counts of what happened so far: messages, bytes, events, solves, parcels_bytes, progress."""
+        """Counts of what happened so far: messages, bytes, events, solves, copied_bytes, progress."""
         out = ffi.new("statistics *")
         lib.sim_statistics(self._sim, out)
         return out

@@ -6,7 +6,7 @@ Laws of the loop:
 2. A rank leaves the processor only in `block`, and comes back when the kernel has executed its timeline: one switch a
    block, straight to the next rank, none when the answer is its own.
 3. A rank's body catches everything, so that only its end returns to the hub.
-4. What follows from a transfer (errands) and what ranks left to be said (notes) is done before anyone resumes.
+4. What follows from a transfer (deliveries) and what ranks left to be said (notes) is done before anyone resumes.
 5. A signal sets a flag and the hub raises; the user's code never sees it.
 6. Only the thread that turns the loop appends to timelines; what other threads ask of the kernel, they read.
 7. A rank comes back in the greenlet in which it left, which may be one that its program has made.
@@ -90,7 +90,7 @@ class Loop:
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._calls: list[str] = [""] * self.n_ranks
-        self._errands: dict[int, Load] = {}
+        self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0
         self._body: Callable[[int], None] = lambda rank: None
@@ -173,7 +173,7 @@ class Loop:
             said = None
             if word >= 0:
                 said = self._resume(word)
-            elif word == lib.SIM_AIR:
+            elif word == lib.SIM_YIELD:
                 on_air()
             elif word == lib.SIM_DONE:
                 return None
@@ -210,7 +210,7 @@ class Loop:
 
     def _next(self) -> int:
         word = lib.sim_next(self._sim)
-        self._run_errands()
+        self._run_deliveries()
         self._run_notes()
         return int(word)
 
@@ -237,17 +237,17 @@ class Loop:
         if getcurrent() is not self._hub:
             self._hub.switch(_INTERRUPTED)
 
-    def _run_errands(self) -> None:
-        listed = ffi.new("const errand **")
-        n = lib.sim_errands(self._sim, listed)
+    def _run_deliveries(self) -> None:
+        listed = ffi.new("const delivery **")
+        n = lib.sim_deliveries(self._sim, listed)
         if not n:
             return
         for i in range(n):
             job = listed[0][i]
-            load = self._errands.pop(job.token, None)
+            load = self._deliveries.pop(job.token, None)
             if load is not None and load.take is not None and not job.is_cancelled:
                 load.take(memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b""))
-        lib.sim_errands_done(self._sim)
+        lib.sim_deliveries_done(self._sim)
 
     def _run_notes(self) -> None:
         listed = ffi.new("const int64_t **")
@@ -346,7 +346,7 @@ class Loop:
         clock = self.clock
         mark_s = -1.0 if clock is None else clock.pause()
         date_s = float(lib.sim_earliest_clock_s(self._sim, self.rank))
-        lib.sim_append_glance(self._sim, self.timeline, self._model.wtime_s)
+        lib.sim_extend_overhead(self._sim, self.timeline, self._model.wtime_s)
         if clock is not None:
             date_s += clock.charge_s(mark_s)
             clock.resume(mark_s)

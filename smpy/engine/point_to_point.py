@@ -37,28 +37,28 @@ class PointToPoint(Loop):
             lib.sim_post_line(self._sim, number, surface.line())
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
-            self._parcel(number).kind = lib.PARCEL_PYTHON
+            self._payload_of(number).kind = lib.PAYLOAD_PYTHON
         elif load.address and load.nbytes:
-            parcel, data = self._parcel(number), ffi.cast("char *", load.address)
-            kind = lib.PARCEL_BORROWED
+            payload, data = self._payload_of(number), ffi.cast("char *", load.address)
+            kind = lib.PAYLOAD_BORROWED
             if is_detached:
-                data, kind = lib.parcel_copy(self._sim, data, load.nbytes, ffi.NULL), lib.PARCEL_OWNED
+                data, kind = lib.payload_copy(self._sim, data, load.nbytes, ffi.NULL), lib.PAYLOAD_OWNED
                 if data == ffi.NULL:
                     raise MemoryError(f"no memory for a message of {load.nbytes} bytes")
-            parcel.data, parcel.bytes, parcel.kind = data, load.nbytes, kind
+            payload.data, payload.bytes, payload.kind = data, load.nbytes, kind
         else:
             self.has_folded |= load.nbytes > 0 and not load.address and load.keep is not None
         if not is_detached and (load.take is not None or load.keep is not None):
-            token = self._parcel(number).token = self._token()
-            self._errands[token] = load
+            token = self._payload_of(number).token = self._token()
+            self._deliveries[token] = load
         self._keep_pace()
         return is_detached
 
-    def _parcel(self, number: int) -> Any:
-        parcel = lib.sim_parcel(self._sim, number)
-        if parcel == ffi.NULL:
+    def _payload_of(self, number: int) -> Any:
+        payload = lib.sim_payload(self._sim, number)
+        if payload == ffi.NULL:
             raise MemoryError("no memory for another message")
-        return parcel
+        return payload
 
     def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
@@ -136,7 +136,7 @@ class PointToPoint(Loop):
         """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
         if request <= 0:
             return NO_MESSAGE
-        check(lib.sim_append_peek(self._sim, self.timeline, request))
+        check(lib.sim_append_get_status(self._sim, self.timeline, request))
         self.block(call)
         return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
 
@@ -155,10 +155,10 @@ class PointToPoint(Loop):
             return
         self.must_be_here()
         if keep is not None and not self.is_done(request):
-            parcel = self._parcel(request)
-            load = self._errands.get(parcel.token) or Load(0)
-            parcel.token = parcel.token or self._token()
-            self._errands[parcel.token] = replace(load, keep=(load.keep, keep))
+            payload = self._payload_of(request)
+            load = self._deliveries.get(payload.token) or Load(0)
+            payload.token = payload.token or self._token()
+            self._deliveries[payload.token] = replace(load, keep=(load.keep, keep))
         lib.sim_release(self._sim, request)
 
     def _probed(self) -> Message:

@@ -31,7 +31,7 @@ static inline int run(sim *s, int n_ranks, program *what)
     int stage[MOST_RANKS] = {0};
     for (;;) {
         int next = sim_next(s);
-        if (next == SIM_AIR) continue;
+        if (next == SIM_YIELD) continue;
         if (next < 0) return next;
         assert(next < n_ranks);
         what(s, next, stage[next]++);

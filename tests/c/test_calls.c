@@ -11,14 +11,14 @@ static void send_text(sim *s, int rank, int comm, int dest, int tag, const char 
 {
     int bytes = (int)strlen(text) + 1, id = sim_append_send(s, rank, comm, dest, tag, bytes, SEND_STANDARD, 1);
     assert(id > 0);
-    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, text, bytes, NULL), .bytes = bytes, .kind = PARCEL_OWNED};
+    *sim_payload(s, id) = (payload){.data = payload_copy(s, text, bytes, NULL), .bytes = bytes, .kind = PAYLOAD_OWNED};
 }
 
 static int64_t copies(const sim *s)
 {
     statistics stats;
     sim_statistics(s, &stats);
-    return stats.parcels_bytes;
+    return stats.copied_bytes;
 }
 
 /* ---- communicators ---- */
@@ -47,7 +47,7 @@ static void talk_across(sim *s, int rank, int stage)
         return;
     }
     request_of[rank] = sim_append_recv(s, rank, mine, 2 - stage, 7, 16);
-    *sim_parcel(s, request_of[rank]) = (parcel){.data = got[rank], .bytes = 16, .kind = PARCEL_BORROWED};
+    *sim_payload(s, request_of[rank]) = (payload){.data = got[rank], .bytes = 16, .kind = PAYLOAD_BORROWED};
     sim_append_wait(s, rank, request_of[rank]);
 }
 
@@ -95,8 +95,8 @@ static void a_number_of_nothing_is_refused(const platform *p, const model *m)
     for (int i = 0; i < 5; i++) {
         const int id = wrong_request[i];
         assert(sim_append_wait(s, 0, id) == SIM_BAD_REQUEST && sim_append_test(s, 0, id) == SIM_BAD_REQUEST);
-        assert(sim_append_peek(s, 0, id) == SIM_BAD_REQUEST && sim_append_cancel(s, 0, id) == SIM_BAD_REQUEST);
-        assert(sim_append_mrecv(s, 0, id, 0) == SIM_BAD_REQUEST && !sim_parcel(s, id) && sim_request(s, id)->rank == -1);
+        assert(sim_append_get_status(s, 0, id) == SIM_BAD_REQUEST && sim_append_cancel(s, 0, id) == SIM_BAD_REQUEST);
+        assert(sim_append_mrecv(s, 0, id, 0) == SIM_BAD_REQUEST && !sim_payload(s, id) && sim_request(s, id)->rank == -1);
         if (id > 0) assert(sim_append_wait_all(s, 0, 2, (int[]){own, id}) == SIM_BAD_REQUEST);
         if (id > 0) assert(sim_append_wait_any(s, 0, 2, (int[]){own, id}) == SIM_BAD_REQUEST);
         sim_release(s, id);
@@ -162,15 +162,15 @@ static void hold_one(sim *s, int rank, int stage)
         held = (int)sim_answer(s, 1);
         assert(held > 0 && sim_probed(s, 1)->peer == 0 && sim_probed(s, 1)->tag == 1 && sim_probed(s, 1)->bytes == 6);
         request_of[1] = sim_append_recv(s, 1, 0, 0, 1, 16);
-        *sim_parcel(s, request_of[1]) = (parcel){.data = got[1], .bytes = 16, .kind = PARCEL_BORROWED};
+        *sim_payload(s, request_of[1]) = (payload){.data = got[1], .bytes = 16, .kind = PAYLOAD_BORROWED};
         sim_append_wait(s, 1, request_of[1]);
         break;
     case 3:
         assert(strcmp(got[1], "second") == 0);
         sim_release(s, request_of[1]);
         request_of[1] = sim_append_mrecv(s, 1, held, 16);
-        *sim_parcel(s, request_of[1]) = (parcel){.data = got[1], .bytes = 16, .kind = PARCEL_BORROWED};
-        sim_append_peek(s, 1, request_of[1]);
+        *sim_payload(s, request_of[1]) = (payload){.data = got[1], .bytes = 16, .kind = PAYLOAD_BORROWED};
+        sim_append_get_status(s, 1, request_of[1]);
         break;
     case 4:
         assert(sim_answer(s, 1) == 1); /* the look took longer than the message */
@@ -212,21 +212,21 @@ static void take_back(sim *s, int rank, int stage)
     if (rank == 0 && stage == 0) {
         sim_append_sleep(s, 0, 1e-3);
         request_of[0] = sim_append_send(s, 0, 0, 1, 3, 5000, SEND_STANDARD, 0);
-        *sim_parcel(s, request_of[0]) = (parcel){.token = 77, .bytes = 5000};
+        *sim_payload(s, request_of[0]) = (payload){.token = 77, .bytes = 5000};
         send_text(s, 0, 0, 1, 1, "kept");
         sim_append_cancel(s, 0, request_of[0]);
         sim_append_wait(s, 0, request_of[0]);
     } else if (rank == 0) {
-        const errand *errands;
-        assert(sim_errands(s, &errands) == 1 && errands[0].token == 77 && errands[0].is_cancelled);
-        sim_errands_done(s);
+        const delivery *deliveries;
+        assert(sim_deliveries(s, &deliveries) == 1 && deliveries[0].token == 77 && deliveries[0].is_cancelled);
+        sim_deliveries_done(s);
         assert(sim_request(s, request_of[0])->is_cancelled && sim_now_s(s) < 2e-3);
         sim_release(s, request_of[0]);
         sim_append_end(s, 0);
     } else if (stage == 0) {
         for (int i = 0; i < 3; i++) {
             list[i] = sim_append_recv(s, 1, 0, i == 1 ? 0 : SIM_ANY, 1, 16);
-            *sim_parcel(s, list[i]) = (parcel){.data = got[i], .bytes = 16, .kind = PARCEL_BORROWED};
+            *sim_payload(s, list[i]) = (payload){.data = got[i], .bytes = 16, .kind = PAYLOAD_BORROWED};
         }
         sim_append_cancel(s, 1, list[0]);
         sim_append_wait_all(s, 1, 2, list);

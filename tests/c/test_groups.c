@@ -205,10 +205,10 @@ static void a_gate_holds_back_until_the_last_has_come(const platform *p, const m
     static const int64_t nothing[] = {CALL_HALT};
     sim *s = world(p, m, 4);
     to_neighbour = sim_schedule_new(s, 1, nothing);
-    the_gate = sim_gate_new(s, 4);
+    the_gate = sim_latch_new(s, 4);
     assert(run(s, 4, pass_a_gate) == SIM_DONE);
     for (int r = 0; r < 4; r++) assert(r == 2 || fabs(finish_s[r] - 0.004) < 1e-12);
-    assert(sim_gate_new(s, 1) == the_gate); /* it has gone */
+    assert(sim_latch_new(s, 1) == the_gate); /* it has gone */
     assert(sim_append_start(s, 0, 0, to_neighbour, 0, 0, NULL, the_gate) > 0);
     assert(sim_append_start(s, 0, 0, to_neighbour, 0, 0, NULL, the_gate) == SIM_BAD_SCHEDULE);
     assert(sim_append_start(s, 0, 0, to_neighbour, 0, 0, NULL, the_gate + 1) == SIM_BAD_SCHEDULE);

@@ -72,11 +72,11 @@ enum { LARGE = 200000, SMALL = 100 };
 static char pattern[LARGE];
 static char got[MOST_RANKS][4][LARGE];
 static int list[MOST_RANKS][512];
-static int64_t n_read;             /* payloads that came as errands */
+static int64_t n_read;             /* payloads that came as deliveries */
 
-static parcel *payload_of(sim *s, int id)
+static payload *payload_of(sim *s, int id)
 {
-    parcel *x = sim_parcel(s, id);
+    payload *x = sim_payload(s, id);
     if (!x) did(SIM_OUT_OF_MEMORY);
     return x;
 }
@@ -84,26 +84,26 @@ static parcel *payload_of(sim *s, int id)
 static int send_copy(sim *s, int rank, int comm, int dest, int tag, int mode, int blocking)
 {
     int id = did(sim_append_send(s, rank, comm, dest, tag, SMALL, mode, blocking));
-    parcel *x = payload_of(s, id);
-    char *copy = x ? parcel_copy(s, pattern, SMALL, NULL) : NULL;
+    payload *x = payload_of(s, id);
+    char *copy = x ? payload_copy(s, pattern, SMALL, NULL) : NULL;
     if (x && !copy) did(SIM_OUT_OF_MEMORY);
-    if (copy) *x = (parcel){.data = copy, .bytes = SMALL, .kind = PARCEL_OWNED};
+    if (copy) *x = (payload){.data = copy, .bytes = SMALL, .kind = PAYLOAD_OWNED};
     return id;
 }
 
 static int send_large(sim *s, int rank, int comm, int dest, int tag, int64_t token)
 {
     int id = did(sim_append_send(s, rank, comm, dest, tag, LARGE, SEND_STANDARD, 0));
-    parcel *x = payload_of(s, id);
-    if (x) *x = (parcel){.data = pattern, .bytes = LARGE, .token = token, .kind = PARCEL_BORROWED};
+    payload *x = payload_of(s, id);
+    if (x) *x = (payload){.data = pattern, .bytes = LARGE, .token = token, .kind = PAYLOAD_BORROWED};
     return id;
 }
 
 static int receive(sim *s, int rank, int comm, int source, int tag, int kind, int at)
 {
     int id = did(sim_append_recv(s, rank, comm, source, tag, LARGE));
-    parcel *x = payload_of(s, id);
-    if (x) *x = (parcel){.data = got[rank][at], .bytes = LARGE, .token = kind == PARCEL_PYTHON ? 9 : 0, .kind = kind};
+    payload *x = payload_of(s, id);
+    if (x) *x = (payload){.data = got[rank][at], .bytes = LARGE, .token = kind == PAYLOAD_PYTHON ? 9 : 0, .kind = kind};
     return id;
 }
 
@@ -124,9 +124,9 @@ static void talk(sim *s, int rank, int stage)
         memset(got[rank][0], 0, SMALL);
         sim_append_note(s, rank, rank);
         sim_append_compute(s, rank, 1e4 * (1 + rank));
-        id[0] = receive(s, rank, 0, left, 0, PARCEL_BORROWED, 0);
-        id[1] = receive(s, rank, 0, SIM_ANY, 1, PARCEL_PYTHON, 1);
-        id[2] = receive(s, rank, 0, left, 2, PARCEL_PYTHON, 2);
+        id[0] = receive(s, rank, 0, left, 0, PAYLOAD_BORROWED, 0);
+        id[1] = receive(s, rank, 0, SIM_ANY, 1, PAYLOAD_PYTHON, 1);
+        id[2] = receive(s, rank, 0, left, 2, PAYLOAD_PYTHON, 2);
         send_copy(s, rank, 0, right, 0, SEND_STANDARD, 1);
         id[3] = send_large(s, rank, 0, right, 1, 5);
         id[4] = send_copy(s, rank, 0, right, 2, SEND_BUFFERED, 0);
@@ -143,7 +143,7 @@ static void talk(sim *s, int rank, int stage)
         break;
     case 2:
         id[1] = did(sim_append_mrecv(s, rank, (int)sim_answer(s, rank), LARGE));
-        id[2] = receive(s, rank, 0, left, SIM_ANY, PARCEL_BORROWED, 0);
+        id[2] = receive(s, rank, 0, left, SIM_ANY, PAYLOAD_BORROWED, 0);
         did(sim_append_wait_any(s, rank, 3, id));
         did(sim_append_wait_all(s, rank, 3, id));
         did(sim_append_test_any(s, rank, 3, id));
@@ -152,12 +152,12 @@ static void talk(sim *s, int rank, int stage)
         release_all(s, 3, id);
         id[0] = send_large(s, rank, 0, right, 5, 7);
         did(sim_append_cancel(s, rank, id[0]));
-        id[1] = receive(s, rank, 0, SIM_ANY, 6, PARCEL_PYTHON, 1);
+        id[1] = receive(s, rank, 0, SIM_ANY, 6, PAYLOAD_PYTHON, 1);
         did(sim_append_cancel(s, rank, id[1]));
         did(sim_append_test(s, rank, id[1]));
         did(sim_append_wait_all(s, rank, 2, id));
-        did(sim_append_peek(s, rank, id[0]));
-        sim_append_glance(s, rank, 1e-6);
+        did(sim_append_get_status(s, rank, id[0]));
+        sim_extend_overhead(s, rank, 1e-6);
         did(sim_append_improbe(s, rank, 0, SIM_ANY, SIM_ANY));
         break;
     default:
@@ -173,7 +173,7 @@ static void crowd(sim *s, int rank, int stage)
     int *id = list[rank];
     if (stage == 0 && rank < 2) {
         for (int i = 0; i < n; i++)
-            id[i] = rank ? receive(s, 1, 0, 0, i, PARCEL_PYTHON, 0) : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i) : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
+            id[i] = rank ? receive(s, 1, 0, 0, i, PAYLOAD_PYTHON, 0) : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i) : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
         for (int i = 0; i < 70; i++) sim_append_note(s, rank, i);
         did(sim_append_wait_all(s, rank, n, id));
     } else {
@@ -187,7 +187,7 @@ static void hear(sim *s, int rank, int stage)
 {
     int *id = list[rank];
     if (stage == 0 && rank == 0) {
-        id[0] = receive(s, 0, 0, 1, 0, PARCEL_BORROWED, 0);
+        id[0] = receive(s, 0, 0, 1, 0, PAYLOAD_BORROWED, 0);
         did(sim_append_wait(s, 0, id[0]));
     } else {
         if (rank == 0) release_all(s, 1, id);
@@ -209,7 +209,7 @@ static void work(sim *s, int rank, int stage)
     }
 }
 
-static int everyone, chosen, side[2], ring, one_gate;
+static int everyone, chosen, side[2], ring, one_latch;
 
 static int open_collectives(sim *s)
 {
@@ -227,11 +227,11 @@ static int open_collectives(sim *s)
     side[0] = did(sim_comm_new_inter(s, 2, (int[]){0, 1}, 2, (int[]){3, 2}));
     side[1] = sim_comm_other(s, side[0]);
     for (int i = 0; i < 8; i++) did(sim_comm_new(s, 3, (int[]){i % 3, 3, (i + 1) % 3}));
-    for (int i = 0; i < 9; i++) one_gate = did(sim_gate_new(s, 4));
+    for (int i = 0; i < 9; i++) one_latch = did(sim_latch_new(s, 4));
     return refusal;
 }
 
-/* Blocking collectives and started ones, with tables, a gate and another side. */
+/* Blocking collectives and started ones, with tables, a latch and another side. */
 static void collect(sim *s, int rank, int stage)
 {
     int *id = list[rank], of_ring = sim_comm_rank(s, ring, rank);
@@ -243,13 +243,13 @@ static void collect(sim *s, int rank, int stage)
         did(sim_append_collective(s, rank, 0, everyone, 0, LARGE, NULL));
         did(sim_append_collective(s, rank, ring, chosen, 0, 0, &given));
         send_copy(s, rank, side[rank >= 2], 1 - rank % 2, 3, SEND_STANDARD, 1);
-        id[0] = receive(s, rank, side[rank >= 2], SIM_ANY, SIM_ANY, PARCEL_BORROWED, 0);
+        id[0] = receive(s, rank, side[rank >= 2], SIM_ANY, SIM_ANY, PAYLOAD_BORROWED, 0);
         did(sim_append_wait(s, rank, id[0]));
         break;
     case 1:
         release_all(s, 1, id);
         sim_append_sleep(s, rank, 1e-5 * rank);
-        id[0] = did(sim_append_start(s, rank, 0, everyone, 0, LARGE, NULL, one_gate));
+        id[0] = did(sim_append_start(s, rank, 0, everyone, 0, LARGE, NULL, one_latch));
         id[1] = did(sim_append_start(s, rank, ring, chosen, 0, 0, &given, 0));
         for (int i = 2; i < 8; i++) id[i] = did(sim_append_start(s, rank, 0, everyone, 0, i % 2 ? SMALL : LARGE, NULL, 0));
         did(sim_append_test(s, rank, id[0]));
@@ -325,13 +325,13 @@ static model all_costs(const scenario *c)
                    .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1, .polls_notice = c->polls_notice};
 }
 
-static void read_errands(sim *s)
+static void read_deliveries(sim *s)
 {
-    const errand *e;
-    const int n = sim_errands(s, &e);
+    const delivery *e;
+    const int n = sim_deliveries(s, &e);
     for (int i = 0; i < n; i++)
         if (e[i].data) n_read += memcmp(e[i].data, pattern, (size_t)e[i].bytes) == 0;
-    sim_errands_done(s);
+    sim_deliveries_done(s);
 }
 
 /* What a report of a broken run asks. */
@@ -355,8 +355,8 @@ static int run_to_the_end(sim *s, const scenario *c)
     int stage[MOST_RANKS] = {0};
     for (;;) {
         const int next = sim_next(s);
-        read_errands(s);
-        if (next == SIM_AIR) continue;
+        read_deliveries(s);
+        if (next == SIM_YIELD) continue;
         if (next == SIM_DONE) return SIM_DONE;
         if (next < 0) {
             assert(next == SIM_BROKEN);

@@ -77,13 +77,13 @@ static int go_on(sim *s, int rank, program *p)
     case 0:
         if (p->round % 3 == 0) sim_append_compute(s, rank, 1e3 * (1 + rank));
         p->recv = sim_append_recv(s, rank, 0, SIM_ANY, p->round, MOST_BYTES);
-        *sim_parcel(s, p->recv) = (parcel){.data = p->in, .bytes = MOST_BYTES, .kind = PARCEL_BORROWED};
+        *sim_payload(s, p->recv) = (payload){.data = p->in, .bytes = MOST_BYTES, .kind = PAYLOAD_BORROWED};
         fill(p->out, bytes, rank, p->round);
         p->send = sim_append_send(s, rank, 0, to, p->round, bytes, p->round % 5 ? SEND_STANDARD : SEND_SYNCHRONOUS, 0);
         {
             const request *r = sim_request(s, p->send);
-            *sim_parcel(s, p->send) = r->is_detached ? (parcel){.data = parcel_copy(s, p->out, bytes, NULL), .bytes = bytes, .kind = PARCEL_OWNED}
-                                     : (parcel){.data = p->out, .bytes = bytes, .kind = PARCEL_BORROWED};
+            *sim_payload(s, p->send) = r->is_detached ? (payload){.data = payload_copy(s, p->out, bytes, NULL), .bytes = bytes, .kind = PAYLOAD_OWNED}
+                                     : (payload){.data = p->out, .bytes = bytes, .kind = PAYLOAD_BORROWED};
             if (r->is_detached) {
                 memset(p->out, 0, MOST_BYTES);
                 p->send = 0;
@@ -128,13 +128,13 @@ static double run(platform *machine, const model *m)
     for (;;) {
         int next = sim_next(s);
         if (next == SIM_DONE) break;
-        if (next == SIM_AIR) continue;
+        if (next == SIM_YIELD) continue;
         assert(next >= 0);
         go_on(s, next, &programs[next]);
     }
     statistics stats;
     sim_statistics(s, &stats);
-    assert(stats.messages == RANKS * ROUNDS && stats.parcels_bytes == 0);
+    assert(stats.messages == RANKS * ROUNDS && stats.copied_bytes == 0);
     double sum = 0;
     for (int r = 0; r < RANKS; r++) {
         assert(sim_finish_s(s)[r] > 0);
@@ -154,7 +154,7 @@ static void a_world_freed_in_the_middle_leaks_nothing(platform *machine, const m
     assert(sim_next(s) == 0);
     int id = sim_append_send(s, 0, 0, 1, 5, 100, SEND_STANDARD, 1);
     char data[100] = {0};
-    *sim_parcel(s, id) = (parcel){.data = parcel_copy(s, data, 100, NULL), .bytes = 100, .kind = PARCEL_OWNED};
+    *sim_payload(s, id) = (payload){.data = payload_copy(s, data, 100, NULL), .bytes = 100, .kind = PAYLOAD_OWNED};
     sim_append_wait_any(s, 0, 1, (int[]){sim_append_recv(s, 0, 0, 1, 1, 10)});
     assert(sim_next(s) == 1);
     sim_append_probe(s, 1, 0, 0, 99);
@@ -242,7 +242,7 @@ static void polls_that_notice_see_each_thing_at_once(const platform *machine, co
     sim *s = sim_new(machine, &m, 2, (int[]){0, 1});
     int n_polls = 0, found = 0, n_sent = 0;
     for (int next; (next = sim_next(s)) != SIM_DONE;) {
-        if (next == SIM_AIR) continue;
+        if (next == SIM_YIELD) continue;
         assert(next >= 0);
         if (next == 1 && n_sent < 2) {
             sim_append_sleep(s, 1, 0.1 + 1e-7);

@@ -211,7 +211,7 @@ def test_a_sender_far_ahead_lets_the_kernel_catch_up() -> None:
         for _ in range(n_messages):
             WORLD.Send(bytes(nbytes), 1)
             lib.sim_append_sleep(engine._sim, 0, 1e-3)
-            alive.append(engine.statistics().parcels_bytes)
+            alive.append(engine.statistics().copied_bytes)
 
     def receiver() -> None:
         got = bytearray(nbytes)

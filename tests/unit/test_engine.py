@@ -80,7 +80,7 @@ def test_hosts_without_a_route_are_named() -> None:
         lambda engine: engine.compute(1.0),
         lambda engine: engine.note(lambda: None),
         lambda engine: engine.stop(None),
-        lambda engine: engine.new_gate(1),
+        lambda engine: engine.new_latch(1),
         lambda engine: engine.comm_new([0]),
         lambda engine: engine.comm_free(1),
         lambda engine: engine.collective(0, 0, 0, 0, "Barrier"),
@@ -165,12 +165,12 @@ def test_a_started_collective_is_a_request_without_a_message() -> None:
 
 def test_a_gate_opens_when_its_ranks_have_come() -> None:
     engine, dates_s = new_engine(3), []
-    nothing, gate = engine.new_schedule(Schedule(RANK).words()), engine.new_gate(3)
+    nothing, latch = engine.new_schedule(Schedule(RANK).words()), engine.new_latch(3)
 
     def come(at_s: float) -> Callable[[], None]:
         def body() -> None:
             engine.sleep(at_s)
-            engine.wait(engine.start_collective(0, nothing, 0, 0, gate=gate))
+            engine.wait(engine.start_collective(0, nothing, 0, 0, latch=latch))
             dates_s.append(engine.clock_s())
 
         return body
@@ -198,7 +198,7 @@ def test_a_request_that_was_taken_back_says_so_and_lets_its_memory_go() -> None:
         assert engine.peek(number) == CANCELLED
         assert engine.wait(number) == CANCELLED
         assert not taken
-        assert not engine._errands
+        assert not engine._deliveries
 
     run(engine, body)
 
@@ -210,12 +210,12 @@ def test_what_a_released_request_needs_is_kept_until_it_has_ended() -> None:
         number = engine.irecv(0, 1, 0, lent(room))
         kept = object()
         engine.release(number, keep=kept)
-        assert any(kept in load.keep for load in engine._errands.values())  # type: ignore[operator]
+        assert any(kept in load.keep for load in engine._deliveries.values())  # type: ignore[operator]
         engine.sleep(1.0)
 
     run(engine, receive, lambda: engine.send(0, 0, 0, lent(array("i", [3]))))
     assert room[0] == 3
-    assert not engine._errands
+    assert not engine._deliveries
 
 
 def test_a_buffered_send_is_complete_when_it_has_been_delivered() -> None:

@@ -131,7 +131,7 @@ def start(
     finish: Callable[[Message], Any],
     commutative: bool = True,
     tables: Sequence[Sequence[int]] = (),
-    gate: int = 0,
+    latch: int = 0,
     item_bytes: int = 1,
     **facts: Any,
 ) -> Request:
@@ -143,7 +143,7 @@ def start(
         As for `perform`.
     finish : callable
         Run when the rank completes the request: it takes the result and leaves the meeting.
-    gate : int
+    latch : int
         The kernel's number of what holds the ranks back when their messages do not.
     """
     number = 0
@@ -151,7 +151,7 @@ def start(
         schedule = meeting.schedule
         if schedule < 0:
             schedule = _schedule(meeting, communicator, f"i{op}", nbytes, commutative, item_bytes, **facts)
-        number = current().start_collective(communicator.number, schedule, root, nbytes, tables, gate)
+        number = current().start_collective(communicator.number, schedule, root, nbytes, tables, latch)
     return new_request(number, finish=finish)
 
 

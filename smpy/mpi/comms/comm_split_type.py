@@ -91,7 +91,7 @@ def _host_of(communicator: Communicator, rank: int) -> str:
 class _Hosts:
     """Who is on which host, who wants to be together, and their communicators."""
 
-    __slots__ = ("_gates", "_host_of", "_keys", "_new", "_number", "_world_ranks", "ranks")
+    __slots__ = ("_host_of", "_keys", "_latches", "_new", "_number", "_world_ranks", "ranks")
 
     def __init__(self, communicator: Communicator) -> None:
         engine = current()
@@ -102,7 +102,7 @@ class _Hosts:
         for rank, host in enumerate(self._host_of):
             self.ranks.setdefault(host, []).append(rank)
         self._keys: dict[int, int] = {}
-        self._gates: dict[str, int] = {}
+        self._latches: dict[str, int] = {}
         self._new: dict[str, Communicator] = {}
 
     def split(self, rank: int, key: int | None) -> Communicator | None:
@@ -123,7 +123,7 @@ class _Hosts:
         engine, n_there = current(), len(self.ranks[host])
         if n_there == 1:
             return
-        if host not in self._gates:
-            self._gates[host] = engine.new_gate(n_there)
-        coming = engine.start_collective(self._number, world().no_steps(), 0, 0, (), self._gates[host])
+        if host not in self._latches:
+            self._latches[host] = engine.new_latch(n_there)
+        coming = engine.start_collective(self._number, world().no_steps(), 0, 0, (), self._latches[host])
         engine.wait(coming, "Split_type")

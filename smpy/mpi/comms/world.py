@@ -240,7 +240,7 @@ class World:
         self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}
 
     def no_steps(self) -> int:
-        """The kernel's number of a schedule without steps, for ranks that only meet at a gate."""
+        """The kernel's number of a schedule without steps, for ranks that only meet at a latch."""
         if self._no_steps < 0:
             self._no_steps = current().new_schedule(Schedule(RANK).words())
         return self._no_steps

@@ -28,12 +28,12 @@ class Barrier(Participation):
         super().__init__(comm, call)
         self.signature = Signature(call)
 
-    def gate(self, meeting: OpenCollective) -> int:
+    def latch(self, meeting: OpenCollective) -> int:
         """Opens when the last rank has started its part."""
         if meeting.payload is None:
-            meeting.payload = current().new_gate(self.communicator.joint.n_members)
-        gate: int = meeting.payload
-        return gate
+            meeting.payload = current().new_latch(self.communicator.joint.n_members)
+        latch: int = meeting.payload
+        return latch
 
 
 class Bcast(Participation):

@@ -88,7 +88,7 @@ class Participation:
         return start(
             *(meeting, self.communicator, self.op, self.root, self.nbytes, partial(self._finish, meeting)),
             tables=self.tables,
-            gate=self.gate(meeting),
+            latch=self.latch(meeting),
             **self.facts,
         )
 
@@ -115,7 +115,7 @@ class Participation:
     def take(self, meeting: OpenCollective) -> None:
         """Put this rank's result where the program wants it."""
 
-    def gate(self, meeting: OpenCollective) -> int:
+    def latch(self, meeting: OpenCollective) -> int:
         """What holds the ranks back when their messages do not; 0 for nothing."""
         return 0
 

@@ -1,4 +1,4 @@
-#include "payload.h"
+#include "user_buffer.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static int is_folded(const Py_buffer *view)
     return mark != NULL;
 }
 
-static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, payload *out)
+static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     if (PyObject_GetBuffer(what, view, PyBUF_STRIDES | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
         PyErr_Clear();
@@ -52,28 +52,28 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, payload
         PyBuffer_Release(view);
         return 0;
     }
-    *out = (payload){.data = has_bytes && view->len ? view->buf : NULL, .bytes = view->len};
+    *out = (user_buffer){.data = has_bytes && view->len ? view->buf : NULL, .bytes = view->len};
     return 1;
 }
 
-static int decline(Py_buffer *view, payload *out)
+static int decline(Py_buffer *view, user_buffer *out)
 {
-    payload_release(view, out);
+    user_buffer_release(view, out);
     return 0;
 }
 
 /* Entries without gaps: a number of them (negative: not given), or as many as the buffer holds, none of them in part. */
-static int take_dense(PyObject *what, int count, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, payload *out)
+static int take_dense(PyObject *what, int count, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, user_buffer *out)
 {
     int64_t bytes;
     if (!take_buffer(what, is_writable, view, out)) return 0;
     if (count < 0) return out->bytes % entry_bytes == 0 ? 1 : decline(view, out);
     if (__builtin_mul_overflow((int64_t)count, (int64_t)entry_bytes, &bytes) || bytes > out->bytes) return decline(view, out);
-    *out = (payload){.data = bytes ? out->data : NULL, .bytes = bytes};
+    *out = (user_buffer){.data = bytes ? out->data : NULL, .bytes = bytes};
     return 1;
 }
 
-static int take_strided(PyObject *what, int count, PyObject *datatype, int is_writable, Py_buffer *view, payload *out)
+static int take_strided(PyObject *what, int count, PyObject *datatype, int is_writable, Py_buffer *view, user_buffer *out)
 {
     PyObject *owner = PyObject_GetAttr(datatype, surface.name._strided);
     PyErr_Clear();
@@ -93,7 +93,7 @@ static int take_strided(PyObject *what, int count, PyObject *datatype, int is_wr
     return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
 }
 
-static int take_specification(PyObject *what, int is_writable, Py_buffer *view, payload *out)
+static int take_specification(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(what);
     int count = -1;
@@ -108,39 +108,39 @@ static int take_specification(PyObject *what, int is_writable, Py_buffer *view, 
     return is_taken;
 }
 
-int payload_take(PyObject *what, int is_writable, Py_buffer *view, payload *out)
+int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     view->obj = NULL;
     if (!PyList_CheckExact(what) && !PyTuple_CheckExact(what)) return take_buffer(what, is_writable, view, out);
     return take_specification(what, is_writable, view, out);
 }
 
-void payload_release(Py_buffer *view, payload *taken)
+void user_buffer_release(Py_buffer *view, user_buffer *taken)
 {
     PyBuffer_Release(view);
     Py_CLEAR(taken->owner);
 }
 
-int payload_lend(int request, payload load)
+int user_buffer_lend(int request, user_buffer load)
 {
     if (!load.data) return 0;
-    parcel *parcel = surface.calls->parcel_of(surface.sim, request);
-    if (!parcel) return PyErr_NoMemory(), -1;
-    parcel->kind = PARCEL_BORROWED;
-    parcel->data = load.data;
-    parcel->bytes = load.bytes;
-    parcel->layout = load.layout;
+    payload *payload = surface.calls->payload_of(surface.sim, request);
+    if (!payload) return PyErr_NoMemory(), -1;
+    payload->kind = PAYLOAD_BORROWED;
+    payload->data = load.data;
+    payload->bytes = load.bytes;
+    payload->layout = load.layout;
     return 0;
 }
 
-int payload_copy(int request, payload load)
+int user_buffer_copy(int request, user_buffer load)
 {
     if (!load.data) return 0;
-    parcel *parcel = surface.calls->parcel_of(surface.sim, request);
-    char *copy = parcel ? surface.calls->copy(surface.sim, load.data, load.bytes, load.layout) : NULL;
+    payload *payload = surface.calls->payload_of(surface.sim, request);
+    char *copy = payload ? surface.calls->copy(surface.sim, load.data, load.bytes, load.layout) : NULL;
     if (!copy) return PyErr_NoMemory(), -1;
-    parcel->kind = PARCEL_OWNED;
-    parcel->data = copy;
-    parcel->bytes = load.bytes;
+    payload->kind = PAYLOAD_OWNED;
+    payload->data = copy;
+    payload->bytes = load.bytes;
     return 0;
 }
