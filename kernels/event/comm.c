@@ -1,51 +1,20 @@
+#include "comm.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "world.h"
 
-/* Rank tables. Communicators whose world ranks are consecutive (the world, one rank alone) store no table.
- *
- * A communicator speaks to its other side: itself, or the remote group of an intercommunicator, whose number the ranks over
- * there use. A number is used again when both sides are free and nothing under way names either. */
-
-comm_table *table_of(const sim *s, int comm)
+int comm_world_rank(const comms *all, int comm, int rank)
 {
-    const int at = comm > 0 ? comm - s->n_ranks : comm;
-    return at >= 0 && at < s->n_comms ? &s->comm[at] : (comm_table *)&s->no_comm;
-}
-
-static inline int is_alone(const sim *s, int comm)
-{
-    return comm > 0 && comm <= s->n_ranks;
-}
-
-int sim_comm_size(const sim *s, int comm)
-{
-    return is_alone(s, comm) ? 1 : table_of(s, comm)->n;
-}
-
-int sim_comm_other(const sim *s, int comm)
-{
-    return is_alone(s, comm) ? comm : table_of(s, comm)->other;
-}
-
-int sim_comm_peers(const sim *s, int comm)
-{
-    return sim_comm_size(s, sim_comm_other(s, comm));
-}
-
-int sim_comm_world_rank(const sim *s, int comm, int rank)
-{
-    if (is_alone(s, comm)) return comm - 1;
-    const comm_table *c = table_of(s, comm);
+    const comm_table *c = comm_at(all, comm);
     if (rank < 0 || rank >= c->n) return -1;
     return c->world ? c->world[rank] : c->first + rank;
 }
 
-int sim_comm_rank(const sim *s, int comm, int world_rank)
+int comm_rank(const comms *all, int comm, int world_rank)
 {
-    if (is_alone(s, comm)) return world_rank == comm - 1 ? 0 : -1;
-    const comm_table *c = table_of(s, comm);
+    const comm_table *c = comm_at(all, comm);
     if (!c->world) {
         int rank = world_rank - c->first;
         return rank >= 0 && rank < c->n ? rank : -1;
@@ -64,14 +33,25 @@ int sim_comm_rank(const sim *s, int comm, int world_rank)
 
 /* ---- life ---- */
 
-int comm_tables_init(sim *s)
+int comms_init(comms *all, int n_ranks)
 {
-    s->comm_room = 8;
-    s->comm = calloc((size_t)s->comm_room, sizeof *s->comm);
-    if (!s->comm) return SIM_OUT_OF_MEMORY;
-    s->comm[0] = (comm_table){.n = s->n_ranks};
-    s->no_comm = (comm_table){.other = -1};
-    s->n_comms = 1;
+    const size_t n = n_ranks > 0 ? (size_t)n_ranks : 1;
+    *all = (comms){.room = 8, .n_ranks = n_ranks, .nobody = {.other = -1}};
+    all->at = malloc((size_t)all->room * sizeof *all->at);
+    all->self = calloc(n, sizeof *all->self);
+    if (!all->at || !all->self) return SIM_OUT_OF_MEMORY;
+    all->at[SIM_COMM_WORLD] = (comm_table){.n = n_ranks};
+    all->n = 1;
+    return 0;
+}
+
+int comms_add_rank(comms *all, int n_ranks)
+{
+    int *grown = realloc(all->self, ((size_t)n_ranks + 1) * sizeof *grown);
+    if (!grown) return SIM_OUT_OF_MEMORY;
+    grown[n_ranks] = 0;
+    all->self = grown;
+    all->n_ranks = n_ranks + 1;
     return 0;
 }
 
@@ -82,45 +62,49 @@ static void table_free(comm_table *c)
     c->world = c->sorted = NULL;
 }
 
-void comm_tables_free(sim *s)
+void comms_free(comms *all)
 {
-    for (int c = 0; c < s->n_comms; c++) {
-        free(s->comm[c].entered);
-        table_free(&s->comm[c]);
+    for (int c = 0; all->at && c < all->n; c++) {
+        free(all->at[c].entered);
+        table_free(&all->at[c]);
     }
-    free(s->comm);
+    free(all->instances.at);
+    free(all->self);
+    free(all->at);
 }
 
-static void recycle(sim *s, int comm)
+static void recycle(comms *all, int comm)
 {
-    comm_table *c = table_of(s, comm), *other = table_of(s, c->other);
+    comm_table *c = &all->at[comm], *other = &all->at[c->other];
     if (!c->is_freed || !other->is_freed || c->n_uses || other->n_uses) return;
-    int number[2] = {comm, c->other};
+    const int number[2] = {comm, c->other};
     for (int side = 0; side < 1 + (c != other); side++) {
-        comm_table *t = table_of(s, number[side]);
-        instances_free(s, t);
+        comm_table *t = &all->at[number[side]];
+        if (t->entered) instance_end(&all->instances, t->entered, t->n);
         table_free(t);
+        t->entered = NULL;
         t->n = 0;
-        t->next = s->free_comm;
-        s->free_comm = number[side] - s->n_ranks;
+        t->next = all->free;
+        all->free = number[side];
     }
 }
 
-void comm_use(sim *s, int comm)
+void comm_use(comms *all, int comm)
 {
-    if (comm > s->n_ranks) table_of(s, comm)->n_uses++;
+    all->at[comm].n_uses++;
 }
 
-void comm_leave(sim *s, int comm)
+void comm_leave(comms *all, int comm)
 {
-    if (comm > s->n_ranks && --table_of(s, comm)->n_uses == 0) recycle(s, comm);
+    if (--all->at[comm].n_uses == 0) recycle(all, comm);
 }
 
-void sim_comm_free(sim *s, int comm)
+int comm_enter_collective(comms *all, int comm, int rank, double now_s)
 {
-    if (comm <= s->n_ranks || table_of(s, comm)->n == 0 || table_of(s, comm)->is_freed) return;
-    table_of(s, comm)->is_freed = 1;
-    recycle(s, comm);
+    comm_table *c = &all->at[comm];
+    if (c->n == 1 || c->other != comm) return 0;
+    if (!c->entered && !(c->entered = instance_begin(&all->instances, c->n))) return SIM_OUT_OF_MEMORY;
+    return instance_enter(&all->instances, c->entered, c->n, rank, now_s);
 }
 
 static void sort_by_world_rank(const int *world, int *sorted, int n, int *scratch)
@@ -136,11 +120,11 @@ static void sort_by_world_rank(const int *world, int *sorted, int n, int *scratc
     }
 }
 
-static int table_fill(const sim *s, comm_table *c, int n, const int *world_rank)
+static int table_fill(const comms *all, comm_table *c, int n, const int *world_rank)
 {
     int is_range = 1;
     for (int i = 0; i < n; i++) {
-        if (world_rank[i] < 0 || world_rank[i] >= s->n_ranks) return SIM_BAD_RANK;
+        if (world_rank[i] < 0 || world_rank[i] >= all->n_ranks) return SIM_BAD_RANK;
         is_range &= world_rank[i] == world_rank[0] + i;
     }
     *c = (comm_table){.n = n, .first = n ? world_rank[0] : 0};
@@ -163,32 +147,59 @@ static int table_fill(const sim *s, comm_table *c, int n, const int *world_rank)
 }
 
 /* Takes the table over: the number, or an error. */
-static int table_add(sim *s, comm_table c)
+static int table_add(comms *all, comm_table c)
 {
-    int at = s->free_comm;
-    if (at) {
-        s->free_comm = s->comm[at].next;
+    int comm = all->free;
+    if (comm) {
+        all->free = all->at[comm].next;
     } else {
-        if (s->n_comms == s->comm_room) {
-            comm_table *grown = realloc(s->comm, 2 * (size_t)s->comm_room * sizeof *grown);
+        if (all->n == all->room) {
+            comm_table *grown = realloc(all->at, 2 * (size_t)all->room * sizeof *grown);
             if (!grown) {
                 table_free(&c);
                 return SIM_OUT_OF_MEMORY;
             }
-            s->comm = grown;
-            s->comm_room *= 2;
+            all->at = grown;
+            all->room *= 2;
         }
-        at = s->n_comms++;
+        comm = all->n++;
     }
-    s->comm[at] = c;
-    return s->comm[at].other = s->n_ranks + at;
+    all->at[comm] = c;
+    return all->at[comm].other = comm;
+}
+
+/* ---- what the outside may do ---- */
+
+int sim_comm_size(const sim *s, int comm)
+{
+    return comm_size(&s->comms, comm);
+}
+
+int sim_comm_other(const sim *s, int comm)
+{
+    return comm_other(&s->comms, comm);
+}
+
+int sim_comm_peers(const sim *s, int comm)
+{
+    return comm_peers(&s->comms, comm);
+}
+
+int sim_comm_rank(const sim *s, int comm, int world_rank)
+{
+    return comm_rank(&s->comms, comm, world_rank);
+}
+
+int sim_comm_world_rank(const sim *s, int comm, int rank)
+{
+    return comm_world_rank(&s->comms, comm, rank);
 }
 
 int sim_comm_new(sim *s, int n, const int *world_rank)
 {
     comm_table c;
-    int error = table_fill(s, &c, n, world_rank);
-    return error < 0 ? error : table_add(s, c);
+    int error = table_fill(&s->comms, &c, n, world_rank);
+    return error < 0 ? error : table_add(&s->comms, c);
 }
 
 int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const int *remote_world_rank)
@@ -200,7 +211,47 @@ int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const
         sim_comm_free(s, mine);
         return remote;
     }
-    table_of(s, mine)->other = remote;
-    table_of(s, remote)->other = mine;
+    s->comms.at[mine].other = remote;
+    s->comms.at[remote].other = mine;
     return mine;
 }
+
+int sim_comm_self(sim *s, int rank)
+{
+    comms *all = &s->comms;
+    if (rank < 0 || rank >= all->n_ranks) return SIM_BAD_RANK;
+    if (all->self[rank]) return all->self[rank];
+    const int comm = sim_comm_new(s, 1, &rank);
+    if (comm > 0) all->self[rank] = comm;
+    return comm;
+}
+
+int sim_comm_is_self(const sim *s, int comm)
+{
+    const comm_table *c = comm_at(&s->comms, comm);
+    return c->n == 1 && comm > SIM_COMM_WORLD && s->comms.self[comm_world_rank(&s->comms, comm, 0)] == comm;
+}
+
+void sim_comm_free(sim *s, int comm)
+{
+    comms *all = &s->comms;
+    if (comm <= SIM_COMM_WORLD || comm >= all->n) return;
+    comm_table *c = &all->at[comm];
+    if (c->n == 0 || c->is_freed || sim_comm_is_self(s, comm)) return;
+    c->is_freed = 1;
+    recycle(all, comm);
+}
+
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void comms_check(const comms *all)
+{
+    for (int comm = 0; comm < all->n; comm++) {
+        const comm_table *c = &all->at[comm];
+        if (!c->n) continue;
+        assert(c->n_uses >= 0 && c->other >= 0 && c->other < all->n && all->at[c->other].other == comm);
+        for (int i = 1; c->world && i < c->n; i++) assert(c->world[c->sorted[i - 1]] <= c->world[c->sorted[i]]);
+    }
+}
+#endif

@@ -1,81 +1,245 @@
-#include "perform.h"
+#include "elapse.h"
 
-/* Sleeps, and executions on a core.
- *
- * The peer's order of those that end at one date: first what was scheduled at an earlier date; of one date, sleeps before
- * executions, the newest sleep first. A host's executions are scheduled again whenever something begins or ends on it (an
- * execution, a sleep, the wait for one request), all at once and the newest first; hosts in the order this first happened,
- * where a host on which nothing is left under way has lost its place. (The end of a sleep or of a wait changes no shares: it
- * is not a reason for a place.) */
+#include <stdlib.h>
 
-void runs_next(sim *s, int line)
+#include "sort.h"
+#include "world.h"
+
+int elapse_init(elapsing *e, int moves_ends)
 {
-    timeline_enters(s, &s->line[line], AWAKE, SPENT_OVERHEAD);
-    s->next_turn[s->n_next_turn++] = line;
+    heap_init(&e->ends, moves_ends);
+    heap_init(&e->hosts, 1);
+    return (moves_ends && !e->ends.place) || !e->hosts.place ? SIM_OUT_OF_MEMORY : 0;
 }
 
-static void touch(sim *s, processor *h)
+void elapse_free(elapsing *e)
 {
-    if (h->touched == s->date_order) return;
-    h->touched = s->date_order;
-    h->mark = s->order++;
+    heap_free(&e->ends);
+    heap_free(&e->hosts);
+    free(e->due);
 }
 
-void host_entered(sim *s, int host)
+/* ---- hosts ---- */
+
+static host *host_of(sim *s, int timeline)
 {
-    touch(s, &s->host[host]);
-    s->host[host].n_under_way++;
+    return &s->hosts.at[s->lines.at[timeline].host];
 }
 
-void host_left(sim *s, int host, int is_execution)
+static void reschedule(sim *s, host *h)
 {
-    processor *h = &s->host[host];
+    if (h->rescheduled_at == s->date_order) return;
+    h->rescheduled_at = s->date_order;
+    h->reschedule_order = s->order++;
+}
+
+void host_entered(sim *s, int id)
+{
+    host *h = &s->hosts.at[id];
+    reschedule(s, h);
+    h->n_under_way++;
+}
+
+void host_left(sim *s, int id, int is_execution)
+{
+    host *h = &s->hosts.at[id];
     if (--h->n_under_way == 0)
-        h->touched = -1;
+        h->rescheduled_at = -1;
     else if (is_execution)
-        touch(s, h);
+        reschedule(s, h);
 }
 
-static void begin(sim *s, int line, int is_computing)
+static int date_host(sim *s, int id)
 {
-    timeline *t = &s->line[line];
+    const resource *cores = &s->hosts.at[id].cores;
+    heap_remove(&s->elapsing.hosts, id);
+    if (!cores->users.n) return 0;
+    return heap_push(&s->elapsing.hosts, resource_next_s(cores, s->clock.now_s), 0, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
+/* ---- what begins ---- */
+
+static void begin(sim *s, int id, int is_executing)
+{
+    timeline *t = &s->lines.at[id];
     host_entered(s, t->host);
-    t->is_computing = is_computing;
+    t->is_executing = (uint8_t)is_executing;
     t->began = s->order++;
     t->began_at_date = s->date_order;
-    s->n_timed++;
-    s->n_probing += probes_on(t);
+    s->elapsing.n_under_way++;
+    s->elapsing.n_probing += timeline_probes_on(t);
 }
 
-static int until(sim *s, int line, double date_s, int spends)
+static int end_at(sim *s, int id, double date_s, int spends)
 {
-    timeline *t = &s->line[line];
-    timeline_enters(s, t, ASLEEP, spends);
-    return heap_push(&s->sleeps, date_s, t->began, line) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+    timeline_enter(s, id, ASLEEP, spends);
+    return heap_push(&s->elapsing.ends, date_s, s->lines.at[id].began, id) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
 }
 
-int sleep_until(sim *s, int line, double date_s, int spends)
+int elapse_sleep_until(sim *s, int id, double date_s, int spends)
 {
-    begin(s, line, 0);
-    return until(s, line, date_s, spends);
+    begin(s, id, 0);
+    return end_at(s, id, date_s, spends);
 }
 
-int compute(sim *s, int line, double flop, int spends)
+static int join_cores(sim *s, int id, double flop)
 {
-    timeline *t = &s->line[line];
-    const processor *h = &s->host[t->host];
-    begin(s, line, 1);
-    if (h->n_ranks <= h->cores) return until(s, line, s->now_s + flop / h->speed_flop_per_s, spends);
-    timeline_enters(s, t, COMPUTING, spends);
-    int error = cpu_start(s, t->host, line, flop);
+    const int at = s->lines.at[id].host;
+    int error = resource_join(&s->hosts.at[at].cores, id, flop, s->order++, s->clock.now_s);
+    return error < 0 ? error : date_host(s, at);
+}
+
+int elapse_execute(sim *s, int id, execution amount, int spends)
+{
+    const host *h = host_of(s, id);
+    begin(s, id, 1);
+    if (host_has_a_core_for_each(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
+    timeline_enter(s, id, EXECUTING, spends);
+    int error = join_cores(s, id, amount.flop);
     return error < 0 ? error : BLOCKED;
 }
 
-void timeline_woken(sim *s, int line)
+void elapse_end_by(sim *s, int id, double date_s)
 {
-    timeline *t = &s->line[line];
-    host_left(s, t->host, t->is_computing);
-    s->n_timed--;
-    s->n_probing -= probes_on(t);
-    runs_next(s, line);
+    heap *ends = &s->elapsing.ends;
+    if (heap_has(ends, id) && date_s < ends->item[ends->place[id]].date_s) heap_move(ends, id, date_s);
 }
+
+/* ---- a host that gets a timeline more ---- */
+
+/* The executions in `ends` that are on a host: taken out, and given a part of the cores for what is left of them. */
+static int share(sim *s, int host)
+{
+    heap *ends = &s->elapsing.ends;
+    heap kept;
+    heap_init(&kept, ends->place != NULL);
+    int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
+    for (int i = 0; i < ends->n && !error; i++) {
+        const heap_item it = ends->item[i];
+        const timeline *t = &s->lines.at[it.id];
+        if (t->host == host && t->is_executing) {
+            const double left_s = it.date_s - s->clock.now_s;
+            s->lines.at[it.id].state = EXECUTING; /* time goes to the same as before */
+            error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]));
+        } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
+            error = SIM_OUT_OF_MEMORY;
+        }
+    }
+    heap_free(ends);
+    *ends = kept;
+    return error;
+}
+
+int elapse_share_cores(sim *s, int id)
+{
+    host *h = &s->hosts.at[id];
+    const int was_shared = !host_has_a_core_for_each(h);
+    h->n_timelines++;
+    if (was_shared || host_has_a_core_for_each(h)) return 0;
+    for (int t = 0; t < s->lines.n; t++)
+        if (s->lines.at[t].host == id && s->lines.at[t].n) s->lines.at[t].tail_s = NAN;
+    return share(s, id);
+}
+
+/* ---- what ends ---- */
+
+double elapse_next_s(const elapsing *e)
+{
+    const double end_s = e->ends.n ? e->ends.item[0].date_s : INFINITY, host_s = e->hosts.n ? e->hosts.item[0].date_s : INFINITY;
+    return end_s < host_s ? end_s : host_s;
+}
+
+static elapse_due due_of(sim *s, const heap_item *it, int is_host)
+{
+    const timeline *t = is_host ? NULL : &s->lines.at[it->id];
+    const host *h = is_host ? &s->hosts.at[it->id] : host_of(s, it->id);
+    const int is_sleep = t && !t->is_executing;
+    return (elapse_due){.is_host = is_host, .id = it->id, .date_s = it->date_s,
+                        .epoch = is_sleep ? t->began_at_date : h->rescheduled_at, .place = is_sleep ? -1 : h->reschedule_order,
+                        .order = -it->order};
+}
+
+/* Takes what ends before `limit_s` from a heap. */
+static int add_due(sim *s, heap *from, double limit_s, int is_host)
+{
+    elapsing *e = &s->elapsing;
+    while (from->n && from->item[0].date_s < limit_s) {
+        if (e->n_due == e->due_room) {
+            int room = e->due_room ? 2 * e->due_room : 64;
+            elapse_due *grown = realloc(e->due, (size_t)room * sizeof *grown);
+            if (!grown) return SIM_OUT_OF_MEMORY;
+            e->due = grown;
+            e->due_room = room;
+        }
+        e->due[e->n_due++] = due_of(s, &from->item[0], is_host);
+        heap_pop(from);
+    }
+    return 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const elapse_due *x = a, *y = b;
+    if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
+    if (x->epoch != y->epoch) return x->epoch < y->epoch ? -1 : 1;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void wake(sim *s, int id)
+{
+    const timeline *t = &s->lines.at[id];
+    host_left(s, t->host, t->is_executing);
+    s->elapsing.n_under_way--;
+    s->elapsing.n_probing -= timeline_probes_on(t);
+    timeline_runs_next(s, id);
+}
+
+static int wake_served(sim *s, int id)
+{
+    resource *cores = &s->hosts.at[id].cores;
+    int served, error = 0;
+    while (error == 0 && (served = resource_take_served(cores, s->clock.now_s, CLOCK_SAME_DATE_S)) >= 0) {
+        error = date_host(s, id);
+        wake(s, served);
+    }
+    return error < 0 ? error : date_host(s, id);
+}
+
+int elapse_fire(sim *s)
+{
+    elapsing *e = &s->elapsing;
+    const double limit_s = clock_same_date_s(&s->clock);
+    e->n_due = 0;
+    if (add_due(s, &e->ends, limit_s, 0) < 0 || add_due(s, &e->hosts, limit_s, 1) < 0) return SIM_OUT_OF_MEMORY;
+    sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
+    for (int i = 0; i < e->n_due; i++) {
+        if (!e->due[i].is_host) {
+            wake(s, e->due[i].id);
+        } else {
+            int error = wake_served(s, e->due[i].id);
+            if (error < 0) return error;
+        }
+    }
+    return e->n_due;
+}
+
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void elapse_check(const sim *s)
+{
+    const elapsing *e = &s->elapsing;
+    assert(heap_check(&e->ends) && heap_check(&e->hosts));
+    int n = 0, n_users = 0;
+    for (int id = 0; id < s->lines.n; id++) {
+        const int state = s->lines.at[id].state;
+        n += state == ASLEEP || state == EXECUTING;
+    }
+    for (int h = 0; h < s->hosts.n; h++) {
+        n_users += s->hosts.at[h].cores.users.n;
+        assert(heap_has(&e->hosts, h) == (s->hosts.at[h].cores.users.n > 0));
+    }
+    assert(n == e->n_under_way && n == e->ends.n + n_users);
+}
+#endif

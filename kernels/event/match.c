@@ -1,11 +1,9 @@
+#include "match.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
-
-/* Which send goes to which receive.
- *
- * Posted receives are in queues, hashed by (context, target, source, tag) with SIM_ANY where they have a wildcard. Unexpected
+/* Posted receives are in queues, hashed by (context, target, source, tag) with SIM_ANY where they have a wildcard. Unexpected
  * sends are in the queue of their exact key. A queue holds either sends or receives, never both: they would have matched.
  * An incoming send takes the oldest of the heads of the four queues that may hold a receive for it: the exact one's and those
  * with SIM_ANY for the source, for the tag, for both. So messages of one sender do not overtake, and a match takes as long
@@ -27,8 +25,17 @@ int match_init(matching *m, int n_ranks)
 {
     *m = (matching){.n_buckets = 256};
     m->bucket = calloc(256, sizeof *m->bucket);
-    m->seen = calloc((size_t)n_ranks, sizeof *m->seen);
-    return m->bucket && m->seen ? 0 : SIM_OUT_OF_MEMORY;
+    m->arrivals = calloc((size_t)n_ranks, sizeof *m->arrivals);
+    return m->bucket && m->arrivals ? 0 : SIM_OUT_OF_MEMORY;
+}
+
+int match_add_rank(matching *m, int n_ranks)
+{
+    match_arrivals *grown = realloc(m->arrivals, ((size_t)n_ranks + 1) * sizeof *grown);
+    if (!grown) return SIM_OUT_OF_MEMORY;
+    grown[n_ranks] = (match_arrivals){0};
+    m->arrivals = grown;
+    return 0;
 }
 
 void match_free(matching *m)
@@ -36,7 +43,7 @@ void match_free(matching *m)
     free(m->queue);
     free(m->entry);
     free(m->bucket);
-    free(m->seen);
+    free(m->arrivals);
 }
 
 typedef struct {
@@ -183,30 +190,30 @@ static void queue_withdraw(matching *m, slot_pool *pool, int *at, int id)
 
 /* ---- unexpected sends of programs ---- */
 
-static void list_append(match_seen *seen, slot_pool *pool, int id)
+static void list_append(match_arrivals *arrivals, slot_pool *pool, int id)
 {
     slot *at = pool->at;
-    at[id].next_seen = 0;
-    at[id].previous = seen->last_send;
-    if (seen->last_send)
-        at[seen->last_send].next_seen = id;
+    at[id].next_arrival = 0;
+    at[id].previous = arrivals->last_send;
+    if (arrivals->last_send)
+        at[arrivals->last_send].next_arrival = id;
     else
-        seen->first_send = id;
-    seen->last_send = id;
+        arrivals->first_send = id;
+    arrivals->last_send = id;
 }
 
-static void list_remove(match_seen *seen, slot_pool *pool, int id)
+static void list_remove(match_arrivals *arrivals, slot_pool *pool, int id)
 {
     slot *at = pool->at;
-    int before = at[id].previous, after = at[id].next_seen;
+    int before = at[id].previous, after = at[id].next_arrival;
     if (before)
-        at[before].next_seen = after;
+        at[before].next_arrival = after;
     else
-        seen->first_send = after;
+        arrivals->first_send = after;
     if (after)
         at[after].previous = before;
     else
-        seen->last_send = before;
+        arrivals->last_send = before;
 }
 
 static int entry_new(matching *m)
@@ -249,7 +256,7 @@ static int index_append(matching *m, slot_pool *pool, int id)
         }
         *place_of(m, pool, id, pattern) = (match_place){.queue = q, .previous = tail};
     }
-    m->seen[send->target].n_indexed++;
+    m->arrivals[send->target].n_indexed++;
     return 0;
 }
 
@@ -274,35 +281,35 @@ static void index_remove(matching *m, slot_pool *pool, int id)
     int e = pool->at[id].entry;
     m->entry[e].in[0].next = m->free_entry;
     m->free_entry = e;
-    m->seen[pool->at[id].target].n_indexed--;
+    m->arrivals[pool->at[id].target].n_indexed--;
 }
 
-static int make_index(matching *m, slot_pool *pool, match_seen *seen)
+static int make_index(matching *m, slot_pool *pool, match_arrivals *arrivals)
 {
-    for (int id = seen->first_send, next; id; id = next) {
-        next = pool->at[id].next_seen;
+    for (int id = arrivals->first_send, next; id; id = next) {
+        next = pool->at[id].next_arrival;
         int error = index_append(m, pool, id);
         if (error < 0) return error;
     }
-    seen->first_send = seen->last_send = 0;
+    arrivals->first_send = arrivals->last_send = 0;
     return 0;
 }
 
 static int arrival_append(matching *m, slot_pool *pool, int id)
 {
-    match_seen *seen = &m->seen[pool->at[id].target];
-    if (seen->n_indexed) return index_append(m, pool, id);
-    list_append(seen, pool, id);
+    match_arrivals *arrivals = &m->arrivals[pool->at[id].target];
+    if (arrivals->n_indexed) return index_append(m, pool, id);
+    list_append(arrivals, pool, id);
     return 0;
 }
 
 static void arrival_remove(matching *m, slot_pool *pool, int id)
 {
-    match_seen *seen = &m->seen[pool->at[id].target];
-    if (seen->n_indexed)
+    match_arrivals *arrivals = &m->arrivals[pool->at[id].target];
+    if (arrivals->n_indexed)
         index_remove(m, pool, id);
     else
-        list_remove(seen, pool, id);
+        list_remove(arrivals, pool, id);
 }
 
 /* ---- matching ---- */
@@ -331,11 +338,11 @@ static inline int head_if(const matching *m, const slot_pool *pool, int q, int i
 /* The queue of the oldest wildcard receive that takes the message, when that was posted before the exact one; or NULL. */
 static int *wild_for(matching *m, const slot_pool *pool, const slot *send, int exact, int *pattern)
 {
-    const match_seen *seen = &m->seen[send->target];
+    const match_arrivals *arrivals = &m->arrivals[send->target];
     int *oldest = NULL;
     int64_t before = exact ? pool->at[exact].posted : INT64_MAX;
     for (int p = 1; p < PATTERNS; p++) {
-        if (!seen->n_wild[p]) continue;
+        if (!arrivals->n_wild[p]) continue;
         int *at = find(m, pool, key_of(send, p), p), head = head_if(m, pool, *at, 0);
         if (!head || pool->at[head].posted >= before) continue;
         before = pool->at[head].posted;
@@ -348,17 +355,17 @@ static int *wild_for(matching *m, const slot_pool *pool, const slot *send, int e
 int match_send(matching *m, slot_pool *pool, int id)
 {
     slot *send = &pool->at[id];
-    match_seen *seen = &m->seen[send->target];
+    match_arrivals *arrivals = &m->arrivals[send->target];
     int *at = find(m, pool, key_of(send, 0), 0), q = *at, pattern = 0;
     int exact = head_if(m, pool, q, 0);
     send->posted = m->posted++;
-    if (is_of_program(send) && (seen->n_wild[1] | seen->n_wild[2] | seen->n_wild[3])) {
+    if (is_of_program(send) && (arrivals->n_wild[1] | arrivals->n_wild[2] | arrivals->n_wild[3])) {
         int *wild = wild_for(m, pool, send, exact, &pattern);
         if (wild) at = wild;
         if (wild) exact = m->queue[*wild].head;
     }
     if (exact) {
-        seen->n_wild[pattern] -= pattern > 0;
+        arrivals->n_wild[pattern] -= pattern > 0;
         queue_take_head(m, pool, at);
         return exact;
     }
@@ -370,18 +377,18 @@ int match_probe(matching *m, slot_pool *pool, int context, int target, int sourc
 {
     const match_key key = {context, target, source, tag};
     const int pattern = pattern_of(source, tag);
-    match_seen *seen = &m->seen[target];
+    match_arrivals *arrivals = &m->arrivals[target];
     if (!pattern) return head_if(m, pool, *find(m, pool, key, 0), 1);
-    if (!seen->n_indexed) {
-        int send = seen->first_send;
+    if (!arrivals->n_indexed) {
+        int send = arrivals->first_send;
         for (int n = 0; send && n < SEARCH_MAX; n++) {
             step(m);
             const slot *x = &pool->at[send];
             if (x->context == context && accepts(source, tag, x)) return send;
-            send = x->next_seen;
+            send = x->next_arrival;
         }
         if (!send) return 0;
-        if (make_index(m, pool, seen) < 0) return SIM_OUT_OF_MEMORY;
+        if (make_index(m, pool, arrivals) < 0) return SIM_OUT_OF_MEMORY;
     }
     return head_if(m, pool, *find(m, pool, key, pattern), 1);
 }
@@ -405,7 +412,7 @@ int match_withdraw(matching *m, slot_pool *pool, int id)
     if (!x->is_queued) return 0;
     int pattern = x->is.is_send ? 0 : pattern_of(x->is.peer, x->is.tag);
     queue_withdraw(m, pool, find(m, pool, key_of(x, pattern), pattern), id);
-    if (pattern) m->seen[x->target].n_wild[pattern]--;
+    if (pattern) m->arrivals[x->target].n_wild[pattern]--;
     if (x->is.is_send && is_of_program(x)) arrival_remove(m, pool, id);
     return 1;
 }
@@ -419,7 +426,7 @@ int match_recv(matching *m, slot_pool *pool, int id)
         int send = match_probe(m, pool, recv->context, recv->target, recv->is.peer, recv->is.tag);
         if (send > 0) match_take_send(m, pool, send);
         if (send) return send;
-        m->seen[recv->target].n_wild[pattern]++;
+        m->arrivals[recv->target].n_wild[pattern]++;
         return queue_append(m, pool, *find(m, pool, key_of(recv, pattern), pattern), id, pattern);
     }
     int *at = find(m, pool, key_of(recv, 0), 0), send = head_if(m, pool, *at, 1);
@@ -427,3 +434,22 @@ int match_recv(matching *m, slot_pool *pool, int id)
     take_send(m, pool, at);
     return send;
 }
+
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void match_check(const matching *m, const slot_pool *pool)
+{
+    int n_used = 0;
+    for (int b = 0; b < m->n_buckets; b++) {
+        for (int q = m->bucket[b]; q; q = m->queue[q].next) {
+            const slot *head = &pool->at[m->queue[q].head], *tail = &pool->at[m->queue[q].tail];
+            assert((m->queue[q].hash & (uint32_t)(m->n_buckets - 1)) == (uint32_t)b);
+            assert(head->is_queued && tail->is_queued && head->is.is_send == tail->is.is_send);
+            assert(head->target == tail->target && head->context == tail->context);
+            n_used++;
+        }
+    }
+    assert(n_used == m->used);
+}
+#endif

@@ -1,8 +1,8 @@
+#include "request.h"
+
 #include <stdlib.h>
 
 #include "world.h"
-
-/* The pool of requests, and of what collectives under way remember. */
 
 int request_new(sim *s, request is)
 {
@@ -21,29 +21,21 @@ int request_new(sim *s, request is)
         id = ++pool->n;
     }
     pool->at[id] = (slot){.is = is, .waiter = -1};
-    comm_use(s, is.comm);
+    comm_use(&s->comms, is.comm);
     return id;
-}
-
-int is_request(const sim *s, int id)
-{
-    return id > 0 && id <= s->requests.n && !s->requests.at[id].is_free;
 }
 
 void request_free(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
-    if (x->is_group && x->show) performance_free(s, x->show);
-    if (x->payload) {
-        s->payloads.at[x->payload].kind = s->payloads.free;
-        s->payloads.free = x->payload;
-    }
-    x->is_group = 0;
+    if (x->is_collective && x->run) collective_run_free(&s->runs, &s->comms, x->run);
+    if (x->payload) payload_free(&s->payloads, x->payload);
+    x->is_collective = 0;
     x->is_free = 1;
     x->payload = 0;
     x->next = s->requests.free;
     s->requests.free = id;
-    comm_leave(s, x->is.comm);
+    comm_leave(&s->comms, x->is.comm);
 }
 
 void request_let_go(sim *s, int id)
@@ -52,10 +44,61 @@ void request_let_go(sim *s, int id)
     if (x->is.is_done && x->is_released && !x->n_cancels) request_free(s, id);
 }
 
-/* What a live request is that its program has not completed; 0: nothing to speak of. */
-static int kind_left(const slot *x)
+void requests_free(sim *s)
 {
-    if (x->is_group) return x->is_released ? 0 : LEFT_COLLECTIVE;
+    slot_pool *pool = &s->requests;
+    for (int id = 1; id <= pool->n; id++) {
+        slot *x = &pool->at[id];
+        if (x->is_free) continue;
+        const payload *p = x->payload ? &s->payloads.at[x->payload] : NULL;
+        if (p && p->kind == PAYLOAD_OWNED && !x->is.is_done) free(p->data);
+        request_free(s, id);
+    }
+    free(pool->at);
+}
+
+waiting request_describe(const slot *x, int n_requests)
+{
+    if (x->is_collective) return (waiting){.kind = WAIT_COLLECTIVE, .comm = x->is.comm};
+    return (waiting){x->is.is_send ? WAIT_SEND : WAIT_RECV, x->is.comm, x->is.peer, x->is.tag, x->is.bytes, n_requests};
+}
+
+/* ---- what the outside asks ---- */
+
+const request *sim_request(const sim *s, int id)
+{
+    static const request nobody = {.rank = -1, .is_done = 1};
+    return is_request(&s->requests, id) ? &s->requests.at[id].is : &nobody;
+}
+
+void sim_post_line(sim *s, int id, int line)
+{
+    if (is_request(&s->requests, id)) s->requests.at[id].is.line = line;
+}
+
+void sim_release(sim *s, int id)
+{
+    if (!is_request(&s->requests, id)) return;
+    s->requests.at[id].is_released = 1;
+    request_let_go(s, id);
+}
+
+payload *sim_payload(sim *s, int id)
+{
+    if (!is_request(&s->requests, id)) return NULL;
+    slot *x = &s->requests.at[id];
+    if (!x->payload) {
+        const int number = payload_new(&s->payloads);
+        if (number < 0) return NULL;
+        x->payload = number;
+    }
+    return &s->payloads.at[x->payload];
+}
+
+/* Why a live request is left over; 0: it is not. */
+static int left_over(const slot *x)
+{
+    if (x->is_collective) return x->is_released ? 0 : LEFT_COLLECTIVE;
     if (x->context & 1) return 0;
     if (!x->has_matched && !x->is.is_done) return x->is.is_send ? LEFT_SEND : LEFT_RECV;
     return x->is_released || x->is.is_detached ? 0 : LEFT_REQUEST;
@@ -65,50 +108,32 @@ int sim_left_over(const sim *s, int after, int *kind)
 {
     for (int id = after + 1; id <= s->requests.n; id++) {
         const slot *x = &s->requests.at[id];
-        *kind = x->is_free ? 0 : kind_left(x);
+        *kind = x->is_free ? 0 : left_over(x);
         if (*kind) return id;
     }
     return 0;
 }
 
-payload *sim_payload(sim *s, int id)
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void requests_check(const sim *s)
 {
-    if (!is_request(s, id)) return NULL;
-    payload_pool *pool = &s->payloads;
-    slot *x = &s->requests.at[id];
-    if (x->payload) return &pool->at[x->payload];
-    int at = pool->free;
-    if (at) {
-        pool->free = pool->at[at].kind;
-    } else {
-        if (pool->n + 1 >= pool->room) {
-            int room = pool->room ? 2 * pool->room : 64;
-            payload *grown = realloc(pool->at, (size_t)room * sizeof *grown);
-            if (!grown) return NULL;
-            pool->at = grown;
-            pool->room = room;
-        }
-        at = ++pool->n;
+    const slot_pool *pool = &s->requests;
+    int n_free = 0;
+    for (int id = pool->free; id; id = pool->at[id].next) {
+        assert(id > 0 && id <= pool->n && pool->at[id].is_free);
+        n_free++;
     }
-    pool->at[at] = (payload){.kind = PAYLOAD_NONE};
-    x->payload = at;
-    return &pool->at[at];
+    for (int id = 1; id <= pool->n; id++) {
+        const slot *x = &pool->at[id];
+        n_free -= x->is_free;
+        if (x->is_free) continue;
+        assert(x->is.rank >= 0 && x->is.rank < s->lines.n_ranks);
+        assert(x->waiter >= -1 && x->waiter < s->lines.n);
+        assert(!(x->is_queued && (x->is.is_done && !x->is.is_detached)));
+        assert(x->payload >= 0 && x->payload <= s->payloads.n);
+    }
+    assert(n_free == 0);
 }
-
-payload *payload_of(sim *s, const slot *x)
-{
-    if (x->payload) return &s->payloads.at[x->payload];
-    s->no_payload = (payload){.kind = PAYLOAD_NONE};
-    return &s->no_payload;
-}
-
-void performance_free(sim *s, performance *p)
-{
-    instance_leave(s, p->instance);
-    comm_leave(s, p->comm);
-    free((void *)p->frame.tables);
-    free(p->made);
-    free(p->owed_of_s);
-    p->next = s->free_show;
-    s->free_show = p;
-}
+#endif

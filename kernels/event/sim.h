@@ -9,7 +9,7 @@
  *   (3) sim_next returns after at most about 50 ms of its own work, and what cannot be divided: the events of one date, some
  *       1 us each, and a full fair-share solve (fair.h);
  *   (4) no number that a caller passes (rank, communicator, request, schedule) is used before it is checked: SIM_BAD_*;
- *   (5) payload of a transfer is moved (payload_move.c) when the transfer ends, before either side's next action. */
+ *   (5) payload of a transfer is moved (payload.h) when the transfer ends, before either side's next action. */
 #ifndef SMPY_SIM_H
 #define SMPY_SIM_H
 #include <stdint.h>
@@ -21,14 +21,15 @@ typedef struct sim sim;
 
 enum { SIM_ANY = -1 };                /* any source, any tag */
 enum {                                /* what sim_next says besides a rank */
-    SIM_YIELD = -1,                     /* nothing yet: let signals and the progress line live, then call again */
+    SIM_YIELD = -1,                   /* nothing yet: let signals and the progress line live, then call again */
     SIM_STUCK = -2,                   /* no rank can run and none will wake */
     SIM_DONE = -3,                    /* every rank has ended */
     SIM_STOPPED = -4,                 /* a stop action was executed: see sim_stop_id */
     SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
 };
 enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13,
-       SIM_BAD_REQUEST = -14 };
+       SIM_BAD_REQUEST = -14, SIM_BAD_SIZE = -15, SIM_TOO_LATE = -16 };
+enum { SIM_COMM_WORLD = 0 };
 enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: whatever its size, as if detached */
        SEND_INNER = 3 };              /* as a standard one, but no program's own: part of a collective, say */
 enum {                                /* what a rank waits for (sim_waiting) */
@@ -49,7 +50,7 @@ typedef struct {
     int kind;
 } payload;
 
-typedef struct {
+typedef struct request {
     int rank;                         /* world rank of the poster */
     int comm;
     int peer;                         /* as posted: rank in comm, or SIM_ANY */
@@ -82,6 +83,7 @@ typedef struct {
     int n_entries[4];
 } rank_tables;
 
+/* The flow model (network_flow.h). */
 typedef struct {
     int n_factors;                    /* piecewise constant in the size on the wire: value of the largest threshold < size */
     double factor_above_bytes[32];
@@ -90,18 +92,35 @@ typedef struct {
     double weight_bytes;              /* S: penalty = latency + sum S / bandwidth */
     double tcp_gamma_bytes;           /* bound gamma / (2 latency); 0: none */
     double crosstraffic;              /* share of a flow that its acknowledgements load on the way back */
-    double envelope_bytes;
+    double envelope_bytes;            /* added to each message on the wire */
+} flow_model;
+
+/* What MPI's calls cost their rank (protocol.h). */
+typedef struct {
     int64_t detached_below_bytes;     /* smaller sends complete at once */
     int n_send_overhead, n_isend_overhead, n_recv_overhead; /* threshold, constant, per byte */
     double send_overhead[3 * 16];
     double isend_overhead[3 * 16];
     double recv_overhead[3 * 16];
     int rendezvous_overheads;         /* sends above the eager limit and their receives cost theirs, too */
-    double test_s, iprobe_s, wtime_s; /* a first poll; reading the clock */
-    int polls_grow;                   /* the k-th failed poll in a row, of all ranks, costs k times the first */
-    int polls_notice;                 /* instead: it stands for k * k of the first one's length, if its own rank asks the same again,
-                                         and ends when there may be something new to find: see poll.c */
+} call_costs;
+
+typedef struct {
+    double test_s, iprobe_s;          /* a first poll */
+    int grow;                         /* the k-th failed poll in a row, of all ranks, costs k times the first */
+    int notice;                       /* instead: polls come in rounds, and are cut short by what they wait for (poll.h) */
+} poll_costs;
+
+typedef struct {
+    flow_model network;
+    call_costs costs;
+    poll_costs polls;
 } model;
+
+typedef struct {
+    int comm, source, tag;
+    int64_t bytes;
+} message_envelope;
 
 typedef struct {
     int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
@@ -124,9 +143,18 @@ typedef struct {
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank);
 void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
+int sim_shift(sim *s, double seconds);               /* all dates that are told from now on are later by so much */
 
-/* ---- communicators: rank tables; 0 is the world, 1 + r is rank r alone ----
+/* ---- ranks and their timelines: both may grow while the world runs ----
+ * The ranks that a world begins with have one timeline each, of the rank's number. A new timeline begins at the present date. */
+int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
+int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
+int sim_rank_of(const sim *s, int timeline);
+
+/* ---- communicators: rank tables, numbered from SIM_COMM_WORLD on ----
  * An intercommunicator is two of them, one a side: a rank posts on its own side's, and means ranks of the other side. */
+int sim_comm_self(sim *s, int rank);                             /* of the rank alone */
+int sim_comm_is_self(const sim *s, int comm);
 int sim_comm_new(sim *s, int n, const int *world_rank);
 int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const int *remote_world_rank); /* the first side's */
 void sim_comm_free(sim *s, int comm);                            /* its number is used again when nothing names it */
@@ -136,54 +164,55 @@ int sim_comm_size(const sim *s, int comm);
 int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a member */
 int sim_comm_world_rank(const sim *s, int comm, int rank);
 
-/* ---- the running rank's timeline; requests are numbered from 1 ---- */
-int sim_append_compute(sim *s, int rank, double flop);
-int sim_append_sleep(sim *s, int rank, double seconds);
-int sim_append_overhead(sim *s, int rank, double seconds);              /* likewise, inside MPI */
-int sim_extend_overhead(sim *s, int rank, double seconds);                /* overheads in a row as one, so that they need no switch */
-int sim_append_send(sim *s, int rank, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
-int sim_append_recv(sim *s, int rank, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
-int sim_append_wait(sim *s, int rank, int request);
-int sim_append_wait_all(sim *s, int rank, int n, const int *request);  /* zeros are skipped */
-int sim_append_wait_any(sim *s, int rank, int n, const int *request);  /* answer: index; 0: complete, < 0: skipped */
-int sim_append_test(sim *s, int rank, int request);                    /* answer: 0 or 1 */
-int sim_append_test_any(sim *s, int rank, int n, const int *request);  /* answer: index, or -1 */
-int sim_append_iprobe(sim *s, int rank, int comm, int source, int tag);/* answer: 0 or 1, then sim_probed */
-int sim_append_probe(sim *s, int rank, int comm, int source, int tag); /* then sim_probed */
+/* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
+int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* an execution: of memory traffic, so many bytes */
+int sim_append_sleep(sim *s, int timeline, double seconds);
+int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
+int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */
+int sim_append_send(sim *s, int timeline, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
+int sim_append_recv(sim *s, int timeline, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
+int sim_append_wait(sim *s, int timeline, int request);
+int sim_append_wait_all(sim *s, int timeline, int n, const int *request);  /* zeros are skipped */
+int sim_append_wait_any(sim *s, int timeline, int n, const int *request);  /* answer: index; 0: complete, < 0: skipped */
+int sim_append_test(sim *s, int timeline, int request);                    /* answer: 0 or 1 */
+int sim_append_test_any(sim *s, int timeline, int n, const int *request);  /* answer: index, or -1 */
+int sim_append_iprobe(sim *s, int timeline, int comm, int source, int tag);/* answer: 0 or 1, then sim_probed */
+int sim_append_probe(sim *s, int timeline, int comm, int source, int tag); /* then sim_probed */
 /* Like them; the answer is the number of the send, which no other receive or probe will find, or 0. */
-int sim_append_improbe(sim *s, int rank, int comm, int source, int tag);
-int sim_append_mprobe(sim *s, int rank, int comm, int source, int tag);
-int sim_append_mrecv(sim *s, int rank, int send, int64_t capacity_bytes);                                  /* request */
-int sim_append_get_status(sim *s, int rank, int request);                    /* answer: 0 or 1; a look like iprobe's */
-int sim_append_cancel(sim *s, int rank, int request);                  /* done and is_cancelled, unless it has matched */
-int sim_append_collective(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given);
+int sim_append_improbe(sim *s, int timeline, int comm, int source, int tag);
+int sim_append_mprobe(sim *s, int timeline, int comm, int source, int tag);
+int sim_append_mrecv(sim *s, int timeline, int send, int64_t capacity_bytes);                                  /* request */
+int sim_append_get_status(sim *s, int timeline, int request);                    /* answer: 0 or 1; costs an iprobe */
+int sim_append_cancel(sim *s, int timeline, int request);                  /* done and is_cancelled, unless it has matched */
+int sim_append_collective(sim *s, int timeline, int comm, int schedule, int root, int64_t bytes, const rank_tables *given);
 /* A collective whose calls (none of which waits) are made now; the request is done when all of these are and, with a latch, as
  * many ranks have come to it as it was made for. */
-int sim_append_start(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given,
+int sim_append_start(sim *s, int timeline, int comm, int schedule, int root, int64_t bytes, const rank_tables *given,
                      int latch);                                        /* request */
 int sim_latch_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
-int sim_append_note(sim *s, int rank, int64_t id);                     /* executed notes: sim_notes */
-int sim_append_stop(sim *s, int rank, int64_t id);                     /* ends the run at that date */
-int sim_append_end(sim *s, int rank);
+int sim_append_note(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */
+int sim_append_stop(sim *s, int timeline, int64_t id);                     /* ends the run at that date */
+int sim_append_end(sim *s, int timeline);
 
 /* Must the rank let the kernel catch up before it appends more? (a few hundred actions, a few MiB of payload) */
-int sim_is_far_ahead(const sim *s, int rank);
+int sim_is_far_ahead(const sim *s, int timeline);
 /* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
-double sim_clock_s(const sim *s, int rank);
-double sim_earliest_clock_s(const sim *s, int rank); /* a date that it does not come before, known at any time */
-double sim_speed_flop_per_s(const sim *s, int rank); /* of a core of its host */
+double sim_clock_s(const sim *s, int timeline);
+double sim_earliest_clock_s(const sim *s, int timeline); /* a date that it does not come before, known at any time */
+double sim_speed_flop_per_s(const sim *s, int timeline); /* of a core of its host */
 
 /* ---- the loop ---- */
-int sim_next(sim *s);                 /* a rank to run, or SIM_* */
+int sim_next(sim *s);                 /* a timeline whose rank is to run it, or SIM_* */
 void sim_interrupt(sim *s);           /* the next sim_next says SIM_YIELD at once; async-signal safe */
-int sim_running(const sim *s);        /* the rank last named by sim_next, or -1 */
+int sim_running(const sim *s);        /* the timeline last named by sim_next, or -1 */
+int sim_running_rank(const sim *s);   /* its rank, or -1 */
 double sim_now_s(const sim *s);
-int64_t sim_answer(const sim *s, int rank);
+int64_t sim_answer(const sim *s, int timeline);
 const request *sim_request(const sim *s, int id);
 void sim_post_line(sim *s, int id, int line);
 payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
-const request *sim_probed(const sim *s, int rank); /* the message a successful probe found: rank in comm is in `peer` */
+const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */
 
 char *payload_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PAYLOAD_OWNED; NULL: one stretch */
 int sim_deliveries(const sim *s, const delivery **list);
@@ -204,9 +233,9 @@ enum {                                                                 /* what a
 };
 int sim_left_over(const sim *s, int after, int *kind);                 /* the next request of a program that is; 0: no more */
 void sim_statistics(const sim *s, statistics *out);
-void sim_waiting(const sim *s, int rank, waiting *out);
-void sim_polling(const sim *s, int rank, waiting *out); /* likewise, what it polls for again and again, in vain */
-const double *sim_finish_s(const sim *s);    /* [n_ranks] date of the end action, NaN before */
+void sim_waiting(const sim *s, int timeline, waiting *out);
+void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, what it polls for again and again, in vain */
+void sim_finish_s(const sim *s, double *finish_s); /* [ranks] date when a rank's last timeline ended, NaN before */
 void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
 /* end cdef */
 
@@ -218,7 +247,7 @@ typedef struct {
     int (*append_wait_all)(sim *, int, int, const int *);
     int (*append_test)(sim *, int, int);
     int (*append_iprobe)(sim *, int, int, int, int);
-    int (*append_compute)(sim *, int, double);
+    int (*append_compute)(sim *, int, double, double);
     int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);
     double (*clock_s)(const sim *, int);
@@ -227,7 +256,7 @@ typedef struct {
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);
     const request *(*request_of)(const sim *, int);
-    const request *(*probed)(const sim *, int);
+    const message_envelope *(*probed)(const sim *, int);
     void (*post_line)(sim *, int, int);
     payload *(*payload_of)(sim *, int);
     void (*release)(sim *, int);
@@ -240,6 +269,8 @@ typedef struct {
     int (*comm_peers)(const sim *, int);
     int (*comm_other)(const sim *, int);
     int (*comm_rank)(const sim *, int, int);
+    int (*comm_self)(sim *, int);
+    int (*rank_of)(const sim *, int);
 } kernel_calls;
 /* cdef */
 const void *sim_kernel_calls(void);   /* a kernel_calls */

@@ -1,22 +1,84 @@
+#include "timeline.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "world.h"
 
-/* The program's side of a timeline: what a rank appends. Only sends and receives cost memory beyond their action.
- *
- * tail_s is the date at which everything appended so far will have been executed, as long as that is plain arithmetic
- * (sleeps, computing on a core of one's own, posting); whatever waits makes it unknown until the rank runs again.
- * earliest_tail_s is the same sum, with a core for each computation and nothing for a wait. */
-
-enum { MOST_ACTIONS_AHEAD = 256 };
-static const int64_t MOST_BYTES_AHEAD = 4 << 20, MOST_BYTES_COPIED = 256 << 20;
-static const double SHORTEST_SLEEP_S = 1e-9;
-
-action *timeline_append(sim *s, int rank, int what)
+int timelines_init(timelines *all, int n_ranks)
 {
-    timeline *t = &s->line[rank];
+    const size_t n = n_ranks > 0 ? (size_t)n_ranks : 1;
+    *all = (timelines){.room = (int)n, .rank_room = (int)n};
+    all->at = malloc(n * sizeof *all->at);
+    all->rank = malloc(n * sizeof *all->rank);
+    all->turn = malloc(n * sizeof *all->turn);
+    all->next_turn = malloc(n * sizeof *all->next_turn);
+    return all->at && all->rank && all->turn && all->next_turn ? 0 : SIM_OUT_OF_MEMORY;
+}
+
+void timelines_free(sim *s)
+{
+    timelines *all = &s->lines;
+    for (int id = 0; id < all->n; id++) {
+        timeline *t = &all->at[id];
+        for (int i = 0; i < t->n; i++) {
+            action *a = &t->queue[(t->first + i) & (t->room - 1)];
+            if (a->kind->free) a->kind->free(s, a);
+        }
+        free(t->queue);
+    }
+    free(all->at);
+    free(all->rank);
+    free(all->turn);
+    free(all->next_turn);
+}
+
+int timeline_rank_new(sim *s, int host)
+{
+    timelines *all = &s->lines;
+    if (all->n_ranks == all->rank_room) {
+        rank_state *grown = realloc(all->rank, 2 * (size_t)all->rank_room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        all->rank = grown;
+        all->rank_room *= 2;
+    }
+    all->rank[all->n_ranks] = (rank_state){.host = host, .first_timeline = -1, .finish_s = NAN};
+    return all->n_ranks++;
+}
+
+static int make_room(timelines *all)
+{
+    const size_t room = 2 * (size_t)all->room;
+    timeline *at = realloc(all->at, room * sizeof *at);
+    if (at) all->at = at;
+    int *turn = realloc(all->turn, room * sizeof *turn);
+    if (turn) all->turn = turn;
+    int *next_turn = realloc(all->next_turn, room * sizeof *next_turn);
+    if (next_turn) all->next_turn = next_turn;
+    if (!at || !turn || !next_turn) return SIM_OUT_OF_MEMORY;
+    all->room = (int)room;
+    return 0;
+}
+
+int timeline_new(sim *s, int rank)
+{
+    timelines *all = &s->lines;
+    if (all->n == all->room && make_room(all) < 0) return SIM_OUT_OF_MEMORY;
+    rank_state *of = &all->rank[rank];
+    const double now_s = s->clock.now_s;
+    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline, .since_s = now_s, .met_s = INFINITY,
+                                 .tail_s = now_s, .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .n_sends_seen = -1};
+    of->first_timeline = all->n;
+    of->n_live++;
+    of->finish_s = NAN;
+    return all->n++;
+}
+
+/* ---- its queue ---- */
+
+action *action_append(sim *s, int id, const action_kind *kind)
+{
+    timeline *t = &s->lines.at[id];
     if (t->n == t->room) {
         int room = t->room ? 2 * t->room : 4;
         action *queue = malloc((size_t)room * sizeof *queue);
@@ -31,110 +93,143 @@ action *timeline_append(sim *s, int rank, int what)
         t->room = room;
     }
     action *a = &t->queue[(t->first + t->n++) & (t->room - 1)];
-    *a = (action){.what = what};
+    *a = (action){.kind = kind};
     return a;
 }
 
-void timeline_drop_first(timeline *t)
+void action_end(sim *s, int id)
 {
+    timeline *t = &s->lines.at[id];
+    action *a = timeline_first(t);
     t->first = (t->first + 1) & (t->room - 1);
     t->n--;
-    t->stage = 0;
+    if (a->kind->free) a->kind->free(s, a);
 }
 
-int sim_append_compute(sim *s, int rank, double flop)
+/* ---- its state ----
+ *
+ * Whether a blocked timeline waited for others or for a transfer is told by the request that ends its wait (completion.h): nothing
+ * is done when a transfer begins, or when the last rank enters a collective. */
+
+/* Adds the time in its present state. */
+static void add_up(const sim *s, const timeline *t, double *spent_s)
 {
-    if (!is_line(s, rank)) return SIM_BAD_RANK;
-    timeline *t = &s->line[rank];
-    const processor *h = &s->host[t->host];
-    if (!(flop > 0)) return 0;
-    action *a = timeline_append(s, rank, DO_COMPUTE);
-    if (!a) return SIM_OUT_OF_MEMORY;
-    a->with.amount = flop;
-    t->earliest_tail_s += flop / h->speed_flop_per_s;
-    t->tail_s += h->n_ranks <= h->cores ? flop / h->speed_flop_per_s : NAN;
-    return 0;
+    const double passed_s = s->clock.now_s - t->since_s;
+    if (t->spends != SPENT_WAITING) {
+        spent_s[t->spends] += passed_s;
+        return;
+    }
+    const double waited_s = t->met_s < s->clock.now_s ? fmax(t->met_s - t->since_s, 0) : passed_s;
+    spent_s[SPENT_WAITING] += waited_s;
+    spent_s[SPENT_TRANSFER] += passed_s - waited_s;
 }
 
-static int pause_in(sim *s, int rank, action *a, double seconds, int spends)
+void timeline_enter(sim *s, int id, int state, int spends)
 {
-    if (!a) return SIM_OUT_OF_MEMORY;
-    if (seconds < SHORTEST_SLEEP_S) seconds = SHORTEST_SLEEP_S;
-    a->id = spends;
-    a->with.amount += seconds;
-    s->line[rank].tail_s += seconds;
-    s->line[rank].earliest_tail_s += seconds;
-    return 0;
+    timeline *t = &s->lines.at[id];
+    add_up(s, t, t->spent_s);
+    t->state = state;
+    t->spends = spends;
+    t->since_s = s->clock.now_s;
+    t->met_s = INFINITY;
+    if (state != ENDED) return;
+    rank_state *rank = &s->lines.rank[t->rank];
+    s->lines.n_ended++;
+    if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
 }
 
-static int append_pause(sim *s, int rank, double seconds, int spends)
+void sim_spent_s(const sim *s, double *spent_s)
 {
-    if (!is_line(s, rank)) return SIM_BAD_RANK;
-    return seconds > 0 ? pause_in(s, rank, timeline_append(s, rank, DO_SLEEP), seconds, spends) : 0;
+    for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] = 0;
+    for (int id = 0; id < s->lines.n; id++) {
+        const timeline *t = &s->lines.at[id];
+        for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += t->spent_s[kind];
+        if (t->state != ENDED) add_up(s, t, spent_s);
+    }
 }
 
-int sim_append_sleep(sim *s, int rank, double seconds)
+/* ---- turns ---- */
+
+void timeline_runs_next(sim *s, int id)
 {
-    return append_pause(s, rank, seconds, SPENT_SLEEPING);
+    timeline_enter(s, id, AWAKE, SPENT_OVERHEAD);
+    s->lines.next_turn[s->lines.n_next_turn++] = id;
 }
 
-int sim_append_overhead(sim *s, int rank, double seconds)
+int timeline_next_turn(sim *s)
 {
-    return append_pause(s, rank, seconds, SPENT_OVERHEAD);
+    timelines *all = &s->lines;
+    int *turn = all->turn;
+    all->turn = all->next_turn;
+    all->next_turn = turn;
+    all->n_turn = all->n_next_turn;
+    all->at_turn = all->n_next_turn = 0;
+    return all->n_turn;
 }
 
-int sim_extend_overhead(sim *s, int rank, double seconds)
+/* ---- what the outside asks ---- */
+
+int sim_rank_of(const sim *s, int id)
 {
-    if (!is_line(s, rank)) return SIM_BAD_RANK;
-    const timeline *t = &s->line[rank];
-    action *last = t->n ? &t->queue[(t->first + t->n - 1) & (t->room - 1)] : NULL;
-    if (last && last->what == DO_SLEEP && last->id == SPENT_OVERHEAD && seconds > 0)
-        return pause_in(s, rank, last, seconds, SPENT_OVERHEAD);
-    return sim_append_overhead(s, rank, seconds);
+    return is_timeline(&s->lines, id) ? s->lines.at[id].rank : SIM_BAD_RANK;
 }
 
-static int append_mark(sim *s, int rank, int what, int64_t id)
+int64_t sim_answer(const sim *s, int id)
 {
-    if (!is_line(s, rank)) return SIM_BAD_RANK;
-    action *a = timeline_append(s, rank, what);
-    if (!a) return SIM_OUT_OF_MEMORY;
-    a->with.note = id;
-    return 0;
+    return s->lines.at[id].answer;
 }
 
-int sim_append_note(sim *s, int rank, int64_t id)
+double sim_clock_s(const sim *s, int id)
 {
-    return append_mark(s, rank, DO_NOTE, id);
+    return clock_outside_s(&s->clock, s->lines.at[id].tail_s);
 }
 
-int sim_append_stop(sim *s, int rank, int64_t id)
+double sim_earliest_clock_s(const sim *s, int id)
 {
-    return append_mark(s, rank, DO_STOP, id);
+    return clock_outside_s(&s->clock, s->lines.at[id].earliest_tail_s);
 }
 
-int sim_append_end(sim *s, int rank)
+void sim_finish_s(const sim *s, double *finish_s)
 {
-    return append_mark(s, rank, DO_END, 0);
+    for (int rank = 0; rank < s->lines.n_ranks; rank++) finish_s[rank] = s->lines.rank[rank].finish_s;
 }
 
-int sim_is_far_ahead(const sim *s, int rank)
+enum { ACTIONS_AHEAD_MAX = 256 };
+static const int64_t BYTES_AHEAD_MAX = 4 << 20, BYTES_COPIED_MAX = 256 << 20;
+
+int sim_is_far_ahead(const sim *s, int id)
 {
-    const timeline *t = &s->line[rank];
-    return t->n >= MOST_ACTIONS_AHEAD || t->ahead_bytes > MOST_BYTES_AHEAD ||
-           (t->n > 0 && s->stats.copied_bytes > MOST_BYTES_COPIED);
+    const timeline *t = &s->lines.at[id];
+    return t->n >= ACTIONS_AHEAD_MAX || t->ahead_bytes > BYTES_AHEAD_MAX ||
+           (t->n > 0 && s->payloads.copied_bytes > BYTES_COPIED_MAX);
 }
 
-double sim_clock_s(const sim *s, int rank)
-{
-    return s->line[rank].tail_s;
-}
+#ifdef SMPY_CHECK
+#include <assert.h>
 
-double sim_earliest_clock_s(const sim *s, int rank)
+void timelines_check(const sim *s)
 {
-    return s->line[rank].earliest_tail_s;
+    const timelines *all = &s->lines;
+    int n_ended = 0;
+    for (int id = 0; id < all->n; id++) {
+        const timeline *t = &all->at[id];
+        assert(t->n >= 0 && t->n <= t->room && (t->room & (t->room - 1)) == 0);
+        assert(t->rank >= 0 && t->rank < all->n_ranks);
+        assert(t->state != ENDED || t->n == 0);
+        assert(t->since_s <= s->clock.now_s);
+        for (int i = 1; i < t->n; i++) assert(t->queue[(t->first + i) & (t->room - 1)].stage == 0);
+        n_ended += t->state == ENDED;
+    }
+    assert(n_ended == all->n_ended);
+    for (int i = all->at_turn; i < all->n_turn; i++) assert(all->at[all->turn[i]].state == AWAKE);
+    for (int i = 0; i < all->n_next_turn; i++) assert(all->at[all->next_turn[i]].state == AWAKE);
+    for (int rank = 0; rank < all->n_ranks; rank++) {
+        int n_live = 0;
+        for (int id = all->rank[rank].first_timeline; id >= 0; id = all->at[id].next_of_rank) {
+            assert(all->at[id].rank == rank);
+            n_live += all->at[id].state != ENDED;
+        }
+        assert(n_live == all->rank[rank].n_live);
+    }
 }
-
-double sim_speed_flop_per_s(const sim *s, int rank)
-{
-    return s->host[s->line[rank].host].speed_flop_per_s;
-}
+#endif

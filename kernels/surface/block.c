@@ -54,7 +54,10 @@ int block_step(int *next)
     request_check();
 #endif
     *next = surface.calls->next(surface.sim);
-    if (*next >= 0) surface.rank = *next;
+    if (*next >= 0) {
+        surface.timeline = *next;
+        surface.rank = surface.calls->rank_of(surface.sim, *next);
+    }
     return run_what_is_due();
 }
 

@@ -18,7 +18,7 @@ static inline PyObject *call_perform(PyObject *self, const arguments *given, PyO
     if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;
     PyObject *result = NULL;
-    if (!surface.calls->is_far_ahead(surface.sim, surface.rank) || block_on(name) == 0) result = body(self, given);
+    if (!surface.calls->is_far_ahead(surface.sim, surface.timeline) || block_on(name) == 0) result = body(self, given);
     if (!result && !PyErr_Occurred()) result = arguments_hand_over(self, general, given);
     if (was_computing && surface.epoch == epoch) clock_start();
     return result;

@@ -56,8 +56,8 @@ int clock_charge(void)
     const double computed_s = surface.clock.carried_s + burst_s();
     if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
     const double given = surface.clock.flop_per_s;
-    const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.rank);
-    const int code = surface.calls->append_compute(surface.sim, surface.rank, computed_s * flop_per_s);
+    const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
+    const int code = surface.calls->append_compute(surface.sim, surface.timeline, computed_s * flop_per_s, 0);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
@@ -81,9 +81,9 @@ PyObject *clock_compute(PyObject *module, PyObject *flop)
     const int was_computing = clock_stop();
     if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;
-    const int code = surface.calls->append_compute(surface.sim, surface.rank, n);
+    const int code = surface.calls->append_compute(surface.sim, surface.timeline, n, 0);
     if (code < 0) return surface_kernel_error(code), NULL;
-    if (surface.calls->is_far_ahead(surface.sim, surface.rank) && block_on(surface.name.compute) < 0) return NULL;
+    if (surface.calls->is_far_ahead(surface.sim, surface.timeline) && block_on(surface.name.compute) < 0) return NULL;
     if (was_computing && surface.epoch == epoch) clock_start();
     Py_RETURN_TRUE;
 }
@@ -145,7 +145,7 @@ static PyObject *Clock_charge_s(PyObject *self, PyObject *mark)
     const double computed_s = PyFloat_AsDouble(mark), flop_per_s = ((clock_object *)self)->flop_per_s;
     if (computed_s == -1 && PyErr_Occurred()) return NULL;
     if (computed_s < THRESHOLD_S || !surface_is_here()) return PyFloat_FromDouble(0);
-    const double host_flop_per_s = surface.calls->speed_flop_per_s(surface.sim, surface.rank);
+    const double host_flop_per_s = surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
     return PyFloat_FromDouble(flop_per_s > 0 ? computed_s * flop_per_s / host_flop_per_s : computed_s);
 }
 

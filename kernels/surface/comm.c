@@ -17,7 +17,7 @@ typedef struct {
 static int number_of(PyObject *self)
 {
     const int comm = ((comm_object *)self)->comm;
-    return comm >= 0 ? comm : comm == COMM_SELF ? 1 + surface.rank : COMM_NULL;
+    return comm >= 0 ? comm : comm == COMM_SELF ? surface.calls->comm_self(surface.sim, surface.rank) : COMM_NULL;
 }
 
 static int size_of(int comm)
@@ -63,7 +63,7 @@ static int post_send(const envelope *to, user_buffer load, int blocking, int mus
 {
     const kernel_calls *calls = surface.calls;
     const int number =
-        calls->append_send(surface.sim, surface.rank, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
+        calls->append_send(surface.sim, surface.timeline, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);
     const int is_detached = calls->request_of(surface.sim, number)->is_detached;
     if (is_detached || !blocking) calls->post_line(surface.sim, number, lines_here());
@@ -75,7 +75,7 @@ static int post_send(const envelope *to, user_buffer load, int blocking, int mus
 static int post_recv(const envelope *from, user_buffer room)
 {
     const int number =
-        surface.calls->append_recv(surface.sim, surface.rank, from->comm, from->peer, from->tag, room.bytes);
+        surface.calls->append_recv(surface.sim, surface.timeline, from->comm, from->peer, from->tag, room.bytes);
     if (number < 0) return surface_kernel_error(number);
     return user_buffer_lend(number, room) < 0 ? -1 : number;
 }
@@ -84,7 +84,7 @@ static int post_recv(const envelope *from, user_buffer room)
 static int wait_for(int number, PyObject *call, message *m)
 {
     const unsigned epoch = surface.epoch;
-    const int code = surface.calls->append_wait(surface.sim, surface.rank, number);
+    const int code = surface.calls->append_wait(surface.sim, surface.timeline, number);
     if (code < 0) surface_kernel_error(code);
     if (code < 0 || block_on(call) < 0) {
         request_abandon(number, epoch);
@@ -187,7 +187,7 @@ static int exchange(const envelope *to, user_buffer load, const envelope *from, 
         return -1;
     }
     if (number[0] == 0) return wait_for(number[1], call, m);
-    const int code = surface.calls->append_wait_all(surface.sim, surface.rank, 2, number);
+    const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, 2, number);
     if (code < 0) surface_kernel_error(code);
     if (code < 0 || block_on(call) < 0) {
         request_abandon(number[0], epoch);
@@ -248,12 +248,12 @@ static PyObject *perform_iprobe(PyObject *self, const arguments *given)
     envelope from;
     if (!arguments_sort(given, parameters, 3, 0, in) || !takes_source(self, in[0], in[1], &from)) return NULL;
     if (!request_can_report(in[2])) return NULL;
-    const int code = surface.calls->append_iprobe(surface.sim, surface.rank, from.comm, from.peer, from.tag);
+    const int code = surface.calls->append_iprobe(surface.sim, surface.timeline, from.comm, from.peer, from.tag);
     if (code < 0) return surface_kernel_error(code), NULL;
     if (block_on(surface.name.Iprobe) < 0) return NULL;
-    if (!surface.calls->answer(surface.sim, surface.rank)) Py_RETURN_FALSE;
-    const request *found = surface.calls->probed(surface.sim, surface.rank);
-    const message m = {.is_recv = 1, .source = found->peer, .tag = found->tag, .bytes = found->bytes, .capacity = found->bytes};
+    if (!surface.calls->answer(surface.sim, surface.timeline)) Py_RETURN_FALSE;
+    const message_envelope *found = surface.calls->probed(surface.sim, surface.timeline);
+    const message m = {.is_recv = 1, .source = found->source, .tag = found->tag, .bytes = found->bytes, .capacity = found->bytes};
     if (request_report(self, surface.name.Iprobe, &m, in[2]) < 0) return NULL;
     Py_RETURN_TRUE;
 }

@@ -50,7 +50,7 @@ static int is_alike(PyObject *plain, PyObject *said, PyObject *operation)
 static int take_part(int comm, int schedule, PyObject *content)
 {
     const int64_t bytes = PyBytes_GET_SIZE(content);
-    const int code = surface.calls->append_collective(surface.sim, surface.rank, comm, schedule, 0, bytes, NULL);
+    const int code = surface.calls->append_collective(surface.sim, surface.timeline, comm, schedule, 0, bytes, NULL);
     return code < 0 ? surface_kernel_error(code) : block_on(surface.name.Allreduce);
 }
 

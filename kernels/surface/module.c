@@ -110,7 +110,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     request_drop_held();
     surface.sim = NULL;
-    surface.rank = -1;
+    surface.rank = surface.timeline = -1;
     surface.clock.is_running = 0;
     surface.epoch++;
     Py_CLEAR(surface.books);
@@ -146,7 +146,7 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     surface.calls = (const kernel_calls *)(uintptr_t)calls_address;
     surface.n_ranks = surface.calls->comm_size(surface.sim, 0);
     surface.thread = PyThread_get_thread_ident();
-    surface.rank = -1;
+    surface.rank = surface.timeline = -1;
     surface.epoch++;
     lines_forget();
     surface.engine = Py_NewRef(engine);
@@ -196,7 +196,7 @@ static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ss
     const long comm = PyLong_AsLong(at[0]), schedule = PyLong_AsLong(at[1]), root = PyLong_AsLong(at[2]);
     const long long bytes = PyLong_AsLongLong(at[3]);
     if (PyErr_Occurred()) return NULL;
-    const int code = surface.calls->append_collective(surface.sim, surface.rank, (int)comm, (int)schedule, (int)root, bytes, NULL);
+    const int code = surface.calls->append_collective(surface.sim, surface.timeline, (int)comm, (int)schedule, (int)root, bytes, NULL);
     if (code < 0) return surface_kernel_error(code), NULL;
     return block_on(at[4]) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -45,7 +45,7 @@ typedef struct {
     PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
     PyObject *waits_in;             /* list: name of the call each rank last blocked in */
     int n_ranks;
-    int rank;                       /* the running one; -1 before the first */
+    int rank, timeline;             /* the running one; -1 before the first */
     unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */
     unsigned long thread;
     struct request_object *held;    /* requests that only the kernel refers to */

@@ -24,7 +24,7 @@ static PyObject *perform_wait(PyObject *self, const arguments *given)
         request_become_null(r);
         return request_report(self, surface.name.Wait, &nothing, status) < 0 ? NULL : Py_NewRef(Py_True);
     }
-    const int code = surface.calls->append_wait(surface.sim, surface.rank, r->number);
+    const int code = surface.calls->append_wait(surface.sim, surface.timeline, r->number);
     if (code < 0) return surface_kernel_error(code), NULL;
     if (block_on(surface.name.Wait) < 0 || complete(r, surface.name.Wait, status) < 0) return NULL;
     Py_RETURN_TRUE;
@@ -35,10 +35,10 @@ static PyObject *perform_test(PyObject *self, const arguments *given)
     request_object *r = (request_object *)self;
     PyObject *status;
     if (!request_is_plain(r) || r->number <= 0 || !takes_status(given, &status)) return NULL;
-    const int code = surface.calls->append_test(surface.sim, surface.rank, r->number);
+    const int code = surface.calls->append_test(surface.sim, surface.timeline, r->number);
     if (code < 0) return surface_kernel_error(code), NULL;
     if (block_on(surface.name.Test) < 0) return NULL;
-    if (!surface.calls->answer(surface.sim, surface.rank)) Py_RETURN_FALSE;
+    if (!surface.calls->answer(surface.sim, surface.timeline)) Py_RETURN_FALSE;
     if (complete(r, surface.name.Test, status) < 0) return NULL;
     Py_RETURN_TRUE;
 }
@@ -97,7 +97,7 @@ static int batch_complete(batch *b)
 static int wait_for_batch(batch *b)
 {
     if (b->n_under_way) {
-        const int code = surface.calls->append_wait_all(surface.sim, surface.rank, b->n_under_way, b->number);
+        const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, b->n_under_way, b->number);
         if (code < 0) return surface_kernel_error(code);
         if (block_on(surface.name.Waitall) < 0) return -1;
     }

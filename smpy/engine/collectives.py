@@ -114,6 +114,16 @@ class Collectives(Loop):
         check(number)
         return number, int(lib.sim_comm_other(self._sim, number))
 
+    def comm_self(self) -> int:
+        """Number of the communicator of the running rank alone."""
+        number = int(lib.sim_comm_self(self._sim, self.rank))
+        check(number)
+        return number
+
+    def comm_is_self(self, comm: int) -> bool:
+        """Whether it is the communicator of a rank alone."""
+        return bool(lib.sim_comm_is_self(self._sim, comm))
+
     def comm_free(self, comm: int) -> None:
         """Forget a communicator, or its side of one, that all its ranks have freed."""
         self.must_be_here()

@@ -85,7 +85,9 @@ class Engine(PointToPoint, Collectives):
 
     def finish_s(self) -> array[float]:
         """Date at which each rank ended, NaN for those that have not."""
-        return array("d", ffi.buffer(lib.sim_finish_s(self._sim), 8 * self.n_ranks)[:])
+        dates_s = array("d", bytes(8 * self.n_ranks))
+        lib.sim_finish_s(self._sim, ffi.from_buffer("double[]", dates_s))
+        return dates_s
 
     def spent_s(self) -> Spent:
         """What the time of all ranks together went to, up to now or to their ends."""

@@ -82,6 +82,7 @@ class Loop:
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
         self._model = model.to_c()
+        self._wtime_s = model.wtime_s
         sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
@@ -109,7 +110,7 @@ class Loop:
     @property
     def rank(self) -> int:
         """World rank of the running rank; in another thread, that of the one it belongs to."""
-        return int(lib.sim_running(self._sim)) if get_ident() == self._thread else beside.rank()
+        return int(lib.sim_running_rank(self._sim)) if get_ident() == self._thread else beside.rank()
 
     @property
     def timeline(self) -> int:
@@ -332,7 +333,7 @@ class Loop:
         """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
         date_s = self.clock_s()
         if get_ident() == self._thread:
-            lib.sim_append_overhead(self._sim, self.timeline, self._model.wtime_s)
+            lib.sim_append_overhead(self._sim, self.timeline, self._wtime_s)
             self._keep_pace()
         return date_s
 
@@ -346,7 +347,7 @@ class Loop:
         clock = self.clock
         mark_s = -1.0 if clock is None else clock.pause()
         date_s = float(lib.sim_earliest_clock_s(self._sim, self.rank))
-        lib.sim_extend_overhead(self._sim, self.timeline, self._model.wtime_s)
+        lib.sim_extend_overhead(self._sim, self.timeline, self._wtime_s)
         if clock is not None:
             date_s += clock.charge_s(mark_s)
             clock.resume(mark_s)
@@ -359,7 +360,7 @@ class Loop:
 
     def compute(self, flop: float) -> None:
         """Execute `flop` operations on a core of the running rank's host."""
-        lib.sim_append_compute(self._sim, self.timeline, flop)
+        lib.sim_append_compute(self._sim, self.timeline, flop, 0.0)
         self._keep_pace()
 
     def speed_flop_per_s(self) -> float:

@@ -163,7 +163,7 @@ class PointToPoint(Loop):
 
     def _probed(self) -> Message:
         found = lib.sim_probed(self._sim, self.rank)
-        return Message(found.peer, found.tag, found.bytes, found.bytes)
+        return Message(found.source, found.tag, found.bytes, found.bytes)
 
     def iprobe(self, comm: int, source: int, tag: int) -> Message | None:
         """Look for a message that could be received; a look takes simulated time."""

@@ -114,7 +114,7 @@ class NetworkModel:
 
     def __post_init__(self) -> None:
         """Raises ValueError for a negative or infinite cost, size or factor, and for a loopback without bandwidth."""
-        for name in (*_SCALARS, "loopback_latency_s"):
+        for name in (*(own for own, _, _ in _SCALARS), "wtime_s", "loopback_latency_s"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: it cannot be negative")
         if self.detached_below_bytes > SIZE_MAX_BYTES:
@@ -146,26 +146,28 @@ class NetworkModel:
                 f"and the model has room for {FACTORS_MAX}: use fewer steps"
             )
         model = ffi.new("model *")
-        model.n_factors = len(thresholds)
+        model.network.n_factors = len(thresholds)
         for i, above in enumerate(thresholds):
-            model.factor_above_bytes[i] = above
-            model.latency_factor[i] = _value_above(self.latency_factor, above)
-            model.bandwidth_factor[i] = _value_above(self.bandwidth_factor, above)
+            model.network.factor_above_bytes[i] = above
+            model.network.latency_factor[i] = _value_above(self.latency_factor, above)
+            model.network.bandwidth_factor[i] = _value_above(self.bandwidth_factor, above)
         for name in ("send_overhead", "isend_overhead", "recv_overhead"):
             rows: tuple[Overhead, ...] = getattr(self, name)
             if len(rows) > OVERHEADS_MAX:
                 raise UsageError(f"{name} has {len(rows)} steps and the model has room for {OVERHEADS_MAX}: use fewer")
-            setattr(model, f"n_{name}", len(rows))
-            getattr(model, name)[0 : 3 * len(rows)] = _flat(rows)
-        for name in _SCALARS:
-            setattr(model, name, getattr(self, name))
+            setattr(model.costs, f"n_{name}", len(rows))
+            getattr(model.costs, name)[0 : 3 * len(rows)] = _flat(rows)
+        for name, part, theirs in _SCALARS:
+            setattr(getattr(model, part), theirs, getattr(self, name))
         return model
 
 
-_SCALARS: Final = (
-    "weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "detached_below_bytes", "rendezvous_overheads",
-    "test_s", "iprobe_s", "polls_grow", "polls_notice", "wtime_s",
-)  # fmt: skip
+_SCALARS: Final = (  # ours; the part of the kernel's model, and its name there
+    *((name, "network", name) for name in ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes")),
+    *((name, "costs", name) for name in ("detached_below_bytes", "rendezvous_overheads")),
+    *(("test_s", "polls", "test_s"), ("iprobe_s", "polls", "iprobe_s")),
+    *(("polls_grow", "polls", "grow"), ("polls_notice", "polls", "notice")),
+)
 
 
 def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:

@@ -21,8 +21,8 @@ static inline platform *machine(void)
 
 static inline model plain(void)
 {
-    return (model){.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}, .detached_below_bytes = 1000, .test_s = 1e-3,
-                   .iprobe_s = 1e-3, .polls_grow = 1};
+    return (model){.network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}}, .costs.detached_below_bytes = 1000,
+                   .polls = {.test_s = 1e-3, .iprobe_s = 1e-3, .grow = 1}};
 }
 
 /* Runs the ranks to the end: the last word of the kernel. */

@@ -56,7 +56,9 @@ static void an_intercommunicator_speaks_to_its_other_side(const platform *p, con
     sim *s = world(p, m, 5);
     side[0] = sim_comm_new_inter(s, 3, (int[]){0, 1, 2}, 2, (int[]){4, 3});
     side[1] = sim_comm_other(s, side[0]);
-    assert(sim_comm_other(s, side[1]) == side[0] && sim_comm_other(s, 0) == 0 && sim_comm_other(s, 3) == 3);
+    const int self = sim_comm_self(s, 3);
+    assert(self > 0 && sim_comm_self(s, 3) == self && sim_comm_rank(s, self, 3) == 0 && sim_comm_rank(s, self, 2) == -1);
+    assert(sim_comm_other(s, side[1]) == side[0] && sim_comm_other(s, 0) == 0 && sim_comm_other(s, self) == self);
     assert(sim_comm_size(s, side[0]) == 3 && sim_comm_peers(s, side[0]) == 2 && sim_comm_peers(s, side[1]) == 3);
     assert(sim_comm_rank(s, side[1], 3) == 1 && sim_comm_rank(s, side[0], 3) == -1);
     assert(run(s, 5, talk_across) == SIM_DONE && copies(s) == 0);
@@ -87,7 +89,7 @@ static void a_number_of_nothing_is_refused(const platform *p, const model *m)
         const int rank = wrong_rank[i];
         assert(sim_append_send(s, rank, 0, 0, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
         assert(sim_append_send(s, 0, 0, rank, 0, 0, SEND_STANDARD, 1) == SIM_BAD_RANK);
-        assert(sim_append_recv(s, rank, 0, 0, 0, 0) == SIM_BAD_RANK && sim_append_compute(s, rank, 1) == SIM_BAD_RANK);
+        assert(sim_append_recv(s, rank, 0, 0, 0, 0) == SIM_BAD_RANK && sim_append_compute(s, rank, 1, 0) == SIM_BAD_RANK);
         assert(sim_append_sleep(s, rank, 1) == SIM_BAD_RANK && sim_append_end(s, rank) == SIM_BAD_RANK);
     }
     assert(sim_append_recv(s, 2, pair, SIM_ANY, 0, 0) == SIM_BAD_RANK);
@@ -160,7 +162,7 @@ static void hold_one(sim *s, int rank, int stage)
         break;
     case 2:
         held = (int)sim_answer(s, 1);
-        assert(held > 0 && sim_probed(s, 1)->peer == 0 && sim_probed(s, 1)->tag == 1 && sim_probed(s, 1)->bytes == 6);
+        assert(held > 0 && sim_probed(s, 1)->source == 0 && sim_probed(s, 1)->tag == 1 && sim_probed(s, 1)->bytes == 6);
         request_of[1] = sim_append_recv(s, 1, 0, 0, 1, 16);
         *sim_payload(s, request_of[1]) = (payload){.data = got[1], .bytes = 16, .kind = PAYLOAD_BORROWED};
         sim_append_wait(s, 1, request_of[1]);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
+#include "match.h"
 
 enum { TARGETS = 3, SLOTS = 4000 };
 
@@ -136,7 +136,7 @@ static void random_programs(int sources, int tags)
         forget(&b, id);
     }
     for (int r = 0; r < TARGETS; r++) {
-        const match_seen *seen = &b.m.seen[r];
+        const match_arrivals *seen = &b.m.arrivals[r];
         assert(!seen->first_send && !seen->last_send && !seen->n_indexed);
         assert(!seen->n_wild[0] && !seen->n_wild[1] && !seen->n_wild[2] && !seen->n_wild[3]);
     }
@@ -172,7 +172,7 @@ static void a_search_does_not_depend_on_how_many_messages_lie_unexpected(int n)
     } asked[] = {{0, SIM_ANY, 7, 1}, {0, 2000, SIM_ANY, 1}, {0, 2000, 7, 1}, {0, SIM_ANY, 3, 0}, {2, 2000, SIM_ANY, 0},
                  {4, SIM_ANY, SIM_ANY, 0}};
     match_probe(&m, &pool, 0, 0, SIM_ANY, 7); /* makes the index */
-    assert(m.seen[0].n_indexed == n + 1);
+    assert(m.arrivals[0].n_indexed == n + 1);
     const int64_t before = m.steps;
     for (int i = 0; i < 6000; i++) {
         int k = i % 6;

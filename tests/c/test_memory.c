@@ -123,7 +123,7 @@ static void talk(sim *s, int rank, int stage)
     case 0:
         memset(got[rank][0], 0, SMALL);
         sim_append_note(s, rank, rank);
-        sim_append_compute(s, rank, 1e4 * (1 + rank));
+        sim_append_compute(s, rank, 1e4 * (1 + rank), 0);
         id[0] = receive(s, rank, 0, left, 0, PAYLOAD_BORROWED, 0);
         id[1] = receive(s, rank, 0, SIM_ANY, 1, PAYLOAD_PYTHON, 1);
         id[2] = receive(s, rank, 0, left, 2, PAYLOAD_PYTHON, 2);
@@ -201,9 +201,9 @@ static void work(sim *s, int rank, int stage)
 {
     if (stage < 3) {
         if (stage == 0 && rank % 5) sim_append_sleep(s, rank, 1);
-        sim_append_compute(s, rank, 1e5 * (1 + (rank * 5 + stage * 3) % 7));
+        sim_append_compute(s, rank, 1e5 * (1 + (rank * 5 + stage * 3) % 7), 0);
         sim_append_sleep(s, rank, 1e-5 * rank);
-        sim_append_compute(s, rank, 1e5);
+        sim_append_compute(s, rank, 1e5, 0);
     } else {
         sim_append_end(s, rank);
     }
@@ -253,7 +253,7 @@ static void collect(sim *s, int rank, int stage)
         id[1] = did(sim_append_start(s, rank, ring, chosen, 0, 0, &given, 0));
         for (int i = 2; i < 8; i++) id[i] = did(sim_append_start(s, rank, 0, everyone, 0, i % 2 ? SMALL : LARGE, NULL, 0));
         did(sim_append_test(s, rank, id[0]));
-        sim_append_compute(s, rank, 1e5);
+        sim_append_compute(s, rank, 1e5, 0);
         did(sim_append_wait_any(s, rank, 2, id));
         did(sim_append_wait_all(s, rank, 8, id));
         break;
@@ -318,11 +318,13 @@ typedef struct {
 static model all_costs(const scenario *c)
 {
     const int n = !c->sends_are_free;
-    return (model){.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6}, .bandwidth_factor = {0.8, 0.94},
-                   .weight_bytes = 8775, .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05, .envelope_bytes = 16,
-                   .detached_below_bytes = 65536, .test_s = 1e-6, .iprobe_s = 1e-6, .polls_grow = 1, .n_send_overhead = n,
-                   .send_overhead = {0, 1e-6, 1e-10}, .n_isend_overhead = n, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
-                   .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1, .polls_notice = c->polls_notice};
+    return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
+                               .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
+                               .crosstraffic = 0.05, .envelope_bytes = 16},
+                   .costs = {.detached_below_bytes = 65536, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
+                             .n_isend_overhead = n, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
+                             .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1},
+                   .polls = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
 }
 
 static void read_deliveries(sim *s)
@@ -381,7 +383,7 @@ static int run_once(const scenario *c, double *finish_s)
     assert(built >= 0 || built == PLATFORM_NO_MEMORY);
     sim *s = built >= 0 ? sim_new(p, &m, c->n_ranks, c->host) : NULL;
     if (s) outcome = c->open && c->open(s) < 0 ? refusal : run_to_the_end(s, c);
-    if (outcome == SIM_DONE) memcpy(finish_s, sim_finish_s(s), (size_t)c->n_ranks * sizeof *finish_s);
+    if (outcome == SIM_DONE) sim_finish_s(s, finish_s);
     sim_free(s);
     platform_free(p);
     return outcome;

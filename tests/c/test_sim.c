@@ -37,10 +37,11 @@ static platform *machine(int with_backbone)
 
 static model smpi_like(void)
 {
-    return (model){.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
-                   .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05,
-                   .envelope_bytes = 16, .detached_below_bytes = 65536, .test_s = 1e-4, .iprobe_s = 1e-4, .polls_grow = 1,
-                   .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}};
+    return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
+                               .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
+                               .crosstraffic = 0.05, .envelope_bytes = 16},
+                   .costs = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}},
+                   .polls = {.test_s = 1e-4, .iprobe_s = 1e-4, .grow = 1}};
 }
 
 /* One rank's program: in every round, sends to `to`, receives from anyone, and now and then computes, tests and probes. */
@@ -75,7 +76,7 @@ static int go_on(sim *s, int rank, program *p)
     }
     switch (p->stage++) {
     case 0:
-        if (p->round % 3 == 0) sim_append_compute(s, rank, 1e3 * (1 + rank));
+        if (p->round % 3 == 0) sim_append_compute(s, rank, 1e3 * (1 + rank), 0);
         p->recv = sim_append_recv(s, rank, 0, SIM_ANY, p->round, MOST_BYTES);
         *sim_payload(s, p->recv) = (payload){.data = p->in, .bytes = MOST_BYTES, .kind = PAYLOAD_BORROWED};
         fill(p->out, bytes, rank, p->round);
@@ -135,10 +136,11 @@ static double run(platform *machine, const model *m)
     statistics stats;
     sim_statistics(s, &stats);
     assert(stats.messages == RANKS * ROUNDS && stats.copied_bytes == 0);
-    double sum = 0;
+    double sum = 0, finish_s[RANKS];
+    sim_finish_s(s, finish_s);
     for (int r = 0; r < RANKS; r++) {
-        assert(sim_finish_s(s)[r] > 0);
-        sum += sim_finish_s(s)[r] * (r + 1);
+        assert(finish_s[r] > 0);
+        sum += finish_s[r] * (r + 1);
         free(programs[r].out);
         free(programs[r].in);
     }
@@ -237,8 +239,8 @@ static void lanes_give_back_in_order(void)
 static void polls_that_notice_see_each_thing_at_once(const platform *machine, const model *given)
 {
     model m = *given;
-    m.polls_notice = 1;
-    m.iprobe_s = m.test_s = 1e-6;
+    m.polls.notice = 1;
+    m.polls.iprobe_s = m.polls.test_s = 1e-6;
     sim *s = sim_new(machine, &m, 2, (int[]){0, 1});
     int n_polls = 0, found = 0, n_sent = 0;
     for (int next; (next = sim_next(s)) != SIM_DONE;) {
@@ -273,7 +275,7 @@ int main(void)
         a_world_freed_in_the_middle_leaks_nothing(p, &m);
         polls_that_notice_see_each_thing_at_once(p, &m);
         model noticing = m;
-        noticing.polls_notice = 1;
+        noticing.polls.notice = 1;
         assert(run(p, &noticing) == run(p, &noticing));
         platform_free(p);
     }

@@ -46,7 +46,7 @@ def number_of(comm: CommCore, call: str) -> int:
     if comm._kernel_comm >= 0:
         return comm._kernel_comm
     if comm._kernel_comm == MYSELF:
-        return 1 + current().rank
+        return current().comm_self()
     return fail("ERR_COMM", f"{call}: the communicator is null")
 
 

@@ -249,7 +249,7 @@ class World:
         """What a kernel number stands for."""
         known = self._communicators.get(number)
         if known is None:
-            if not 0 <= number <= current().n_ranks:
+            if not current().comm_is_self(number):
                 fail("ERR_COMM", "all ranks have freed the communicator")
             known = self._communicators[number] = Communicator(number, "MPI_COMM_SELF")
         return known

@@ -1,0 +1,66 @@
+/* action.h -- what a timeline does next: an action is of a kind, and a kind is four functions.
+ *
+ * A new kind is one file: its four functions, a `static const action_kind`, and a function that appends it. An action's own
+ * state is its part of the union; `other` is for kinds from outside this folder.
+ *
+ * Invariants: (1) `stage` is 0 when an action comes first in its timeline;
+ *             (2) an action stays at its address while it is first, unless its timeline is appended to;
+ *             (3) a kind's `free` is called once for each action, when it leaves its timeline or its world is freed. */
+#ifndef SMPY_ACTION_H
+#define SMPY_ACTION_H
+#include <stddef.h>
+
+#include "sim.h"
+
+typedef struct action action;
+
+/* What a step answers, if not an error < 0. */
+enum {
+    MADE_A_CALL,                 /* the timeline goes on in the next turn */
+    BLOCKED,                     /* until something wakes it */
+    FREE_OF_CHARGE               /* the timeline goes on in this turn: the next stage, or the next action */
+};
+
+enum {                           /* what an action is for those who watch whether a run comes forward */
+    ACTION_PROGRESS,
+    ACTION_TIME,                 /* computing, sleeping: neither progress nor the end of a row of polls */
+    ACTION_POLL,
+    ACTION_REPEATED_POLL         /* looks again and again until it finds something */
+};
+
+typedef struct {
+    const char *name;
+    /* The next call of the first action of a timeline. */
+    int (*step)(sim *s, int timeline, action *a);
+    /* A request whose waiter the timeline is has been completed; NULL: the kind waits for no requests. */
+    void (*told)(sim *s, int timeline, action *a, int request);
+    /* Gives back what the action owns; NULL: nothing. */
+    void (*free)(sim *s, action *a);
+    /* What a timeline that is blocked in the action waits for; NULL: for nothing that has a name. */
+    void (*describe)(const sim *s, const action *a, waiting *out);
+    int nature;                  /* ACTION_* */
+} action_kind;
+
+struct action {
+    const action_kind *kind;
+    int stage;                   /* progress, as the kind counts it */
+    union {
+        struct { double flop, bytes; } compute;
+        struct { double seconds; int spent_on; } sleep; /* SPENT_* */
+        struct { int request; } post, cancel, wait_collective, test_collective;
+        struct {                 /* waits and tests; `list` is owned; NULL: of `one` */
+            int *list;
+            int one, n;
+            int n_pending;       /* requests that it still waits for */
+            int n_ended;         /* and those that ended and that it has not learnt of */
+        } wait;
+        struct { int request; double flop; } probe; /* the request whose status is asked for; else the timeline's `wanted` */
+        struct { struct collective_run *run; } collective;
+        struct { int64_t id; } mark;
+        struct { void *data; double number; int64_t word; } other;
+    };
+};
+
+action *action_append(sim *s, int timeline, const action_kind *kind); /* NULL without memory: then the world is broken */
+void action_end(sim *s, int timeline);                                /* the first one is over */
+#endif

@@ -1,0 +1,38 @@
+#include <math.h>
+
+#include "elapse.h"
+#include "world.h"
+
+/* Computing: three calls, as in the peer (make, bind to a host, start), then the execution. */
+
+enum { MADE = 0, BOUND = 1, STARTED = 2 };
+
+static int step(sim *s, int id, action *a)
+{
+    if (a->stage++ < STARTED) return MADE_A_CALL;
+    const execution amount = {a->compute.flop, a->compute.bytes};
+    action_end(s, id);
+    return elapse_execute(s, id, amount, SPENT_COMPUTING);
+}
+
+static const action_kind kind = {.name = "compute", .step = step, .nature = ACTION_TIME};
+
+int sim_append_compute(sim *s, int id, double flop, double bytes)
+{
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!(flop > 0)) return 0;
+    timeline *t = &s->lines.at[id];
+    const host *h = &s->hosts.at[t->host];
+    action *a = action_append(s, id, &kind);
+    if (!a) return SIM_OUT_OF_MEMORY;
+    a->compute.flop = flop;
+    a->compute.bytes = bytes;
+    t->earliest_tail_s += flop / host_speed_flop_per_s(h);
+    t->tail_s += host_has_a_core_for_each(h) ? flop / host_speed_flop_per_s(h) : NAN;
+    return 0;
+}
+
+double sim_speed_flop_per_s(const sim *s, int id)
+{
+    return host_speed_flop_per_s(&s->hosts.at[s->lines.at[id].host]);
+}

@@ -1,0 +1,125 @@
+#include <math.h>
+
+#include "elapse.h"
+#include "match.h"
+#include "poll.h"
+#include "world.h"
+
+/* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
+ * A blocking probe repeats it until it finds something. Where polls notice, the execution is a poll (poll.h). */
+
+enum { MADE, BOUND, STARTED, LOOK, KNOWN };
+
+static const action_kind iprobe_kind, probe_kind, improbe_kind, mprobe_kind, get_status_kind;
+
+static poll_question question(const timeline *t, const action *a)
+{
+    if (a->kind == &get_status_kind) return (poll_question){.kind = a->kind, .request = a->probe.request};
+    return (poll_question){.kind = a->kind, .comm = t->wanted.comm, .source = t->wanted.source, .tag = t->wanted.tag};
+}
+
+/* What a look finds: 1, the send of a matched probe, or 0; or an error. */
+static int look(sim *s, timeline *t, const action *a)
+{
+    if (a->kind == &get_status_kind) return s->requests.at[a->probe.request].is.is_done;
+    message_envelope *wanted = &t->wanted;
+    const int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag);
+    if (found <= 0) return found;
+    const slot *x = &s->requests.at[found];
+    wanted->source = x->is.matched_source;
+    wanted->tag = x->is.tag;
+    wanted->bytes = x->is.bytes;
+    if (a->kind != &improbe_kind && a->kind != &mprobe_kind) return 1;
+    match_take_send(&s->match, &s->requests, found);
+    return found;
+}
+
+/* A blocking probe has looked: counts those that know all there is. */
+static void count_up_to_date(sim *s, timeline *t)
+{
+    polling *p = &s->polling;
+    p->n_probes_up_to_date += (!t->answer) - (t->n_sends_seen == p->n_sends_queued);
+    t->n_sends_seen = t->answer ? -1 : p->n_sends_queued;
+}
+
+static int step(sim *s, int id, action *a)
+{
+    timeline *t = &s->lines.at[id];
+    const poll_question asked = question(t, a);
+    if (s->model.polls.notice && a->stage == MADE) {
+        a->stage = LOOK;
+        return poll_begin(s, id, &asked, s->model.polls.iprobe_s, 0);
+    }
+    t->poll.each_s = 0;
+    switch (a->stage++) {
+    case MADE: a->probe.flop = s->polling.iprobes_in_a_row * s->model.polls.iprobe_s * sim_speed_flop_per_s(s, id); return MADE_A_CALL;
+    case BOUND: return MADE_A_CALL;
+    case STARTED: return a->probe.flop > 0 ? elapse_execute(s, id, (execution){a->probe.flop, 0}, poll_spends(t)) : MADE_A_CALL;
+    case LOOK: {
+        const int found = look(s, t, a);
+        t->answer = found;
+        return found < 0 ? found : MADE_A_CALL;
+    }
+    default: /* KNOWN */
+        poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polls.grow);
+        if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
+        if (t->answer || a->kind->nature != ACTION_REPEATED_POLL)
+            action_end(s, id);
+        else
+            a->stage = MADE;
+        return FREE_OF_CHARGE;
+    }
+}
+
+static const action_kind iprobe_kind = {.name = "iprobe", .step = step, .nature = ACTION_POLL};
+static const action_kind probe_kind = {.name = "probe", .step = step, .nature = ACTION_REPEATED_POLL};
+static const action_kind improbe_kind = {.name = "improbe", .step = step, .nature = ACTION_POLL};
+static const action_kind mprobe_kind = {.name = "mprobe", .step = step, .nature = ACTION_REPEATED_POLL};
+static const action_kind get_status_kind = {.name = "get_status", .step = step, .nature = ACTION_POLL};
+
+static int append(sim *s, int id, const action_kind *kind, int comm, int source, int tag)
+{
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->lines.at[id];
+    if (comm_rank(&s->comms, comm, t->rank) < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
+    if (!action_append(s, id, kind)) return SIM_OUT_OF_MEMORY;
+    t->wanted = (message_envelope){.comm = comm, .source = source, .tag = tag};
+    t->tail_s = NAN;
+    return 0;
+}
+
+int sim_append_iprobe(sim *s, int id, int comm, int source, int tag)
+{
+    return append(s, id, &iprobe_kind, comm, source, tag);
+}
+
+int sim_append_probe(sim *s, int id, int comm, int source, int tag)
+{
+    return append(s, id, &probe_kind, comm, source, tag);
+}
+
+int sim_append_improbe(sim *s, int id, int comm, int source, int tag)
+{
+    return append(s, id, &improbe_kind, comm, source, tag);
+}
+
+int sim_append_mprobe(sim *s, int id, int comm, int source, int tag)
+{
+    return append(s, id, &mprobe_kind, comm, source, tag);
+}
+
+int sim_append_get_status(sim *s, int id, int request)
+{
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_own_request(&s->requests, s->lines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    action *a = action_append(s, id, &get_status_kind);
+    if (!a) return SIM_OUT_OF_MEMORY;
+    a->probe.request = request;
+    s->lines.at[id].tail_s = NAN;
+    return 0;
+}
+
+const message_envelope *sim_probed(const sim *s, int id)
+{
+    return &s->lines.at[id].wanted;
+}

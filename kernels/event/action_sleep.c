@@ -1,0 +1,53 @@
+#include "elapse.h"
+#include "world.h"
+
+/* Sleeps, and overheads inside MPI: time that loads no core. */
+
+static const double SHORTEST_S = 1e-9;
+
+static int step(sim *s, int id, action *a)
+{
+    const double until_s = s->clock.now_s + a->sleep.seconds;
+    const int spends = a->sleep.spent_on;
+    action_end(s, id);
+    return elapse_sleep_until(s, id, until_s, spends);
+}
+
+static const action_kind kind = {.name = "sleep", .step = step, .nature = ACTION_TIME};
+
+static int lengthen(sim *s, int id, action *a, double seconds, int spends)
+{
+    if (!a) return SIM_OUT_OF_MEMORY;
+    if (seconds < SHORTEST_S) seconds = SHORTEST_S;
+    a->sleep.spent_on = spends;
+    a->sleep.seconds += seconds;
+    s->lines.at[id].tail_s += seconds;
+    s->lines.at[id].earliest_tail_s += seconds;
+    return 0;
+}
+
+static int append(sim *s, int id, double seconds, int spends)
+{
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    return seconds > 0 ? lengthen(s, id, action_append(s, id, &kind), seconds, spends) : 0;
+}
+
+int sim_append_sleep(sim *s, int id, double seconds)
+{
+    return append(s, id, seconds, SPENT_SLEEPING);
+}
+
+int sim_append_overhead(sim *s, int id, double seconds)
+{
+    return append(s, id, seconds, SPENT_OVERHEAD);
+}
+
+int sim_extend_overhead(sim *s, int id, double seconds)
+{
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->lines.at[id];
+    action *last = t->n ? &t->queue[(t->first + t->n - 1) & (t->room - 1)] : NULL;
+    if (last && last->kind == &kind && last->sleep.spent_on == SPENT_OVERHEAD && seconds > 0)
+        return lengthen(s, id, last, seconds, SPENT_OVERHEAD);
+    return sim_append_overhead(s, id, seconds);
+}

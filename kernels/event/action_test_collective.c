@@ -1,0 +1,73 @@
+#include "actions.h"
+#include "poll.h"
+#include "started.h"
+#include "world.h"
+
+/* Testing a collective that was started: a poll, then one of each of its requests in turn; those it has learnt of before cost
+ * their sleep again. */
+
+enum { ASK, NEXT, LOOK, LEARN, PAID };
+
+static int end(sim *s, int id, action *a)
+{
+    timeline *t = &s->lines.at[id];
+    const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
+    t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
+    poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polls.grow);
+    action_end(s, id);
+    return FREE_OF_CHARGE;
+}
+
+/* Where polls notice, one poll looks at all requests. */
+static int poll_before(sim *s, int id, action *a, int stage)
+{
+    const poll_costs *polls = &s->model.polls;
+    const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
+    const int is_free = polls->test_s <= 0 || (polls->notice && stage != NEXT);
+    a->stage = stage;
+    return is_free ? FREE_OF_CHARGE : poll_begin(s, id, &asked, polls->test_s, s->polling.tests_in_a_row);
+}
+
+static int step(sim *s, int id, action *a)
+{
+    timeline *t = &s->lines.at[id];
+    collective_run *run = s->requests.at[a->test_collective.request].run;
+    t->poll.each_s = 0;
+    switch (a->stage) {
+    case ASK:
+        run->under_test = 0;
+        t->answer = 1;
+        return poll_before(s, id, a, NEXT);
+    case NEXT:
+        if (run->under_test == run->n_made) return end(s, id, a);
+        return poll_before(s, id, a, LOOK);
+    case LOOK:
+        run->is_found = run->made[run->under_test] == OVER;
+        if (run->made[run->under_test] == LEARNT) {
+            run->under_test++;
+            a->stage = NEXT;
+            return FREE_OF_CHARGE;
+        }
+        a->stage = run->made[run->under_test] == DETACHED ? PAID : LEARN;
+        return a->stage == PAID ? FREE_OF_CHARGE : MADE_A_CALL;
+    case LEARN:
+        if (run->is_found) {
+            a->stage = PAID;
+            t->busy_until_s = 0;
+            const int result = started_learn(s, id, run, run->under_test);
+            return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
+        }
+        s->polling.tests_in_a_row += s->model.polls.grow;
+        t->answer = 0;
+        run->under_test++;
+        a->stage = NEXT;
+        return FREE_OF_CHARGE;
+    default: /* PAID */
+        s->polling.tests_in_a_row = 1;
+        run->made[run->under_test++] = LEARNT; /* a detached one, too */
+        a->stage = NEXT;
+        return FREE_OF_CHARGE;
+    }
+}
+
+const action_kind test_collective_kind = {.name = "test of a collective", .step = step, .nature = ACTION_POLL};

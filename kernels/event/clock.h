@@ -1,0 +1,34 @@
+/* clock.h -- the date of a world.
+ *
+ * The kernel keeps all its dates on a clock of its own, which starts at 0. What leaves the kernel passes clock_outside_s: so a
+ * world is shifted by any number of seconds at the cost of one addition.
+ *
+ * Invariants: (1) now_s never goes back; (2) no date outside this clock is stored, but the finish dates that are told. */
+#ifndef SMPY_CLOCK_H
+#define SMPY_CLOCK_H
+#include <math.h>
+
+typedef struct {
+    double now_s;
+    double origin_s; /* the outside's date when the clock stood at 0 */
+} sim_clock;
+
+static inline double clock_outside_s(const sim_clock *c, double date_s)
+{
+    return c->origin_s + date_s;
+}
+
+static const double CLOCK_SAME_DATE_S = 1e-9; /* executions, sleeps and latencies that end this close to now end now */
+
+/* They end before this. After months a date is coarser than that; then those that end exactly now. */
+static inline double clock_same_date_s(const sim_clock *c)
+{
+    return fmax(c->now_s + CLOCK_SAME_DATE_S, nextafter(c->now_s, INFINITY));
+}
+
+/* What only rounding keeps apart from now ends before this. */
+static inline double clock_rounded_date_s(const sim_clock *c)
+{
+    return nextafter(c->now_s + (1e-12 + 4e-16 * c->now_s), INFINITY);
+}
+#endif

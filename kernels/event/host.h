@@ -1,0 +1,61 @@
+/* host.h -- hosts, and the resources that executions on them share.
+ *
+ * A resource serves its users at one rate each: as fast as one unit of it is, or a fair part of all units when there are more
+ * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
+ * reaches its own mark. An execution is an amount of flop and bytes: cores serve the flop; no host has a memory bandwidth
+ * yet, and so the bytes take no time.
+ *
+ * Invariants: (1) served is what one user has received since the resource was idle, up to since_s;
+ *             (2) users holds the marks of all users; its ids are timelines;
+ *             (3) while n_timelines <= cores no execution shares: none is among the users. */
+#ifndef SMPY_HOST_H
+#define SMPY_HOST_H
+#include "heap.h"
+#include "platform.h"
+
+typedef struct {
+    double unit_per_s;           /* speed of one unit */
+    int n_units;
+    double served, since_s;
+    heap users;                  /* by mark, of equal ones the newest first */
+} resource;
+
+typedef struct {
+    double flop, bytes;
+} execution;
+
+typedef struct {
+    resource cores;              /* units of flop */
+    int n_timelines;             /* that may compute there */
+    int n_under_way;             /* executions, sleeps and waits for one request */
+    int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
+    int64_t reschedule_order;    /* and when then, as a count */
+} host;
+
+typedef struct {
+    host *at;
+    int n;
+} hosts;
+
+int hosts_init(hosts *all, const platform *p);
+void hosts_free(hosts *all);
+
+static inline double host_speed_flop_per_s(const host *h)
+{
+    return h->cores.unit_per_s;
+}
+
+/* Has each timeline a core of its own? */
+static inline int host_has_a_core_for_each(const host *h)
+{
+    return h->n_timelines <= h->cores.n_units;
+}
+
+int resource_join(resource *r, int id, double amount, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
+double resource_next_s(const resource *r, double now_s);        /* when the first user will have been served; INFINITY: none */
+int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */
+
+#ifdef SMPY_CHECK
+void hosts_check(const hosts *all);
+#endif
+#endif

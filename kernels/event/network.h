@@ -1,0 +1,40 @@
+/* network.h -- the network of a world: what carries transfers in simulated time.
+ *
+ * A network is a state and five functions; network_flow.c is the default one. A new one is a file beside it, or outside: it calls
+ * nothing but this header, transfer.h, clock.h and the structures (heap.h, ...), and a world is told with sim_use_network.
+ *
+ * Laws: (1) transfers that end at one date end in order of creation (transfer.order), by transfer_end;
+ *       (2) a date that next_date has told is not in the past;
+ *       (3) no function works for more than some milliseconds: next_date may say "not yet" instead. */
+#ifndef SMPY_NETWORK_H
+#define SMPY_NETWORK_H
+#include "clock.h"
+#include "platform.h"
+#include "transfer.h"
+
+typedef struct {
+    const char *name;
+    void *(*begin)(sim *s, const void *parameters);             /* the state, or NULL without memory */
+    int (*start)(sim *s, void *state, int transfer);            /* 0, or an error */
+    int (*next_date)(sim *s, void *state, double *date_s);      /* INFINITY: none. 0; 1: not yet, call again; or an error */
+    int (*fire)(sim *s, void *state);                           /* what is due now: how many events, or an error */
+    void (*free)(void *state);
+    void (*check)(const sim *s, const void *state);             /* the invariants, in a debug build; NULL: none */
+} network_kind;
+
+typedef struct {
+    const network_kind *kind;
+    void *state;
+} network;
+
+/* Before the first transfer: 0, or an error. `parameters` are the kind's own, and read before it returns. */
+int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
+
+/* For networks: */
+const sim_clock *network_clock(const sim *s);
+const platform *network_platform(const sim *s);
+/* The route between two hosts, into `path`, which the caller keeps for reuse: 0, SIM_NO_ROUTE, which the user is told with the names
+ * of the hosts, or SIM_OUT_OF_MEMORY. */
+int network_route(sim *s, int source_host, int target_host, platform_path *path);
+void network_worked(sim *s, int n_changed, int n_solves); /* for statistics, and for law 3 of sim.h */
+#endif

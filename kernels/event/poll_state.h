@@ -1,0 +1,20 @@
+/* poll_state.h -- what a timeline remembers of its polls (poll.h). */
+#ifndef SMPY_POLL_STATE_H
+#define SMPY_POLL_STATE_H
+#include "action.h"
+
+/* The identity of a poll: two polls ask the same when all members are equal. */
+typedef struct {
+    const action_kind *kind;     /* NULL: no question */
+    int request;                 /* or 0 */
+    int n_requests, first;       /* of a poll for any of several requests */
+    int comm, source, tag;       /* of a probe */
+} poll_question;
+
+typedef struct {
+    poll_question in_vain;       /* the last poll, when it failed and nothing else was done since */
+    poll_question first_asked;   /* where polls notice: of a row that failed, with nothing in between and nothing new */
+    int n_rounds, n_in_round;    /* how often it was asked again, and polls since */
+    double each_s, since_s;      /* the poll under way: those it stands for take so long, from when on; 0: none */
+} poll_state;
+#endif

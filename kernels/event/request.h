@@ -1,0 +1,79 @@
+/* request.h -- the pool of requests: sends, receives, and collectives that were started.
+ *
+ * Numbers, not pointers, name requests: the pool grows.
+ *
+ * Invariants: (1) a request lives from its append until it is done, released and named by no action (n_cancels);
+ *             (2) a released one that is not done is freed when it is; a detached send releases itself;
+ *             (3) is_queued: it is in one of the queues of match.h, and has no match. */
+#ifndef SMPY_REQUEST_H
+#define SMPY_REQUEST_H
+#include "collective_run.h"
+#include "comm.h"
+#include "payload.h"
+#include "sim.h"
+
+typedef struct {
+    request is;                  /* what the outside sees */
+    int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
+    int target;                  /* world rank of the receiver */
+    union {
+        int next;                /* in its queue (match.h), or in the free list */
+        int partner;             /* before it is posted, a receive's of a matched probe: the send it found */
+    };
+    union {
+        int next_arrival;        /* of an unexpected send: in its receiver's list of arrivals, */
+        int entry;               /* or in the index of them */
+    };
+    int previous;                /* in that list; of a posted receive: in its queue */
+    int waiter;                  /* timeline to tell, or -1 */
+    int waiter_index;            /* of the request in the waiter's call, or among its started collective's */
+    int made_by;                 /* the request of a started collective whose calls made this one; or 0 */
+    int instance;                /* of a collective's own request: which collective of its communicator, or 0 */
+    int payload;                 /* or 0 */
+    int n_cancels;               /* actions that are to take it back, not yet executed */
+    uint8_t is_released;
+    uint8_t has_overhead;        /* a receive that pays the receive overhead: see protocol.h */
+    uint8_t is_queued;
+    uint8_t is_collective;       /* that was started */
+    uint8_t has_matched;
+    uint8_t is_free;             /* no request: its number is that of nothing */
+    union {
+        int64_t posted;          /* when it was posted, as a count */
+        double matched_s;        /* when its transfer started */
+        collective_run *run;     /* of a started collective */
+    };
+    void (*told)(sim *s, int request); /* told when it is done, with a waiter, instead of that one's first action; or NULL */
+} slot;
+
+typedef struct {
+    slot *at;                    /* numbered from 1; 0 is nobody */
+    int n, room, free;
+} slot_pool;
+
+int request_new(sim *s, request is);              /* a slot; or SIM_OUT_OF_MEMORY */
+void request_free(sim *s, int id);
+void request_let_go(sim *s, int id);              /* frees one that is done and released, unless an action names it */
+void requests_free(sim *s);
+
+static inline int is_request(const slot_pool *pool, int id) /* does the number name one? */
+{
+    return id > 0 && id <= pool->n && !pool->at[id].is_free;
+}
+
+static inline int is_collective_request(const slot_pool *pool, int id)
+{
+    return id > 0 && pool->at[id].is_collective;
+}
+
+/* A rank completes its own requests. */
+static inline int is_own_request(const slot_pool *pool, int rank, int id)
+{
+    return is_request(pool, id) && pool->at[id].is.rank == rank;
+}
+
+waiting request_describe(const slot *x, int n_requests);
+
+#ifdef SMPY_CHECK
+void requests_check(const sim *s);
+#endif
+#endif

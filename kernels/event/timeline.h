@@ -1,0 +1,83 @@
+/* timeline.h -- timelines: queues of actions, each of a rank; and whose turn it is.
+ *
+ * A rank has one timeline or several. timeline_enter alone changes what a timeline is doing: who records or charges what goes on
+ * listens there.
+ *
+ * Invariants: (1) a timeline is AWAKE exactly while it is in one of the two turns, or its rank runs;
+ *             (2) spent_s adds up to the time since the timeline began, up to `since_s`;
+ *             (3) tail_s is the date at which all that was appended will have been executed, as long as that is plain arithmetic
+ *                 (sleeps, computing on a core of its own, posting), then NaN until the rank runs again; earliest_tail_s is
+ *                 the same sum, with a core for each computation and nothing for a wait. */
+#ifndef SMPY_TIMELINE_H
+#define SMPY_TIMELINE_H
+#include "action.h"
+#include "poll_state.h"
+
+enum { AWAKE, ASLEEP, EXECUTING, WAITING, ENDED };
+
+typedef struct {
+    action *queue;               /* a ring; `room` is a power of two */
+    int first, n, room;
+    int rank, host;
+    int next_of_rank;            /* the rank's next timeline, or -1 */
+    int state, spends;           /* and what its time goes to (SPENT_*) */
+    double since_s;              /* it is in this state */
+    double met_s;                /* from when on nobody kept it waiting; known when it is told so */
+    double spent_s[SPENT_KINDS]; /* in earlier ones */
+    int64_t answer;
+    int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
+    int64_t began, began_at_date;/* the sleep or execution under way: as a count, and the order of creation when its date began */
+    uint8_t is_executing;        /* it is an execution */
+    uint8_t waits_for_one;       /* request, which the host knows of */
+    double busy_until_s;         /* receive overheads of the wait under way */
+    double tail_s, earliest_tail_s;
+    int64_t ahead_bytes;         /* payload of sends not yet executed */
+    message_envelope wanted;     /* by a probe; then, of the message it found */
+    int64_t n_sends_seen;        /* a blocking probe that has found nothing: of sends queued then; else -1 */
+    poll_state poll;
+} timeline;
+
+typedef struct {
+    int host;
+    int first_timeline;          /* they are linked by next_of_rank */
+    int n_live;                  /* timelines that have not ended */
+    double finish_s;             /* the outside's date of the last end, or NaN */
+} rank_state;
+
+typedef struct {
+    timeline *at;
+    int n, room, n_ended;
+    rank_state *rank;
+    int n_ranks, rank_room;
+    int *turn, *next_turn;       /* timelines to perform one call each; room for all */
+    int n_turn, n_next_turn, at_turn;
+} timelines;
+
+int timelines_init(timelines *all, int n_ranks);
+void timelines_free(sim *s);
+int timeline_new(sim *s, int rank);                     /* a timeline that is AWAKE in no turn; or an error */
+int timeline_rank_new(sim *s, int host);                /* a rank without timelines; or an error */
+void timeline_enter(sim *s, int timeline, int state, int spends);
+void timeline_runs_next(sim *s, int timeline);          /* AWAKE, in the next turn */
+int timeline_next_turn(sim *s);                         /* 0 when nobody has one */
+
+static inline action *timeline_first(timeline *t)
+{
+    return &t->queue[t->first];
+}
+
+/* Is it a probe that looks until it finds something? */
+static inline int timeline_probes_on(const timeline *t)
+{
+    return t->n && t->queue[t->first].kind->nature == ACTION_REPEATED_POLL;
+}
+
+static inline int is_timeline(const timelines *all, int timeline)
+{
+    return timeline >= 0 && timeline < all->n;
+}
+
+#ifdef SMPY_CHECK
+void timelines_check(const sim *s);
+#endif
+#endif
