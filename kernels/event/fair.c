@@ -31,8 +31,8 @@ fair *fair_new(int n_links, const double *capacity_bytes_per_s, const uint8_t *p
         k->capacity = capacity_bytes_per_s[l];
         k->policy = policy[l];
         k->level = k->key = INFINITY;
-        k->held = k->passing = k->idle = FAIR_NONE;
-        k->is_roomy = k->policy == FAIR_SHARED;
+        k->bottlenecked_here = k->bottlenecked_elsewhere = k->unconstrained = FAIR_NONE;
+        k->is_uncontended = k->policy == FAIR_SHARED;
     }
     return f;
 }
@@ -48,7 +48,7 @@ void fair_free(fair *f)
     free(f->fresh);
     free(f->dirty);
     free(f->changed);
-    free(f->before);
+    free(f->share_before);
     free(f->above);
     free(f->queue.entry);
     free(f);
@@ -106,7 +106,8 @@ static int new_flow(fair *f)
         const int room = f->flow_room ? 2 * f->flow_room : 256;
         if (room < f->flow_room || !grow(&f->flow, (size_t)room, sizeof *f->flow)
             || !grow(&f->fresh, (size_t)room, sizeof *f->fresh) || !grow(&f->above, (size_t)room, sizeof *f->above)
-            || !grow(&f->changed, (size_t)room, sizeof *f->changed) || !grow(&f->before, (size_t)room, sizeof *f->before))
+            || !grow(&f->changed, (size_t)room, sizeof *f->changed)
+            || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
             return FAIR_NONE;
         f->flow_room = room;
     }
@@ -171,8 +172,8 @@ void fair_remove(fair *f, int flow)
     if (g->fresh >= 0) {
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
-            if (f->element[e].is_idle)
-                link_take_out(f, &k->idle, e);
+            if (f->element[e].is_unconstrained)
+                list_remove(f, &k->unconstrained, e);
             else
                 k->n_fresh--;
             link_leave(k, link_demand(g, &f->element[e]));
@@ -185,13 +186,13 @@ void fair_remove(fair *f, int flow)
     }
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_idle)
-            link_take_out(f, &k->idle, e);
-        else if (f->element[e].is_held)
-            link_take_held(f, k, e);
+        if (f->element[e].is_unconstrained)
+            list_remove(f, &k->unconstrained, e);
+        else if (f->element[e].is_bottlenecked_here)
+            link_remove_bottlenecked_here(f, k, e);
         else
-            link_take_passing(f, k, e, g->share);
-        if (k->held >= 0)
+            link_remove_bottlenecked_elsewhere(f, k, e, g->share);
+        if (k->bottlenecked_here >= 0)
             link_mark_dirty(f, k);
         link_leave(k, link_demand(g, &f->element[e]));
     }
@@ -203,10 +204,10 @@ int fair_solve(fair *f)
     if (!f->is_solving) {
         f->n_changed = 0;
         f->is_filled = false;
-        if (!f->is_rough)
+        if (!f->needs_full_solve)
             fair_fill_begin(f);
     }
-    f->is_solving = !f->is_rough && !fair_fill(f);
+    f->is_solving = !f->needs_full_solve && !fair_fill(f);
     if (f->is_solving)
         return FAIR_NOT_YET;
     if (!f->is_filled && !fair_start_over(f))
@@ -214,8 +215,8 @@ int fair_solve(fair *f)
     int n = 0;
     for (int i = 0; i < f->n_changed; i++) {
         fair_flow *g = &f->flow[f->changed[i]];
-        g->is_noted = false;
-        if (g->share != f->before[i]) /* NaN, of a fresh flow, differs from all */
+        g->is_in_changed = false;
+        if (g->share != f->share_before[i]) /* NaN, of a fresh flow, differs from all */
             f->changed[n++] = f->changed[i];
     }
     f->n_changed = n;

@@ -49,27 +49,27 @@ static void unqueue(fair *f, fair_link *k)
 /* ---- flows ---- */
 
 /* The flow stops at a level: its links but `holder`, which holds it already, count it as passing. */
-static void settle(fair *f, int flow, double level, double share, int holder)
+static void fix_level(fair *f, int flow, double level, double share, int bottleneck)
 {
     fair_flow *g = &f->flow[flow];
     f->work += g->n;
-    fair_note(f, flow);
+    fair_note_change(f, flow);
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_element *at = &f->element[e];
         fair_link *k = &f->link[at->link];
-        if (at->is_idle || (int)at->link == holder)
+        if (at->is_unconstrained || (int)at->link == bottleneck)
             continue;
-        if (at->is_held && !link_is_filled_by(k, at->use, level)) {
-            link_take_held(f, k, e);
-            link_add_passing(f, k, e, level, share);
-        } else if (!at->is_held && k->policy == FAIR_SHARED) {
+        if (at->is_bottlenecked_here && !link_is_saturated_by(k, at->use, level)) {
+            link_remove_bottlenecked_here(f, k, e);
+            link_add_bottlenecked_elsewhere(f, k, e, level, share);
+        } else if (!at->is_bottlenecked_here && k->policy == FAIR_SHARED) {
             fair_sum_add(&k->load, -(at->coefficient * g->share));
             fair_sum_add(&k->load, at->coefficient * share);
         }
-        if (k->held < 0)
+        if (k->bottlenecked_here < 0)
             unqueue(f, k);
-        else if (k->key == INFINITY && !link_is_full(f, k))
-            queue(f, k, fmin(k->level, link_saturation(f, k)));
+        else if (k->key == INFINITY && !link_is_saturated(f, k))
+            queue(f, k, fmin(k->level, link_saturation_level(f, k)));
     }
     g->level = level;
     g->share = share;
@@ -84,25 +84,25 @@ static void let_rise(fair *f, int flow)
     f->work += g->n;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_idle)
+        if (f->element[e].is_unconstrained)
             continue;
-        if (!f->element[e].is_held) {
-            link_take_passing(f, k, e, g->share);
-            link_add_held(f, k, e);
+        if (!f->element[e].is_bottlenecked_here) {
+            link_remove_bottlenecked_elsewhere(f, k, e, g->share);
+            link_add_bottlenecked_here(f, k, e);
         }
-        queue(f, k, fmin(k->level, link_saturation(f, k)));
+        queue(f, k, fmin(k->level, link_saturation_level(f, k)));
     }
 }
 
 /* Does something besides `link` keep the flow at its level? */
-static bool is_held_elsewhere(fair *f, const fair_flow *g, int link)
+static bool is_limited_elsewhere(fair *f, const fair_flow *g, int link)
 {
     if (g->bound_level <= g->level * SAME)
         return true;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_held && (int)f->element[e].link != link && g->level <= k->level * SAME
-            && k->level <= g->level * SAME && link_is_full(f, k))
+        if (f->element[e].is_bottlenecked_here && (int)f->element[e].link != link && g->level <= k->level * SAME
+            && k->level <= g->level * SAME && link_is_saturated(f, k))
             return true;
     }
     return false;
@@ -110,43 +110,43 @@ static bool is_held_elsewhere(fair *f, const fair_flow *g, int link)
 
 /* ---- a link's turn ---- */
 
-static void let_go(fair *f, int link)
+static void release_flows(fair *f, int link)
 {
     fair_link *k = &f->link[link];
     const double level = k->level;
     k->level = INFINITY;
-    for (int e = k->held, next; e >= 0; e = next) {
+    for (int e = k->bottlenecked_here, next; e >= 0; e = next) {
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
         f->work++;
         if (g->is_rising || g->level > level * SAME)
             continue;
-        if (is_held_elsewhere(f, g, link)) {
-            link_take_held(f, k, e);
-            link_add_passing(f, k, e, g->level, g->share);
+        if (is_limited_elsewhere(f, g, link)) {
+            link_remove_bottlenecked_here(f, k, e);
+            link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
         } else
             let_rise(f, flow);
     }
 }
 
 /* Held flows that stop below the level the link would have: at their bound, or where another link keeps them. */
-static bool let_pass(fair *f, int link, double level)
+static bool hand_over_lower_flows(fair *f, int link, double level)
 {
     fair_link *k = &f->link[link];
     const bool is_shared = k->policy == FAIR_SHARED;
     const double use = k->use.hi, slack = is_shared ? FAIR_ROUNDING * k->capacity : 0;
     bool is_any = false;
-    for (int e = k->held, next; e >= 0; e = next) {
+    for (int e = k->bottlenecked_here, next; e >= 0; e = next) {
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
         f->work++;
         if (g->is_rising && g->bound_level < level)
-            settle(f, flow, g->bound_level, g->bound, FAIR_NONE);
+            fix_level(f, flow, g->bound_level, g->bound, FAIR_NONE);
         else if (!g->is_rising && (level - g->level) * use > slack) {
-            link_take_held(f, k, e);
-            link_add_passing(f, k, e, g->level, g->share);
+            link_remove_bottlenecked_here(f, k, e);
+            link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
         } else
             continue;
         is_any = true;
@@ -155,14 +155,14 @@ static bool let_pass(fair *f, int link, double level)
 }
 
 /* Passing flows above the level the link would have become held: those that are above it still when they all count so. */
-static bool hold_back(fair *f, fair_link *k, double level)
+static bool take_over_higher_flows(fair *f, fair_link *k, double level)
 {
-    if (k->passing_level <= level * SAME)
+    if (k->highest_level_elsewhere <= level * SAME)
         return false;
     int n = 0;
     fair_sum load = k->load, use = k->use;
     double highest = 0;
-    for (int e = k->passing; e >= 0; e = f->element[e].next) {
+    for (int e = k->bottlenecked_elsewhere; e >= 0; e = f->element[e].next) {
         const fair_flow *g = &f->flow[f->element[e].flow];
         f->work++;
         if (g->level > level * SAME) {
@@ -172,7 +172,7 @@ static bool hold_back(fair *f, fair_link *k, double level)
         } else
             highest = fmax(highest, g->level);
     }
-    for (bool is_settled = k->policy == FAIR_FATPIPE; !is_settled;) {
+    for (bool is_stable = k->policy == FAIR_FATPIPE; !is_stable;) {
         const double trial = fair_sum_left(k->capacity, &load) / (use.hi + use.lo);
         int kept = 0;
         for (int i = 0; i < n; i++) {
@@ -186,49 +186,50 @@ static bool hold_back(fair *f, fair_link *k, double level)
             fair_sum_add(&use, -f->element[e].use);
             highest = fmax(highest, g->level);
         }
-        is_settled = kept == n;
+        is_stable = kept == n;
         n = kept;
     }
-    k->passing_level = highest;
+    k->highest_level_elsewhere = highest;
     for (int i = 0; i < n; i++) {
-        link_take_passing(f, k, f->above[i], f->flow[f->element[f->above[i]].flow].share);
-        link_add_held(f, k, f->above[i]);
+        link_remove_bottlenecked_elsewhere(f, k, f->above[i], f->flow[f->element[f->above[i]].flow].share);
+        link_add_bottlenecked_here(f, k, f->above[i]);
     }
     return n > 0;
 }
 
-static void fill(fair *f, int link)
+static void fill_link(fair *f, int link)
 {
     fair_link *k = &f->link[link];
     for (;;) {
-        if (k->held < 0) {
+        if (k->bottlenecked_here < 0) {
             unqueue(f, k);
             return;
         }
-        double level = link_saturation(f, k);
+        double level = link_saturation_level(f, k);
         const double next = f->queue.n ? f->queue.entry[0].key : INFINITY;
-        if (link_is_full(f, k))
+        if (link_is_saturated(f, k))
             level = k->level;
-        else if (k->policy == FAIR_SHARED && fabs(level - k->passing_level) * k->use.hi <= FAIR_ROUNDING / 2 * k->capacity)
-            level = k->passing_level; /* a tie */
+        else if (k->policy == FAIR_SHARED
+                 && fabs(level - k->highest_level_elsewhere) * k->use.hi <= FAIR_ROUNDING / 2 * k->capacity)
+            level = k->highest_level_elsewhere; /* a tie */
         const double turn = fmin(level, k->level);
         if (turn > next * SAME) {
             queue_again(f, k, turn);
             return;
         }
         if (k->level < level) {
-            let_go(f, link);
+            release_flows(f, link);
             continue;
         }
-        if (let_pass(f, link, level) || hold_back(f, k, level))
+        if (hand_over_lower_flows(f, link, level) || take_over_higher_flows(f, k, level))
             continue;
         if (link_is_left_out(k))
-            f->is_rough = true;
-        for (int e = k->held; e >= 0; e = f->element[e].next) {
+            f->needs_full_solve = true;
+        for (int e = k->bottlenecked_here; e >= 0; e = f->element[e].next) {
             const int flow = f->element[e].flow;
             const fair_flow *g = &f->flow[flow];
             if (g->is_rising || g->level > level * SAME)
-                settle(f, flow, level, level / g->penalty, link);
+                fix_level(f, flow, level, level / g->penalty, link);
         }
         k->level = level;
         unqueue(f, k);
@@ -239,69 +240,69 @@ static void fill(fair *f, int link)
 /* ---- a solve ---- */
 
 /* A fresh flow that shares no link with another fresh one, on links that are not full: is there room for it as it is? */
-static bool start_alone(fair *f, int flow)
+static bool start_without_filling(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
     double level = g->bound_level;
-    int holder = FAIR_NONE;
+    int bottleneck = FAIR_NONE;
     for (int e = g->first; e < g->first + g->n; e++) {
         const fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_idle)
+        if (f->element[e].is_unconstrained)
             continue;
-        if (k->held >= 0 || k->n_fresh > 1)
+        if (k->bottlenecked_here >= 0 || k->n_fresh > 1)
             return false;
         const double limit = fair_sum_left(k->capacity, &k->load) / f->element[e].use;
-        if (limit < level || (limit == level && holder < 0)) {
+        if (limit < level || (limit == level && bottleneck < 0)) {
             level = limit;
-            holder = (int)f->element[e].link;
+            bottleneck = (int)f->element[e].link;
         }
     }
-    if (holder >= 0 && f->link[holder].passing_level > level)
+    if (bottleneck >= 0 && f->link[bottleneck].highest_level_elsewhere > level)
         return false;
     for (int e = g->first; e < g->first + g->n; e++)
-        if (!f->element[e].is_idle && link_is_filled_by(&f->link[f->element[e].link], f->element[e].use, level)
-            && f->link[f->element[e].link].passing_level > level)
+        if (!f->element[e].is_unconstrained && link_is_saturated_by(&f->link[f->element[e].link], f->element[e].use, level)
+            && f->link[f->element[e].link].highest_level_elsewhere > level)
             return false;
     for (int e = g->first; e < g->first + g->n; e++)
-        if (!f->element[e].is_idle)
+        if (!f->element[e].is_unconstrained)
             f->link[f->element[e].link].n_fresh = 0;
     g->level = level;
-    g->share = holder >= 0 ? level / g->penalty : g->bound;
+    g->share = bottleneck >= 0 ? level / g->penalty : g->bound;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_idle)
+        if (f->element[e].is_unconstrained)
             continue;
-        if ((int)f->element[e].link != holder && !link_is_filled_by(k, f->element[e].use, level)) {
-            link_add_passing(f, k, e, level, g->share);
+        if ((int)f->element[e].link != bottleneck && !link_is_saturated_by(k, f->element[e].use, level)) {
+            link_add_bottlenecked_elsewhere(f, k, e, level, g->share);
             continue;
         }
-        link_add_held(f, k, e);
+        link_add_bottlenecked_here(f, k, e);
         k->level = level;
         if (link_is_left_out(k))
-            f->is_rough = true;
+            f->needs_full_solve = true;
     }
     return true;
 }
 
 /* Fresh flows rise, unless there is room for them as they are; links that changed are queued. */
-static void start(fair *f)
+static void start_fresh_flows(fair *f)
 {
     for (int i = 0; i < f->n_fresh; i++) {
         fair_flow *g = &f->flow[f->fresh[i]];
         g->fresh = FAIR_NONE;
-        fair_note(f, f->fresh[i]);
+        fair_note_change(f, f->fresh[i]);
         if (g->n == 0) {
             g->share = 0;
             continue;
         }
-        if (start_alone(f, f->fresh[i]))
+        if (start_without_filling(f, f->fresh[i]))
             continue;
         g->is_rising = true;
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
-            if (f->element[e].is_idle)
+            if (f->element[e].is_unconstrained)
                 continue;
-            link_add_held(f, k, e);
+            link_add_bottlenecked_here(f, k, e);
             link_mark_dirty(f, k);
         }
     }
@@ -311,8 +312,8 @@ static void start(fair *f)
         const bool has_rising = k->n_fresh > 0;
         k->is_dirty = false;
         k->n_fresh = 0;
-        if (k->held >= 0 && (has_rising || !link_is_full(f, k)))
-            queue(f, k, fmin(k->level, link_saturation(f, k)));
+        if (k->bottlenecked_here >= 0 && (has_rising || !link_is_saturated(f, k)))
+            queue(f, k, fmin(k->level, link_saturation_level(f, k)));
     }
     f->n_dirty = 0;
 }
@@ -320,7 +321,7 @@ static void start(fair *f)
 void fair_fill_begin(fair *f)
 {
     f->turns_left = 64 + 16 * (int64_t)f->n_elements;
-    start(f);
+    start_fresh_flows(f);
 }
 
 #ifdef SMPY_CHECK
@@ -334,15 +335,15 @@ enum { PIECE = 1 << 15 }; /* elements: some ms */
 bool fair_fill(fair *f)
 {
     f->work = 0;
-    while (f->n_queued > 0 && !f->is_rough && !f->is_out_of_memory && f->turns_left-- > 0) {
+    while (f->n_queued > 0 && !f->needs_full_solve && !f->is_out_of_memory && f->turns_left-- > 0) {
         const fair_entry first = f->queue.entry[0];
         if (++f->work > PIECE)
             return false;
         fair_queue_pop(&f->queue);
         if (first.key == f->link[first.link].key)
-            fill(f, first.link);
+            fill_link(f, first.link);
     }
-    f->is_filled = f->n_queued == 0 && !f->is_rough && !f->is_out_of_memory;
+    f->is_filled = f->n_queued == 0 && !f->needs_full_solve && !f->is_out_of_memory;
     f->queue.n = 0;
     return true;
 }

@@ -12,17 +12,17 @@
 typedef struct {
     fair_sum spent, use;
     double ratio;           /* INFINITY: takes no part */
-    double doubt;           /* of what is spent, in units of 2^-53 bytes/s */
+    double rounding_error;           /* of what is spent, in units of 2^-53 bytes/s */
     int n_unfixed;
     int first, end;         /* of its elements in `element` */
     bool is_queued;         /* with this ratio */
     bool is_left_out;       /* with flows on it */
-} stage_link;
+} filling_link;
 
 typedef struct {
     const fair *f;
     fair_answer *a;
-    stage_link *link;
+    filling_link *link;
     int *element;           /* sorted by link */
     bool *is_fixed;         /* flows */
     int *next;              /* flows on saturated links */
@@ -30,17 +30,17 @@ typedef struct {
     int *saturated;
     fair_queue queue;
     bool is_complete;       /* no allocation failed */
-} stage;
+} filling;
 
 bool fair_answer_new(fair_answer *a, int n_flows)
 {
     const size_t n = (size_t)n_flows + 1;
     a->share = calloc(n, sizeof *a->share);
     a->level = calloc(n, sizeof *a->level);
-    a->doubt = calloc(n, sizeof *a->doubt);
-    a->by = malloc(n * sizeof *a->by);
-    a->is_rough = a->is_a_toss = false;
-    if (a->share && a->level && a->doubt && a->by)
+    a->rounding_error = calloc(n, sizeof *a->rounding_error);
+    a->bottleneck = malloc(n * sizeof *a->bottleneck);
+    a->needs_full_solve = a->is_ambiguous = false;
+    if (a->share && a->level && a->rounding_error && a->bottleneck)
         return true;
     fair_answer_free(a);
     return false;
@@ -50,41 +50,41 @@ void fair_answer_free(fair_answer *a)
 {
     free(a->share);
     free(a->level);
-    free(a->doubt);
-    free(a->by);
+    free(a->rounding_error);
+    free(a->bottleneck);
 }
 
-static bool is_shared(const stage *s, int link)
+static bool is_shared(const filling *s, int link)
 {
     return s->f->link[link].policy == FAIR_SHARED;
 }
 
-static double left(const stage *s, int link)
+static double left(const filling *s, int link)
 {
     return fair_sum_left(s->f->link[link].capacity, &s->link[link].spent);
 }
 
-static void add_use(const stage *s, int link, double use)
+static void add_use(const filling *s, int link, double use)
 {
-    stage_link *k = &s->link[link];
+    filling_link *k = &s->link[link];
     if (is_shared(s, link))
         fair_sum_add(&k->use, use);
     else
         k->use.hi = fmax(k->use.hi, use);
 }
 
-static void find_largest_use(const stage *s, int link)
+static void find_largest_use(const filling *s, int link)
 {
-    stage_link *k = &s->link[link];
+    filling_link *k = &s->link[link];
     k->use.hi = 0;
     for (int i = k->first; i < k->end; i++)
         if (!s->is_fixed[s->f->element[s->element[i]].flow])
             k->use.hi = fmax(k->use.hi, s->f->element[s->element[i]].use);
 }
 
-static void enter(stage *s, int link)
+static void queue_link(filling *s, int link)
 {
-    stage_link *k = &s->link[link];
+    filling_link *k = &s->link[link];
     const double ratio = left(s, link) / (k->use.hi + k->use.lo);
     if (k->is_queued && k->ratio == ratio)
         return;
@@ -94,7 +94,7 @@ static void enter(stage *s, int link)
 }
 
 /* Step 1, and each link's elements side by side. */
-static void open_stage(stage *s)
+static void open_filling(filling *s)
 {
     const fair *f = s->f;
     int n = 0;
@@ -114,17 +114,17 @@ static void open_stage(stage *s)
         }
     for (int l = 0; l < f->n_links; l++)
         if (s->link[l].n_unfixed > 0)
-            enter(s, l);
+            queue_link(s, l);
 }
 
 /* Step 2: the number of flows in `next`; their links in `saturated`, from `n_saturated` down. */
-static int saturate(stage *s, double ratio, int round, int *n_saturated)
+static int saturate(filling *s, double ratio, int round, int *n_saturated)
 {
     int n = 0;
     *n_saturated = 0;
     while (s->queue.n && s->queue.entry[0].key == ratio) {
         const int link = s->queue.entry[0].link;
-        stage_link *k = &s->link[link];
+        filling_link *k = &s->link[link];
         fair_queue_pop(&s->queue);
         if (k->ratio != ratio || !k->is_queued)
             continue;
@@ -135,7 +135,7 @@ static int saturate(stage *s, double ratio, int round, int *n_saturated)
             if (s->is_fixed[flow] || s->seen[flow] == round)
                 continue;
             s->seen[flow] = round;
-            s->a->by[flow] = link;
+            s->a->bottleneck[flow] = link;
             s->next[n++] = flow;
         }
     }
@@ -143,31 +143,31 @@ static int saturate(stage *s, double ratio, int round, int *n_saturated)
 }
 
 /* Step 4 for one flow. */
-static void charge(stage *s, int flow)
+static void charge(filling *s, int flow)
 {
     const fair *f = s->f;
     s->is_fixed[flow] = true;
     for (int e = f->flow[flow].first; e < f->flow[flow].first + f->flow[flow].n; e++) {
         const fair_element *at = &f->element[e];
         const int link = (int)at->link;
-        stage_link *k = &s->link[link];
+        filling_link *k = &s->link[link];
         k->n_unfixed--;
         if (is_shared(s, link)) {
             const double spent = at->coefficient * s->a->share[flow];
             fair_sum_add(&k->spent, spent);
             fair_sum_add(&k->use, -at->use);
-            k->doubt += spent * (1 + s->a->doubt[flow]);
+            k->rounding_error += spent * (1 + s->a->rounding_error[flow]);
         } else if (at->use == k->use.hi && k->ratio < INFINITY) {
-            s->a->is_a_toss |= s->a->by[flow] != link && k->ratio - s->a->level[flow] <= 1e-9 * k->ratio;
+            s->a->is_ambiguous |= s->a->bottleneck[flow] != link && k->ratio - s->a->level[flow] <= 1e-9 * k->ratio;
             find_largest_use(s, link);
         }
     }
 }
 
 /* Step 4 for a link, once the flows of the round are fixed. */
-static void renew(stage *s, int link)
+static void update_link(filling *s, int link)
 {
-    stage_link *k = &s->link[link];
+    filling_link *k = &s->link[link];
     if (k->ratio == INFINITY)
         return;
     if (k->use.hi + k->use.lo <= FAIR_PRECISION || left(s, link) <= FAIR_PRECISION * s->f->link[link].capacity) {
@@ -176,30 +176,30 @@ static void renew(stage *s, int link)
     } else if (k->n_unfixed == 0)
         k->ratio = INFINITY;
     else
-        enter(s, link);
+        queue_link(s, link);
 }
 
-static void fix(stage *s, int flow, double ratio, bool is_at_bound)
+static void fix(filling *s, int flow, double ratio, bool is_at_bound)
 {
     const fair_flow *g = &s->f->flow[flow];
-    const int link = s->a->by[flow];
+    const int link = s->a->bottleneck[flow];
     if (is_at_bound) {
-        s->a->by[flow] = FAIR_NONE;
+        s->a->bottleneck[flow] = FAIR_NONE;
         s->a->share[flow] = g->bound;
         s->a->level[flow] = g->bound_level;
     } else {
         s->a->share[flow] = ratio / g->penalty;
         s->a->level[flow] = ratio;
-        s->a->doubt[flow] = 2 + (s->f->link[link].capacity + s->link[link].doubt) / left(s, link);
+        s->a->rounding_error[flow] = 2 + (s->f->link[link].capacity + s->link[link].rounding_error) / left(s, link);
     }
 }
 
-static void run(stage *s)
+static void run(filling *s)
 {
     const fair *f = s->f;
     for (int round = 1; s->queue.n && s->is_complete; round++) {
         const double ratio = s->queue.entry[0].key;
-        const stage_link *k = &s->link[s->queue.entry[0].link];
+        const filling_link *k = &s->link[s->queue.entry[0].link];
         if (k->ratio != ratio || !k->is_queued) {
             fair_queue_pop(&s->queue);
             continue;
@@ -220,15 +220,15 @@ static void run(stage *s)
         for (int i = 0; i < n_fixed; i++)
             charge(s, s->next[i]);
         for (int i = 0; i < n_saturated; i++)
-            renew(s, s->saturated[i]);
+            update_link(s, s->saturated[i]);
         for (int i = 0; i < n_fixed; i++)
             for (int j = 0; j < f->flow[s->next[i]].n; j++)
-                renew(s, (int)f->element[f->flow[s->next[i]].first + j].link);
+                update_link(s, (int)f->element[f->flow[s->next[i]].first + j].link);
     }
 }
 
 /* Did it matter that links were left out? If not, the answer has its certificate. */
-static bool is_rough(const stage *s)
+static bool needs_full_solve(const filling *s)
 {
     for (int l = 0; l < s->f->n_links; l++)
         if (s->link[l].is_left_out
@@ -241,7 +241,7 @@ static bool is_rough(const stage *s)
 bool fair_full(const fair *f, fair_answer *a)
 {
     const size_t n_flows = (size_t)f->n_flows + 1, n_links = (size_t)f->n_links + 1;
-    stage s = {.f = f, .a = a, .is_complete = true};
+    filling s = {.f = f, .a = a, .is_complete = true};
     s.link = calloc(n_links, sizeof *s.link);
     s.element = malloc(((size_t)f->n_elements + 1) * sizeof *s.element);
     s.is_fixed = calloc(n_flows, sizeof *s.is_fixed);
@@ -249,11 +249,11 @@ bool fair_full(const fair *f, fair_answer *a)
     s.seen = calloc(n_flows, sizeof *s.seen);
     s.saturated = malloc(n_links * sizeof *s.saturated);
     for (int flow = 0; flow < f->n_flows; flow++)
-        a->by[flow] = FAIR_NONE;
+        a->bottleneck[flow] = FAIR_NONE;
     if (s.link && s.element && s.is_fixed && s.next && s.seen && s.saturated) {
-        open_stage(&s);
+        open_filling(&s);
         run(&s);
-        a->is_rough = is_rough(&s);
+        a->needs_full_solve = needs_full_solve(&s);
     } else
         s.is_complete = false;
     free(s.link);
@@ -270,37 +270,39 @@ bool fair_full(const fair *f, fair_answer *a)
 bool fair_start_over(fair *f)
 {
     fair_answer a;
-    f->is_rough = true;
+    f->needs_full_solve = true;
     if (!fair_answer_new(&a, f->n_flows))
         return false;
     const bool is_done = fair_full(f, &a);
     for (int l = 0; is_done && l < f->n_links; l++) {
         fair_link *k = &f->link[l];
-        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY,
-                         .key = INFINITY, .held = FAIR_NONE, .passing = FAIR_NONE, .idle = FAIR_NONE};
+        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY, .key = INFINITY,
+                         .bottlenecked_here = FAIR_NONE, .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE};
     }
     for (int flow = 0; is_done && flow < f->n_flows; flow++) {
         fair_flow *g = &f->flow[flow];
         if (g->n == FAIR_FREE)
             continue;
-        fair_note(f, flow);
+        fair_note_change(f, flow);
         g->fresh = FAIR_NONE;
         g->is_rising = false;
         g->share = a.share[flow];
         g->level = a.level[flow];
         for (int e = g->first; e < g->first + g->n; e++) {
             fair_link *k = &f->link[f->element[e].link];
-            f->element[e].is_idle = 0;
-            if ((int)f->element[e].link == a.by[flow] || link_is_filled_by(k, f->element[e].use, g->level)) {
-                link_add_held(f, k, e);
+            f->element[e].is_unconstrained = 0;
+            if ((int)f->element[e].link == a.bottleneck[flow] || link_is_saturated_by(k, f->element[e].use, g->level)) {
+                link_add_bottlenecked_here(f, k, e);
                 k->level = g->level;
             } else
-                link_add_passing(f, k, e, g->level, g->share);
+                link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
         }
     }
-    for (int l = 0; is_done && l < f->n_links; l++)
-        f->link[l].is_roomy = f->link[l].policy == FAIR_SHARED && f->link[l].held < 0 && f->link[l].passing < 0;
-    f->is_rough = !is_done || a.is_rough;
+    for (int l = 0; is_done && l < f->n_links; l++) {
+        fair_link *k = &f->link[l];
+        k->is_uncontended = k->policy == FAIR_SHARED && k->bottlenecked_here < 0 && k->bottlenecked_elsewhere < 0;
+    }
+    f->needs_full_solve = !is_done || a.needs_full_solve;
     f->n_fresh = f->n_dirty = f->n_queued = f->queue.n = 0;
     f->is_out_of_memory = false;
     fair_answer_free(&a);

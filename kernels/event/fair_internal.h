@@ -42,8 +42,8 @@ typedef struct {
     int flow;
     int next, prev;             /* elements on the same list of the link */
     uint32_t link : 30;
-    uint32_t is_held : 1;
-    uint32_t is_idle : 1;
+    uint32_t is_bottlenecked_here : 1;
+    uint32_t is_unconstrained : 1;
 } fair_element;
 
 typedef struct {
@@ -55,22 +55,22 @@ typedef struct {
     int owner;
     int fresh;                  /* its place in fair.fresh until the next solve, then FAIR_NONE */
     bool is_rising;
-    bool is_noted;              /* in fair.changed */
+    bool is_in_changed;              /* in fair.changed */
 } fair_flow;
 
 /* What a flow on a roomy link touches comes first, in one line of the processor's cache: machines have many links. */
 typedef struct {
     _Alignas(64) double capacity;
     fair_sum demand;
-    int held, passing, idle;    /* first elements */
+    int bottlenecked_here, bottlenecked_elsewhere, unconstrained;    /* first elements */
     int n_fresh;                /* fresh flows that will use it */
     uint8_t policy;
-    bool is_roomy;
+    bool is_uncontended;
     bool is_dirty;
     bool is_use_stale;          /* FATPIPE: the largest held use may be less than `use` */
     fair_sum load, use;
     double level;
-    double passing_level;       /* no passing flow is above it */
+    double highest_level_elsewhere;       /* no passing flow is above it */
     double key;                 /* its place in time in the queue; INFINITY: not queued */
 } fair_link;
 
@@ -96,11 +96,11 @@ struct fair {
     int *fresh, n_fresh;
     int *dirty, n_dirty;               /* links to look at */
     int *changed, n_changed;
-    double *before;                    /* shares of `changed` at the last solve; NaN when fresh */
+    double *share_before;                    /* shares of `changed` at the last solve; NaN when fresh */
     int *above;                        /* scratch: elements, one per flow at most */
     fair_queue queue;
     int n_queued;                      /* links whose key is not INFINITY */
-    bool is_rough;                     /* a link was left out with flows on it: only the full solve knows the answer */
+    bool needs_full_solve;                     /* a link was left out with flows on it: only the full solve knows the answer */
     bool is_out_of_memory;
     bool is_solving;                   /* in pieces: fair_solve has not ended */
     bool is_filled;                    /* fair_fill found the answer */
@@ -121,13 +121,13 @@ static inline double fair_sum_left(double whole, const fair_sum *s)
 }
 
 /* The share of the flow is about to change. */
-static inline void fair_note(fair *f, int flow)
+static inline void fair_note_change(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
-    if (g->is_noted)
+    if (g->is_in_changed)
         return;
-    g->is_noted = true;
-    f->before[f->n_changed] = g->share;
+    g->is_in_changed = true;
+    f->share_before[f->n_changed] = g->share;
     f->changed[f->n_changed++] = flow;
 }
 
@@ -140,10 +140,10 @@ void fair_queue_pop(fair_queue *q);
 /* What the full solve finds out about each flow. */
 typedef struct {
     double *share, *level;
-    int *by;                    /* the link that decides it, or FAIR_NONE */
-    double *doubt;              /* relative error that rounding may leave, in units of 2^-53 */
-    bool is_rough;
-    bool is_a_toss;             /* the last bit decided whether a FATPIPE link stops its other flows: either answer is right */
+    int *bottleneck;                    /* the link that decides it, or FAIR_NONE */
+    double *rounding_error;              /* relative error that rounding may leave, in units of 2^-53 */
+    bool needs_full_solve;
+    bool is_ambiguous;             /* the last bit decided whether a FATPIPE link stops its other flows: either answer is right */
 } fair_answer;
 
 bool fair_answer_new(fair_answer *a, int n_flows);

@@ -8,7 +8,7 @@
 #define SMPY_FAIR_LINK_H
 #include "fair_internal.h"
 
-static inline void link_insert(fair *f, int *head, int e)
+static inline void list_insert(fair *f, int *head, int e)
 {
     f->element[e].prev = FAIR_NONE;
     f->element[e].next = *head;
@@ -17,7 +17,7 @@ static inline void link_insert(fair *f, int *head, int e)
     *head = e;
 }
 
-static inline void link_take_out(fair *f, int *head, int e)
+static inline void list_remove(fair *f, int *head, int e)
 {
     const int next = f->element[e].next, prev = f->element[e].prev;
     if (next >= 0)
@@ -28,11 +28,11 @@ static inline void link_take_out(fair *f, int *head, int e)
         *head = next;
 }
 
-static inline void link_add_held(fair *f, fair_link *k, int e)
+static inline void link_add_bottlenecked_here(fair *f, fair_link *k, int e)
 {
     const double use = f->element[e].use;
-    f->element[e].is_held = 1;
-    link_insert(f, &k->held, e);
+    f->element[e].is_bottlenecked_here = 1;
+    list_insert(f, &k->bottlenecked_here, e);
     if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->use, use);
     else if (use > k->use.hi) {
@@ -41,10 +41,10 @@ static inline void link_add_held(fair *f, fair_link *k, int e)
     }
 }
 
-static inline void link_take_held(fair *f, fair_link *k, int e)
+static inline void link_remove_bottlenecked_here(fair *f, fair_link *k, int e)
 {
-    link_take_out(f, &k->held, e);
-    if (k->held < 0) {
+    list_remove(f, &k->bottlenecked_here, e);
+    if (k->bottlenecked_here < 0) {
         k->use = (fair_sum){0, 0};
         k->is_use_stale = false;
         k->level = INFINITY;
@@ -54,40 +54,40 @@ static inline void link_take_held(fair *f, fair_link *k, int e)
         k->is_use_stale = true;
 }
 
-static inline void link_add_passing(fair *f, fair_link *k, int e, double level, double share)
+static inline void link_add_bottlenecked_elsewhere(fair *f, fair_link *k, int e, double level, double share)
 {
-    f->element[e].is_held = 0;
-    link_insert(f, &k->passing, e);
+    f->element[e].is_bottlenecked_here = 0;
+    list_insert(f, &k->bottlenecked_elsewhere, e);
     if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->load, f->element[e].coefficient * share);
-    if (level > k->passing_level)
-        k->passing_level = level;
+    if (level > k->highest_level_elsewhere)
+        k->highest_level_elsewhere = level;
 }
 
-static inline void link_take_passing(fair *f, fair_link *k, int e, double share)
+static inline void link_remove_bottlenecked_elsewhere(fair *f, fair_link *k, int e, double share)
 {
-    link_take_out(f, &k->passing, e);
-    if (k->passing < 0) {
+    list_remove(f, &k->bottlenecked_elsewhere, e);
+    if (k->bottlenecked_elsewhere < 0) {
         k->load = (fair_sum){0, 0};
-        k->passing_level = 0;
+        k->highest_level_elsewhere = 0;
     } else if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->load, -(f->element[e].coefficient * share));
 }
 
 /* Flows come to want more than the link has: from now on it counts them. */
-static inline void link_wake(fair *f, fair_link *k)
+static inline void link_become_contended(fair *f, fair_link *k)
 {
-    k->is_roomy = false;
-    for (int e = k->idle, next; e >= 0; e = next) {
+    k->is_uncontended = false;
+    for (int e = k->unconstrained, next; e >= 0; e = next) {
         const fair_flow *g = &f->flow[f->element[e].flow];
         next = f->element[e].next;
-        f->element[e].is_idle = 0;
+        f->element[e].is_unconstrained = 0;
         if (g->fresh >= 0)
             k->n_fresh++;
         else
-            link_add_passing(f, k, e, g->level, g->share);
+            link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
     }
-    k->idle = FAIR_NONE;
+    k->unconstrained = FAIR_NONE;
 }
 
 /* What a flow can make of a link at the most; a number larger than any capacity, but finite, when it has no bound. */
@@ -100,11 +100,11 @@ static inline double link_demand(const fair_flow *g, const fair_element *at)
 static inline void link_arrive(fair *f, fair_link *k, int e)
 {
     fair_sum_add(&k->demand, link_demand(&f->flow[f->element[e].flow], &f->element[e]));
-    if (k->is_roomy && k->demand.hi + k->demand.lo > k->capacity)
-        link_wake(f, k);
-    f->element[e].is_idle = k->is_roomy;
-    if (k->is_roomy)
-        link_insert(f, &k->idle, e);
+    if (k->is_uncontended && k->demand.hi + k->demand.lo > k->capacity)
+        link_become_contended(f, k);
+    f->element[e].is_unconstrained = k->is_uncontended;
+    if (k->is_uncontended)
+        list_insert(f, &k->unconstrained, e);
     else
         k->n_fresh++;
 }
@@ -113,10 +113,10 @@ static inline void link_arrive(fair *f, fair_link *k, int e)
 static inline void link_leave(fair_link *k, double demand)
 {
     fair_sum_add(&k->demand, -demand);
-    if (k->held >= 0 || k->passing >= 0 || k->idle >= 0 || k->n_fresh > 0)
+    if (k->bottlenecked_here >= 0 || k->bottlenecked_elsewhere >= 0 || k->unconstrained >= 0 || k->n_fresh > 0)
         return;
     k->demand = (fair_sum){0, 0};
-    k->is_roomy = k->policy == FAIR_SHARED;
+    k->is_uncontended = k->policy == FAIR_SHARED;
 }
 
 /* The next solve has to look at it. */
@@ -129,7 +129,7 @@ static inline void link_mark_dirty(fair *f, fair_link *k)
 }
 
 /* The level at which the link is full, if all held flows get there and the passing ones stay. */
-static inline double link_saturation(fair *f, fair_link *k)
+static inline double link_saturation_level(fair *f, fair_link *k)
 {
     if (k->policy == FAIR_SHARED) {
         const double left = fair_sum_left(k->capacity, &k->load);
@@ -137,7 +137,7 @@ static inline double link_saturation(fair *f, fair_link *k)
     }
     if (k->is_use_stale) {
         double largest = 0;
-        for (int e = k->held; e >= 0 && largest < k->use.hi; e = f->element[e].next)
+        for (int e = k->bottlenecked_here; e >= 0 && largest < k->use.hi; e = f->element[e].next)
             if (f->element[e].use > largest)
                 largest = f->element[e].use;
         k->use.hi = largest;
@@ -147,18 +147,18 @@ static inline double link_saturation(fair *f, fair_link *k)
 }
 
 /* Is the link full at its present level, with what it holds now? */
-static inline bool link_is_full(fair *f, fair_link *k)
+static inline bool link_is_saturated(fair *f, fair_link *k)
 {
     if (k->level == INFINITY)
         return false;
     if (k->policy == FAIR_FATPIPE)
-        return link_saturation(f, k) == k->level;
+        return link_saturation_level(f, k) == k->level;
     const double left = fair_sum_left(k->capacity, &k->load) - k->level * (k->use.hi + k->use.lo);
     return fabs(left) <= FAIR_ROUNDING * k->capacity;
 }
 
 /* Does a flow at this level fill a FATPIPE link by itself? Then the link holds it, and all others there at the same level. */
-static inline bool link_is_filled_by(const fair_link *k, double use, double level)
+static inline bool link_is_saturated_by(const fair_link *k, double use, double level)
 {
     return k->policy == FAIR_FATPIPE && k->capacity / use <= level;
 }
@@ -166,7 +166,7 @@ static inline bool link_is_filled_by(const fair_link *k, double use, double leve
 /* Would a full solve have left the link out, with the flows it holds? */
 static inline bool link_is_left_out(const fair_link *k)
 {
-    if (k->passing < 0)
+    if (k->bottlenecked_elsewhere < 0)
         return false;
     return k->use.hi <= FAIR_PRECISION
            || (k->policy == FAIR_SHARED && fair_sum_left(k->capacity, &k->load) <= FAIR_PRECISION * k->capacity);
