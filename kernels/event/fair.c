@@ -1,13 +1,14 @@
-/* fair.c -- flows come and go; each solve brings the shares up to date.
+/* fair.c -- adding and removing flows; solving for their shares.
  *
- * Flows and their elements live in two pools, links in one array; blocks of elements are reused by their number, so that
- * nothing is allocated once the pools have grown. Adding only writes the flow down: it is fresh until the next solve, which
- * then knows all that starts at one date. Removing takes a flow out of its links' sums at once, and marks the links it
- * leaves to others.
+ * Links are an array. Flows, and their elements (one for each link of a flow), are pools; a flow's elements are one block, and
+ * blocks are reused by size, so that nothing is allocated once the pools have grown. An added flow is fresh: it only counts in
+ * its links' demand until the next solve, which thus sees together all flows that start at one date. A removal takes the
+ * flow out of its links' sums at once and marks dirty the links that are other flows' bottleneck.
  *
- * Departure from plain max-min: SimGrid's filling leaves out a link when at most 1e-5 of its capacity remains, and lets flows
- * that still wait for it go without it. That depends on the order of all that came before, so such a state (is_rough) is
- * always solved in full. */
+ * Departure from max-min fairness, because SimGrid does so: filling leaves out a link once at most 1e-5 of its capacity remains
+ * (FAIR_PRECISION), and the flows that the link has not limited yet are limited by their other links alone. Which links are
+ * left out depends on the order in which all levels were found, so a state with such flows (needs_full_solve) is not repaired
+ * by fair_fill.c but solved again from zero by fair_full.c, until no link is left out. */
 #include "fair_link.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ void fair_free(fair *f)
 
 enum { LINK_BITS = 0x3FFFFFFF }; /* of fair_element.link */
 
-/* `array` is the address of any pointer: copied as bytes, because it is not a void * that stands there. */
+/* `array` is the address of a pointer of any object type, so the pointer is copied as bytes. */
 static bool grow(void *array, size_t room, size_t size)
 {
     void *old, *new;
@@ -127,7 +128,6 @@ static void free_flow(fair *f, int flow)
     f->free_flow = flow;
 }
 
-/* -1: out of memory; -2: a link that does not exist, or a penalty that is not positive. */
 int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int *link, const double *coefficient, int owner)
 {
     int used = 0;
@@ -216,7 +216,7 @@ int fair_solve(fair *f)
     for (int i = 0; i < f->n_changed; i++) {
         fair_flow *g = &f->flow[f->changed[i]];
         g->is_in_changed = false;
-        if (g->share != f->share_before[i]) /* NaN, of a fresh flow, differs from all */
+        if (g->share != f->share_before[i]) /* that of a fresh flow is NaN, which differs from any share */
             f->changed[n++] = f->changed[i];
     }
     f->n_changed = n;

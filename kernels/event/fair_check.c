@@ -1,13 +1,13 @@
-/* fair_check.c -- under SMPY_CHECK, every solve walks the invariants of fair_internal.h and compares with a full solve.
+/* fair_check.c -- under SMPY_CHECK, each solve checks the invariants of fair_internal.h and compares its shares with a full solve.
  *
- * Each share must agree to 1e-12, or to what rounding leaves of it where that is more: when nearly all of a link is taken by
- * others, the error of what they leave grows by capacity / what they leave, link after link. */
+ * Shares must agree to 1e-12, or to the rounding error that the full solve estimates, if that is more: when flows bottlenecked
+ * elsewhere take nearly all of a link, the relative error of what remains grows by capacity / remainder, link after link. */
 #include "fair_internal.h"
 #ifdef SMPY_CHECK
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLACK (4 * FAIR_ROUNDING) /* levels are rounded, and shares */
+#define SLACK (4 * FAIR_ROUNDING) /* levels are rounded, and so are shares */
 
 static void require(bool is_true, const char *what, int number, double is, double should_be)
 {
@@ -25,50 +25,51 @@ static void check_link(const fair *f, int link)
     double highest = 0, largest = 0;
     int before = FAIR_NONE;
     for (int e = k->bottlenecked_elsewhere; e >= 0; before = e, e = f->element[e].next) {
-        const fair_flow *g = &f->flow[f->element[e].flow];
-        require(f->element[e].prev == before && !f->element[e].is_bottlenecked_here, "list of passing flows of link", link, e,
-                before);
-        fair_sum_add(&load, shared ? f->element[e].coefficient * g->share : 0);
+        const fair_element *at = &f->element[e];
+        const fair_flow *g = &f->flow[at->flow];
+        require(at->prev == before && !at->is_bottlenecked_here, "list bottlenecked_elsewhere of link", link, e, before);
+        fair_sum_add(&load, shared ? at->coefficient * g->share : 0);
         highest = fmax(highest, g->level);
     }
     before = FAIR_NONE;
     for (int e = k->bottlenecked_here; e >= 0; before = e, e = f->element[e].next) {
-        const fair_flow *g = &f->flow[f->element[e].flow];
-        require(f->element[e].prev == before && f->element[e].is_bottlenecked_here, "list of held flows of link", link, e, before);
-        require(!g->is_rising, "no level for flow", f->element[e].flow, g->share, 0);
-        fair_sum_add(&use, f->element[e].use);
-        largest = fmax(largest, f->element[e].use);
+        const fair_element *at = &f->element[e];
+        const fair_flow *g = &f->flow[at->flow];
+        require(at->prev == before && at->is_bottlenecked_here, "list bottlenecked_here of link", link, e, before);
+        require(!g->is_rising, "no level for flow", at->flow, g->share, 0);
+        fair_sum_add(&use, at->use);
+        largest = fmax(largest, at->use);
         if (!f->needs_full_solve)
-            require(fabs(g->level - k->level) * f->element[e].coefficient / g->penalty <= SLACK * k->capacity,
-                    "level of a flow held by link", link, g->level, k->level);
+            require(fabs(g->level - k->level) * at->coefficient / g->penalty <= SLACK * k->capacity,
+                    "level of a flow bottlenecked on link", link, g->level, k->level);
     }
     before = FAIR_NONE;
     for (int e = k->unconstrained; e >= 0; before = e, e = f->element[e].next) {
-        require(f->element[e].prev == before && f->element[e].is_unconstrained, "list of idle flows of link", link, e, before);
-        fair_sum_add(&demand, f->element[e].coefficient * f->flow[f->element[e].flow].bound);
+        const fair_element *at = &f->element[e];
+        require(at->prev == before && at->is_unconstrained, "list unconstrained of link", link, e, before);
+        fair_sum_add(&demand, at->coefficient * f->flow[at->flow].bound);
     }
     require(!k->is_uncontended || (shared && k->bottlenecked_here < 0 && k->bottlenecked_elsewhere < 0),
-            "flows counted on roomy link", link, k->bottlenecked_here, FAIR_NONE);
-    require(k->is_uncontended || k->unconstrained < 0, "idle flows on busy link", link, k->unconstrained, FAIR_NONE);
-    require(!k->is_uncontended || demand.hi + demand.lo <= k->capacity * (1 + SLACK), "demand of roomy link", link, demand.hi,
+            "flow counted on uncontended link", link, k->bottlenecked_here, FAIR_NONE);
+    require(k->is_uncontended || k->unconstrained < 0, "unconstrained flow on contended link", link, k->unconstrained, FAIR_NONE);
+    require(!k->is_uncontended || demand.hi + demand.lo <= k->capacity * (1 + SLACK), "demand of uncontended link", link, demand.hi,
             k->capacity);
-    require(k->n_fresh == 0 && !k->is_dirty && k->key == INFINITY, "link still marked", link, k->n_fresh, 0);
+    require(k->n_fresh == 0 && !k->is_dirty && k->key == INFINITY, "solve not ended on link", link, k->n_fresh, 0);
     require(fabs(fair_sum_left(load.hi, &k->load) + load.lo) <= 1e-18 * k->capacity, "load of link", link, k->load.hi, load.hi);
     require(k->bottlenecked_here >= 0 || k->level == INFINITY, "level of unsaturated link", link, k->level, INFINITY);
     require(!shared || fabs(fair_sum_left(use.hi, &k->use) + use.lo) <= 1e-18 * use.hi, "use of link", link, k->use.hi, use.hi);
     require(shared || k->bottlenecked_here < 0 || k->is_use_stale || k->use.hi == largest, "use of link", link, k->use.hi, largest);
-    require(k->highest_level_elsewhere >= highest, "highest passing level of link", link, k->highest_level_elsewhere, highest);
+    require(k->highest_level_elsewhere >= highest, "highest level elsewhere of link", link, k->highest_level_elsewhere, highest);
     if (f->needs_full_solve)
         return;
     if (!shared)
-        require(highest <= k->level * (1 + SLACK), "passing level above link", link, highest, k->level);
+        require(highest <= k->level * (1 + SLACK), "level elsewhere above link", link, highest, k->level);
     else if (k->bottlenecked_here < 0)
         require(load.hi + load.lo <= k->capacity * (1 + SLACK), "load of link", link, load.hi, k->capacity);
     else {
         const double all = load.hi + load.lo + k->level * (use.hi + use.lo);
         require(fabs(all - k->capacity) <= SLACK * k->capacity, "load of saturated link", link, all, k->capacity);
-        require((highest - k->level) * use.hi <= SLACK * k->capacity, "passing level above link", link, highest,
-                k->level);
+        require((highest - k->level) * use.hi <= SLACK * k->capacity, "level elsewhere above link", link, highest, k->level);
     }
 }
 
@@ -78,8 +79,8 @@ static void check_flow(const fair *f, int flow)
     bool is_decided = g->n <= 0 || g->bound_level <= g->level * (1 + 0x1p-50) || f->needs_full_solve;
     for (int e = g->first; e < g->first + g->n; e++)
         is_decided |= f->element[e].is_bottlenecked_here;
-    require(is_decided, "neither bound nor saturated link for flow", flow, g->share, g->bound);
-    require(g->n <= 0 || !g->is_in_changed, "mark left on flow", flow, g->share, g->share);
+    require(is_decided, "neither bound nor bottleneck of flow", flow, g->share, g->bound);
+    require(g->n <= 0 || !g->is_in_changed, "flow still in changed", flow, g->share, g->share);
 }
 
 void fair_check(const fair *f)

@@ -1,26 +1,35 @@
-/* fair_fill.c -- progressive filling resumed at the levels that changed.
+/* fair_fill.c -- progressive filling that starts from the last shares and visits the levels that change.
  *
- * The answer is the filling of Bertsekas & Gallager (1992, 6.5): the levels of all flows rise together; a flow stops at its
- * bound or when one of its links is full. Two observations make it incremental.
+ * Progressive filling (Bertsekas & Gallager 1992, 6.5) raises the levels of all flows together from zero. A flow's level is
+ * fixed when the flow reaches its bound or one of its links is saturated; that link is its bottleneck. Two observations allow to
+ * repair the last shares instead.
  *
- *   (1) A link needs only its held flows to know its level: (capacity - load of the passing flows) / use of the held ones.
- *       Whichever flows are counted as held, that number is never above the true level, because a passing flow counts in full
- *       and a held one as if nothing else limited it. It is the true level when no passing flow is above it and no held one
- *       below it.
- *   (2) A level depends on lower levels only. So what may have changed is settled in the order of levels, as Dijkstra does
- *       with distances: the queue has every link that breaks an invariant of fair_internal.h, keyed with the lowest level at
- *       which it can differ from before, min(its old level, the number of (1)). What is below the first key is final.
+ *   (1) Suppose that the bound and the other links of each flow of a link allow it a share r. Then the level of the link is the
+ *       solution x of
+ *           capacity = sum over its flows of the smaller of coefficient * r and x * coefficient / penalty.
+ *       Whichever flows count as bottlenecked elsewhere, in `load`, and whichever as bottlenecked here, in `use`: the right side
+ *       is at most load + x * use. So the saturation level (capacity - load) / use is never above x. It is x if no flow
+ *       bottlenecked elsewhere has a level above it, and no flow bottlenecked here has r * penalty below it.
+ *   (2) The level of a flow depends on lower levels only. So links are visited in the order of levels, as in Dijkstra's algorithm: the
+ *       queue has each link that breaks an invariant of fair_internal.h, and its key is the lowest level at which the link can
+ *       differ from before, min(old level, saturation level). All levels below the first key are final.
  *
- * At its turn a link does one of three things. Its old level is below the number of (1): it lets go of its flows at the old
- * level; those that neither their bound nor another link keeps there rise, and their other links are queued. Or the number is
- * not the true level yet: held flows below it become passing, passing ones above it held, and the link waits for its next
- * turn. Or it is full: all flows it holds stop at that level, their other links count them as passing.
+ * The turn of a link (fill_link) repeats the first of these steps that applies, until another link comes first:
+ *   - The level is below the saturation level: flows have left, or lost share, and the link is not saturated any more. It
+ *     releases its flows of that level. A flow limited elsewhere at the same level becomes bottlenecked elsewhere; the level
+ *     of any other rises, and its links are queued.
+ *   - Flows are on the wrong list. Flows bottlenecked here but limited elsewhere below the saturation level become bottlenecked
+ *     elsewhere; flows bottlenecked elsewhere at a level above it become bottlenecked here.
+ *   - The link is saturated at that level: its flows' levels are fixed, and their other links count them as bottlenecked
+ *     elsewhere. The turn ends.
  *
- * So a solve touches the flows whose share changes and the links they cross; it searches the lists of those links alone that
- * fill up. A link whose shares still add up to its capacity but for rounding (FAIR_ROUNDING) keeps its level, and a level that
- * cannot be told from that of a passing flow becomes the same: otherwise noise in the last bit would walk through every
- * coupled flow, and cross-traffic couples nearly all. No error builds up: the sums keep what rounding loses, and every level
- * comes from them. */
+ * So a solve touches the flows whose share changes and the links on their routes, and searches the lists of those links alone
+ * that have a turn.
+ *
+ * Rounding: a link whose shares add up to its capacity within FAIR_ROUNDING keeps its level, and a saturation level that cannot
+ * be told from the highest level elsewhere becomes equal to it. Otherwise errors in the last bit would propagate through all
+ * flows that are connected by links, and acknowledgements connect nearly all. Errors do not accumulate, because each level is
+ * computed from compensated sums. */
 #include "fair_link.h"
 
 #define SAME (1 + 0x1p-50) /* levels closer than this ratio are one level */
@@ -48,7 +57,7 @@ static void unqueue(fair *f, fair_link *k)
 
 /* ---- flows ---- */
 
-/* The flow stops at a level: its links but `holder`, which holds it already, count it as passing. */
+/* Fixes the level of a flow. All its links but `bottleneck`, where it is on the right list, count it as bottlenecked elsewhere. */
 static void fix_level(fair *f, int flow, double level, double share, int bottleneck)
 {
     fair_flow *g = &f->flow[flow];
@@ -76,7 +85,7 @@ static void fix_level(fair *f, int flow, double level, double share, int bottlen
     g->is_rising = false;
 }
 
-/* The flow's level is open: all its links hold it until one is full. */
+/* The flow's level is open: the flow is bottlenecked here on all its links, until one of them is saturated. */
 static void let_rise(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
@@ -94,7 +103,7 @@ static void let_rise(fair *f, int flow)
     }
 }
 
-/* Does something besides `link` keep the flow at its level? */
+/* Do its bound or a link other than `link` limit the flow to its level? */
 static bool is_limited_elsewhere(fair *f, const fair_flow *g, int link)
 {
     if (g->bound_level <= g->level * SAME)
@@ -130,7 +139,8 @@ static void release_flows(fair *f, int link)
     }
 }
 
-/* Held flows that stop below the level the link would have: at their bound, or where another link keeps them. */
+/* Flows bottlenecked here that their bound, or another link, limits to a lower level become bottlenecked elsewhere. Returns whether
+ * there are any. */
 static bool hand_over_lower_flows(fair *f, int link, double level)
 {
     fair_link *k = &f->link[link];
@@ -154,7 +164,9 @@ static bool hand_over_lower_flows(fair *f, int link, double level)
     return is_any;
 }
 
-/* Passing flows above the level the link would have become held: those that are above it still when they all count so. */
+/* Flows bottlenecked elsewhere whose level is above that of the link become bottlenecked here. Each that does raises the saturation
+ * level: so all above `level` are tried, and those that are not above the saturation level of the trial are given up, until
+ * that changes nothing. Returns whether there are any. */
 static bool take_over_higher_flows(fair *f, fair_link *k, double level)
 {
     if (k->highest_level_elsewhere <= level * SAME)
@@ -239,7 +251,8 @@ static void fill_link(fair *f, int link)
 
 /* ---- a solve ---- */
 
-/* A fresh flow that shares no link with another fresh one, on links that are not full: is there room for it as it is? */
+/* Starts a fresh flow whose contended links are not saturated and have no other fresh flow, if no other share changes by it.
+ * False: the flow must take part in filling. */
 static bool start_without_filling(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
@@ -284,7 +297,8 @@ static bool start_without_filling(fair *f, int flow)
     return true;
 }
 
-/* Fresh flows rise, unless there is room for them as they are; links that changed are queued. */
+/* Adds fresh flows to the lists of their links, as rising flows unless they can start without filling; queues the links that
+ * are not saturated any more, or have rising flows. */
 static void start_fresh_flows(fair *f)
 {
     for (int i = 0; i < f->n_fresh; i++) {
@@ -330,8 +344,8 @@ enum { PIECE = 8 };
 enum { PIECE = 1 << 15 }; /* elements: some ms */
 #endif
 
-/* One piece; false: there is more to do. It gives up (`is_filled` is false then) when the work has no end in sight (rounding
- * might make two links take turns), or memory has none left: then only a full solve knows the answer. */
+/* Does one piece of the work; false: there is more to do. Gives up, with `is_filled` false, when a full solve is needed, when the
+ * queue cannot grow, or after too many turns (rounding might make two links queue each other for ever). */
 bool fair_fill(fair *f)
 {
     f->work = 0;

@@ -1,35 +1,39 @@
-/* fair_full.c -- max-min fair shares solved in full: what fair_fill.c must agree with, and the way out where it gives up.
+/* fair_full.c -- weighted max-min fair shares by progressive filling from zero: the solve that fair_fill.c falls back to, and
+ * must agree with.
  *
- * Progressive filling as SimGrid performs it, tolerances included, on share x penalty:
- *   1. each link's ratio is what remains of its capacity over the use of its unfixed flows (FATPIPE: over the largest use);
- *   2. the links of least ratio are saturated; their unfixed flows are next;
- *   3. those with the lowest bound, if one is below the ratio, are fixed at their bounds; else all, at ratio / penalty;
- *   4. their links are charged; a link with nearly nothing left, or nearly no use, is left out. Back to 2.
- * A flow whose links were all left out keeps the share 0. */
+ * It fills as SimGrid does, with SimGrid's tolerances. A flow is fixed once its share is known.
+ *   1. The saturation level of a link is what remains of its capacity, divided by the use (the sum of coefficient / penalty,
+ *      FATPIPE: the largest) of its flows that are not fixed.
+ *   2. The links of the lowest saturation level are saturated. Their flows that are not fixed are the candidates.
+ *   3. If a candidate's bound level is below that level, the candidates of the lowest bound level get their bounds; otherwise all
+ *      get level / penalty. These flows are fixed.
+ *   4. The links of the fixed flows are charged. A link is left out when at most FAIR_PRECISION of its capacity remains, or its
+ *      use is at most FAIR_PRECISION. Go on with 2.
+ * A flow all of whose links were left out has the share 0. */
 #include "fair_link.h"
 #include <stdlib.h>
 
 typedef struct {
     fair_sum spent, use;
-    double ratio;           /* INFINITY: takes no part */
-    double rounding_error;           /* of what is spent, in units of 2^-53 bytes/s */
+    double level;            /* saturation level; INFINITY: has no flow to fix, or is left out */
+    double rounding_error;   /* bound of the error of `spent`, in units of 2^-53 bytes/s */
     int n_unfixed;
-    int first, end;         /* of its elements in `element` */
-    bool is_queued;         /* with this ratio */
-    bool is_left_out;       /* with flows on it */
+    int first, end;          /* its elements in filling.element */
+    bool is_queued;          /* with this level */
+    bool is_left_out;        /* with flows that are not fixed */
 } filling_link;
 
 typedef struct {
     const fair *f;
     fair_answer *a;
     filling_link *link;
-    int *element;           /* sorted by link */
-    bool *is_fixed;         /* flows */
-    int *next;              /* flows on saturated links */
-    int *seen;              /* last round a flow was in `next` */
-    int *saturated;
+    int *element;            /* sorted by link */
+    bool *is_fixed;          /* [flow] */
+    int *next;               /* the candidates, then those of them that are fixed in this round */
+    int *seen;               /* [flow]: last round in which it was a candidate */
+    int *saturated;          /* links */
     fair_queue queue;
-    bool is_complete;       /* no allocation failed */
+    bool is_complete;        /* false: the queue could not grow */
 } filling;
 
 bool fair_answer_new(fair_answer *a, int n_flows)
@@ -85,15 +89,15 @@ static void find_largest_use(const filling *s, int link)
 static void queue_link(filling *s, int link)
 {
     filling_link *k = &s->link[link];
-    const double ratio = left(s, link) / (k->use.hi + k->use.lo);
-    if (k->is_queued && k->ratio == ratio)
+    const double level = left(s, link) / (k->use.hi + k->use.lo);
+    if (k->is_queued && k->level == level)
         return;
-    k->ratio = ratio;
+    k->level = level;
     k->is_queued = true;
-    s->is_complete &= fair_queue_push(&s->queue, k->ratio, link);
+    s->is_complete &= fair_queue_push(&s->queue, k->level, link);
 }
 
-/* Step 1, and each link's elements side by side. */
+/* Step 1; sorts the elements by link. */
 static void open_filling(filling *s)
 {
     const fair *f = s->f;
@@ -104,7 +108,7 @@ static void open_filling(filling *s)
     for (int l = 0; l < f->n_links; l++) {
         s->link[l].first = s->link[l].end = n;
         n += s->link[l].n_unfixed;
-        s->link[l].ratio = INFINITY;
+        s->link[l].level = INFINITY;
     }
     for (int flow = 0; flow < f->n_flows; flow++)
         for (int e = f->flow[flow].first; e < f->flow[flow].first + f->flow[flow].n; e++) {
@@ -117,16 +121,16 @@ static void open_filling(filling *s)
             queue_link(s, l);
 }
 
-/* Step 2: the number of flows in `next`; their links in `saturated`, from `n_saturated` down. */
-static int saturate(filling *s, double ratio, int round, int *n_saturated)
+/* Step 2: fills `next` and `saturated`. Returns the number of candidates. */
+static int saturate(filling *s, double level, int round, int *n_saturated)
 {
     int n = 0;
     *n_saturated = 0;
-    while (s->queue.n && s->queue.entry[0].key == ratio) {
+    while (s->queue.n && s->queue.entry[0].key == level) {
         const int link = s->queue.entry[0].link;
         filling_link *k = &s->link[link];
         fair_queue_pop(&s->queue);
-        if (k->ratio != ratio || !k->is_queued)
+        if (k->level != level || !k->is_queued)
             continue;
         k->is_queued = false;
         s->saturated[(*n_saturated)++] = link;
@@ -142,7 +146,7 @@ static int saturate(filling *s, double ratio, int round, int *n_saturated)
     return n;
 }
 
-/* Step 4 for one flow. */
+/* Step 4 for one flow: charges its links. */
 static void charge(filling *s, int flow)
 {
     const fair *f = s->f;
@@ -157,29 +161,29 @@ static void charge(filling *s, int flow)
             fair_sum_add(&k->spent, spent);
             fair_sum_add(&k->use, -at->use);
             k->rounding_error += spent * (1 + s->a->rounding_error[flow]);
-        } else if (at->use == k->use.hi && k->ratio < INFINITY) {
-            s->a->is_ambiguous |= s->a->bottleneck[flow] != link && k->ratio - s->a->level[flow] <= 1e-9 * k->ratio;
+        } else if (at->use == k->use.hi && k->level < INFINITY) {
+            s->a->is_ambiguous |= s->a->bottleneck[flow] != link && k->level - s->a->level[flow] <= 1e-9 * k->level;
             find_largest_use(s, link);
         }
     }
 }
 
-/* Step 4 for a link, once the flows of the round are fixed. */
+/* Step 4 for a link, after all flows of the round: is it left out, or what is its saturation level now? */
 static void update_link(filling *s, int link)
 {
     filling_link *k = &s->link[link];
-    if (k->ratio == INFINITY)
+    if (k->level == INFINITY)
         return;
     if (k->use.hi + k->use.lo <= FAIR_PRECISION || left(s, link) <= FAIR_PRECISION * s->f->link[link].capacity) {
         k->is_left_out = k->n_unfixed > 0;
-        k->ratio = INFINITY;
+        k->level = INFINITY;
     } else if (k->n_unfixed == 0)
-        k->ratio = INFINITY;
+        k->level = INFINITY;
     else
         queue_link(s, link);
 }
 
-static void fix(filling *s, int flow, double ratio, bool is_at_bound)
+static void fix(filling *s, int flow, double level, bool is_at_bound)
 {
     const fair_flow *g = &s->f->flow[flow];
     const int link = s->a->bottleneck[flow];
@@ -188,8 +192,8 @@ static void fix(filling *s, int flow, double ratio, bool is_at_bound)
         s->a->share[flow] = g->bound;
         s->a->level[flow] = g->bound_level;
     } else {
-        s->a->share[flow] = ratio / g->penalty;
-        s->a->level[flow] = ratio;
+        s->a->share[flow] = level / g->penalty;
+        s->a->level[flow] = level;
         s->a->rounding_error[flow] = 2 + (s->f->link[link].capacity + s->link[link].rounding_error) / left(s, link);
     }
 }
@@ -198,23 +202,23 @@ static void run(filling *s)
 {
     const fair *f = s->f;
     for (int round = 1; s->queue.n && s->is_complete; round++) {
-        const double ratio = s->queue.entry[0].key;
+        const double level = s->queue.entry[0].key;
         const filling_link *k = &s->link[s->queue.entry[0].link];
-        if (k->ratio != ratio || !k->is_queued) {
+        if (k->level != level || !k->is_queued) {
             fair_queue_pop(&s->queue);
             continue;
         }
         int n_saturated, n_fixed = 0;
-        const int n = saturate(s, ratio, round, &n_saturated);
-        double lowest = ratio;
+        const int n = saturate(s, level, round, &n_saturated);
+        double lowest = level;
         for (int i = 0; i < n; i++)
             lowest = fmin(lowest, f->flow[s->next[i]].bound_level);
         for (int i = 0; i < n; i++) {
             const int flow = s->next[i];
-            const bool is_at_bound = lowest < ratio;
+            const bool is_at_bound = lowest < level;
             if (is_at_bound && !(fabs(f->flow[flow].bound_level - lowest) < FAIR_PRECISION))
                 continue;
-            fix(s, flow, ratio, is_at_bound);
+            fix(s, flow, level, is_at_bound);
             s->next[n_fixed++] = flow;
         }
         for (int i = 0; i < n_fixed; i++)
@@ -227,7 +231,7 @@ static void run(filling *s)
     }
 }
 
-/* Did it matter that links were left out? If not, the answer has its certificate. */
+/* Has leaving out links changed the shares? If not, they are max-min fair. */
 static bool needs_full_solve(const filling *s)
 {
     for (int l = 0; l < s->f->n_links; l++)
@@ -266,7 +270,7 @@ bool fair_full(const fair *f, fair_answer *a)
     return s.is_complete;
 }
 
-/* The state as the full solve leaves it. False: out of memory. */
+/* Solves in full, and builds all lists and sums anew from the answer. False: out of memory. */
 bool fair_start_over(fair *f)
 {
     fair_answer a;

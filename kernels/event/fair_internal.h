@@ -1,20 +1,25 @@
-/* fair_internal.h -- the state of links and flows: what fair.c, fair_fill.c, fair_full.c and fair_check.c share.
+/* fair_internal.h -- the solver's links and flows, as fair.c, fair_fill.c, fair_full.c and fair_check.c share them.
  *
- * The level of a flow is its share x penalty. A SHARED link is roomy while all its flows could have their bounds at once: it
- * decides nothing, its flows are on its idle list, and nothing below looks at it. (Links that carry cross-traffic alone, or one
- * flow, are: most of them.) Every flow on another link is on one of the link's two lists:
- *   held     the link decides these flows: all of them get its level, so that they count with `use`, the sum of
- *            coefficient / penalty. A rising flow (its level is not known yet) is on the held list of all its links;
- *   passing  decided elsewhere at a level that is not above the link's: they count with `load`, coefficient x share.
- * A link whose held list is empty is not saturated; its level is then INFINITY. Outside fair_solve, apart from the links
- * marked dirty and the flows that are fresh:
- *   (0) demand is the sum of coefficient x bound over a link's flows, at most the capacity of a roomy one;
- *   (1) a link with held flows is saturated: load + level x use = capacity, and its held flows are at its level;
- *   (2) no link is overloaded: load <= capacity where nothing is held;
- *   (3) no passing flow is above its link's level;
- *   (4) each flow is at its bound or held by one of its links.
- * That is the certificate of fair.h, and only one allocation satisfies it. On a FATPIPE link `use.hi` is the largest
- * coefficient / penalty among the held flows instead of their sum, and load counts nothing. */
+ * The level of a flow is its share x penalty, that is, its share per unit of weight. The level of a saturated link is that of
+ * the flows which have it as their bottleneck.
+ *
+ * A SHARED link is uncontended while it has room for all its flows at their bounds. Such a link is nobody's bottleneck; it only
+ * keeps its flows on a list, `unconstrained`. Most links of a machine are uncontended: they carry one flow, or
+ * acknowledgements. Any other link has each of its flows on one of two lists:
+ *   bottlenecked_here        The link is the flow's bottleneck, so the flow's level is the link's. `use` is the sum of
+ *                            coefficient / penalty: at level x these flows take x * use of the capacity. A rising flow, whose
+ *                            level is not known yet, is on this list of all its links.
+ *   bottlenecked_elsewhere   The flow's bound, or another link, limits the flow to a level that is not above this link's.
+ *                            `load` is the sum of coefficient x share.
+ * On a FATPIPE link `use` is the largest coefficient / penalty of the flows bottlenecked there, and `load` is 0.
+ *
+ * Invariants between two solves, except on links marked dirty and for fresh flows:
+ *   (0) `demand` is the sum of coefficient x bound of all flows of a link; at most the capacity if the link is uncontended;
+ *   (1) a link with flows bottlenecked there is saturated, load + level x use = capacity, and these flows have its level;
+ *   (2) a link without such flows has the level INFINITY, and load <= capacity;
+ *   (3) no flow bottlenecked elsewhere has a level above that of the link;
+ *   (4) each flow has its bound as share or is bottlenecked on one of its links.
+ * These are the conditions of fair.h in terms of the lists. Exactly one allocation meets them. */
 #ifndef SMPY_FAIR_INTERNAL_H
 #define SMPY_FAIR_INTERNAL_H
 #include <math.h>
@@ -25,12 +30,12 @@
 enum { FAIR_SHARED = 0, FAIR_FATPIPE = 1 }; /* the values of LINK_* in platform.h */
 enum { FAIR_NONE = -1, FAIR_FREE = -2 };
 
-/* A link with at most this part of its capacity left takes no further part, nor does one with at most this much use. */
+/* Filling leaves out a link when at most this part of its capacity remains, or its flows' use is at most this (see fair.c). */
 #define FAIR_PRECISION 1e-5
-/* The sum of all shares on a link is known to this part of its capacity: what is closer is the same. */
+/* The sum of the shares on a link is known to this part of its capacity: a smaller difference is none. */
 #define FAIR_ROUNDING 0x1p-50
 
-/* A sum that forgets nothing: hi + lo stays exact to about 2^-100, so that removals undo additions. */
+/* A compensated sum: hi + lo is exact to about 2^-100, so that a removal undoes an addition. */
 typedef struct {
     double hi, lo;
 } fair_sum;
@@ -38,9 +43,9 @@ typedef struct {
 /* One flow on one link. */
 typedef struct {
     double coefficient;
-    double use;                 /* coefficient / penalty */
+    double use;                      /* coefficient / penalty */
     int flow;
-    int next, prev;             /* elements on the same list of the link */
+    int next, prev;                  /* elements on the same list of the link */
     uint32_t link : 30;
     uint32_t is_bottlenecked_here : 1;
     uint32_t is_unconstrained : 1;
@@ -48,38 +53,39 @@ typedef struct {
 
 typedef struct {
     double penalty;
-    double bound;               /* <= 0: none */
-    double bound_level;         /* INFINITY: none */
+    double bound;                    /* <= 0: none */
+    double bound_level;              /* bound x penalty; INFINITY: none */
     double level, share;
-    int first, n;               /* its elements; n is FAIR_FREE for a number not in use, then `first` is the next one */
+    int first, n;                    /* its elements; FAIR_FREE as n: a free number, and `first` is the next free one */
     int owner;
-    int fresh;                  /* its place in fair.fresh until the next solve, then FAIR_NONE */
-    bool is_rising;
-    bool is_in_changed;              /* in fair.changed */
+    int fresh;                       /* index in fair.fresh; FAIR_NONE once a solve has seen the flow */
+    bool is_rising;                  /* its level is not known yet */
+    bool is_in_changed;
 } fair_flow;
 
-/* What a flow on a roomy link touches comes first, in one line of the processor's cache: machines have many links. */
+/* What a flow on an uncontended link reads and writes comes first, in one cache line: a machine has many links. */
 typedef struct {
     _Alignas(64) double capacity;
     fair_sum demand;
-    int bottlenecked_here, bottlenecked_elsewhere, unconstrained;    /* first elements */
-    int n_fresh;                /* fresh flows that will use it */
+    int bottlenecked_here, bottlenecked_elsewhere, unconstrained; /* first elements of the lists */
+    int n_fresh;                     /* fresh flows, which are on no list yet */
     uint8_t policy;
     bool is_uncontended;
-    bool is_dirty;
-    bool is_use_stale;          /* FATPIPE: the largest held use may be less than `use` */
+    bool is_dirty;                   /* in fair.dirty */
+    bool is_use_stale;               /* FATPIPE: `use` is an upper bound, because the flow of largest use has left */
     fair_sum load, use;
     double level;
-    double highest_level_elsewhere;       /* no passing flow is above it */
-    double key;                 /* its place in time in the queue; INFINITY: not queued */
+    double highest_level_elsewhere;  /* upper bound of the levels of flows bottlenecked elsewhere */
+    double key;                      /* in the queue; INFINITY: not queued */
 } fair_link;
 
-/* A 4-ary heap; an entry whose key is no longer its link's is skipped. */
+/* An entry whose key is no longer its link's is void. */
 typedef struct {
     double key;
     int link;
 } fair_entry;
 
+/* A 4-ary min-heap. */
 typedef struct {
     fair_entry *entry;
     int n, room;
@@ -88,24 +94,25 @@ typedef struct {
 struct fair {
     int n_links;
     fair_link *link;
-    int n_flows, flow_room, free_flow; /* numbers given out; first free one */
+    int n_flows, flow_room;          /* numbers given out so far, free ones included */
+    int free_flow;                   /* first free number */
     fair_flow *flow;
     int n_elements, element_room;
     fair_element *element;
-    int *free_block, n_free_block;     /* by number of elements: first of a chain through `next` */
-    int *fresh, n_fresh;
-    int *dirty, n_dirty;               /* links to look at */
-    int *changed, n_changed;
-    double *share_before;                    /* shares of `changed` at the last solve; NaN when fresh */
-    int *above;                        /* scratch: elements, one per flow at most */
+    int *free_block, n_free_block;   /* [n]: first of the free blocks of n elements, which are chained by `next` */
+    int *fresh, n_fresh;             /* flows added since the last solve */
+    int *dirty, n_dirty;             /* links whose saturation a removal has changed */
+    int *changed, n_changed;         /* flows whose share changed, or was computed again */
+    double *share_before;            /* of `changed`, at the last solve; NaN for a fresh flow */
+    int *above;                      /* scratch of take_over_higher_flows(): elements, at most one a flow */
     fair_queue queue;
-    int n_queued;                      /* links whose key is not INFINITY */
-    bool needs_full_solve;                     /* a link was left out with flows on it: only the full solve knows the answer */
-    bool is_out_of_memory;
-    bool is_solving;                   /* in pieces: fair_solve has not ended */
-    bool is_filled;                    /* fair_fill found the answer */
-    int64_t turns_left;                /* of links, before it gives up */
-    int64_t work;                      /* of the piece under way: elements looked at */
+    int n_queued;                    /* links whose key is not INFINITY */
+    bool needs_full_solve;           /* a link was left out with flows on it: fair_fill cannot tell the shares */
+    bool is_out_of_memory;           /* the queue could not grow */
+    bool is_solving;                 /* fair_solve has answered FAIR_NOT_YET */
+    bool is_filled;                  /* fair_fill has found all shares */
+    int64_t turns_left;              /* turns of links until fair_fill gives up */
+    int64_t work;                    /* elements that the present piece has looked at */
 };
 
 static inline void fair_sum_add(fair_sum *s, double x)
@@ -120,7 +127,7 @@ static inline double fair_sum_left(double whole, const fair_sum *s)
     return (whole - s->hi) - s->lo;
 }
 
-/* The share of the flow is about to change. */
+/* Called before a flow's share changes: remembers the share of the last solve. */
 static inline void fair_note_change(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
@@ -137,13 +144,13 @@ bool fair_fill(fair *f);
 bool fair_queue_push(fair_queue *q, double key, int link);
 void fair_queue_pop(fair_queue *q);
 
-/* What the full solve finds out about each flow. */
+/* Result of a full solve, an entry a flow. */
 typedef struct {
     double *share, *level;
-    int *bottleneck;                    /* the link that decides it, or FAIR_NONE */
-    double *rounding_error;              /* relative error that rounding may leave, in units of 2^-53 */
-    bool needs_full_solve;
-    bool is_ambiguous;             /* the last bit decided whether a FATPIPE link stops its other flows: either answer is right */
+    int *bottleneck;                 /* link; FAIR_NONE: the flow has its bound, or no share */
+    double *rounding_error;          /* bound of the share's relative error, in units of 2^-53 */
+    bool needs_full_solve;           /* links were left out, and that has changed shares */
+    bool is_ambiguous;               /* a last bit decided whether a FATPIPE link limits its other flows: both answers are right */
 } fair_answer;
 
 bool fair_answer_new(fair_answer *a, int n_flows);

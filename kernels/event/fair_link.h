@@ -1,9 +1,9 @@
-/* fair_link.h -- one link: its lists of held and passing flows with their sums, and the level they give it.
+/* fair_link.h -- the lists and sums of one link, and the level at which it is saturated.
  *
- * Invariants: (1) load is the sum over the passing list, use that over the held list (FATPIPE: its largest, or more while
- *             is_use_stale);
- *             (2) an empty list has a sum of exactly 0, an empty held list the level INFINITY;
- *             (3) a link without flows is roomy, if it is SHARED, and its demand is exactly 0. */
+ * Invariants: (1) `load` is the sum over the flows bottlenecked elsewhere, `use` that over those bottlenecked here (FATPIPE: the
+ *                 largest, or more while is_use_stale);
+ *             (2) the sum over an empty list is exactly 0; a link with no flow bottlenecked here has the level INFINITY;
+ *             (3) a SHARED link without flows is uncontended, and its demand is exactly 0. */
 #ifndef SMPY_FAIR_LINK_H
 #define SMPY_FAIR_LINK_H
 #include "fair_internal.h"
@@ -74,7 +74,7 @@ static inline void link_remove_bottlenecked_elsewhere(fair *f, fair_link *k, int
         fair_sum_add(&k->load, -(f->element[e].coefficient * share));
 }
 
-/* Flows come to want more than the link has: from now on it counts them. */
+/* The demand has come to exceed the capacity: the link becomes a possible bottleneck, and counts its flows. */
 static inline void link_become_contended(fair *f, fair_link *k)
 {
     k->is_uncontended = false;
@@ -90,13 +90,13 @@ static inline void link_become_contended(fair *f, fair_link *k)
     k->unconstrained = FAIR_NONE;
 }
 
-/* What a flow can make of a link at the most; a number larger than any capacity, but finite, when it has no bound. */
+/* The most that a flow can take of a link; if it has no bound, a finite number above any capacity. */
 static inline double link_demand(const fair_flow *g, const fair_element *at)
 {
     return g->bound > 0 ? at->coefficient * g->bound : 0x1p500;
 }
 
-/* A fresh flow's element arrives. */
+/* Adds an element of a fresh flow. */
 static inline void link_arrive(fair *f, fair_link *k, int e)
 {
     fair_sum_add(&k->demand, link_demand(&f->flow[f->element[e].flow], &f->element[e]));
@@ -109,7 +109,7 @@ static inline void link_arrive(fair *f, fair_link *k, int e)
         k->n_fresh++;
 }
 
-/* An element, which is on none of the link's lists any more, leaves. */
+/* Takes off the demand of an element that has left the link's lists. */
 static inline void link_leave(fair_link *k, double demand)
 {
     fair_sum_add(&k->demand, -demand);
@@ -119,7 +119,7 @@ static inline void link_leave(fair_link *k, double demand)
     k->is_uncontended = k->policy == FAIR_SHARED;
 }
 
-/* The next solve has to look at it. */
+/* The next solve checks whether the link is still saturated. */
 static inline void link_mark_dirty(fair *f, fair_link *k)
 {
     if (!k->is_dirty) {
@@ -128,12 +128,13 @@ static inline void link_mark_dirty(fair *f, fair_link *k)
     }
 }
 
-/* The level at which the link is full, if all held flows get there and the passing ones stay. */
+/* The level at which the link is saturated if the flows bottlenecked here reach it and those bottlenecked elsewhere keep their
+ * shares: (capacity - load) / use. */
 static inline double link_saturation_level(fair *f, fair_link *k)
 {
     if (k->policy == FAIR_SHARED) {
         const double left = fair_sum_left(k->capacity, &k->load);
-        return left > 0 ? left / (k->use.hi + k->use.lo) : 0; /* rounding may leave a full link over its capacity */
+        return left > 0 ? left / (k->use.hi + k->use.lo) : 0; /* the load may exceed the capacity by rounding */
     }
     if (k->is_use_stale) {
         double largest = 0;
@@ -146,7 +147,7 @@ static inline double link_saturation_level(fair *f, fair_link *k)
     return k->capacity / k->use.hi;
 }
 
-/* Is the link full at its present level, with what it holds now? */
+/* Is the link saturated at its present level by the flows on its lists? */
 static inline bool link_is_saturated(fair *f, fair_link *k)
 {
     if (k->level == INFINITY)
@@ -157,13 +158,14 @@ static inline bool link_is_saturated(fair *f, fair_link *k)
     return fabs(left) <= FAIR_ROUNDING * k->capacity;
 }
 
-/* Does a flow at this level fill a FATPIPE link by itself? Then the link holds it, and all others there at the same level. */
+/* Does a flow at this level saturate a FATPIPE link by itself? Then the link is a bottleneck of the flow, and of all its other
+ * flows at that level. */
 static inline bool link_is_saturated_by(const fair_link *k, double use, double level)
 {
     return k->policy == FAIR_FATPIPE && k->capacity / use <= level;
 }
 
-/* Would a full solve have left the link out, with the flows it holds? */
+/* Would filling from zero have left out the link before it came to the flows bottlenecked here (see fair.c)? */
 static inline bool link_is_left_out(const fair_link *k)
 {
     if (k->bottlenecked_elsewhere < 0)
