@@ -10,9 +10,9 @@
  *       Whichever flows count as bottlenecked elsewhere, in `load`, and whichever as bottlenecked here, in `use`: the right side
  *       is at most load + x * use. So the saturation level (capacity - load) / use is never above x. It is x if no flow
  *       bottlenecked elsewhere has a level above it, and no flow bottlenecked here has r * penalty below it.
- *   (2) The level of a flow depends on lower levels only. So links are visited in the order of levels, as in Dijkstra's algorithm: the
- *       queue has each link that breaks an invariant of fair_internal.h, and its key is the lowest level at which the link can
- *       differ from before, min(old level, saturation level). All levels below the first key are final.
+ *   (2) The level of a flow depends on lower levels only. So links are visited in the order of levels, as in Dijkstra's
+ *       algorithm: the queue has each link that breaks an invariant of fair_internal.h, and its key is the lowest level at which
+ *       the link can differ from before, min(old level, saturation level). All levels below the first key are final.
  *
  * The turn of a link (fill_link) repeats the first of these steps that applies, until another link comes first:
  *   - The level is below the saturation level: flows have left, or lost share, and the link is not saturated any more. It
