@@ -221,39 +221,53 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
     return -1;
 }
 
-/* Checks the instructions from `at` up to `end` (a block's body); the last word's index + 1 on success. */
-static int block_is_sound(int end, const int64_t *word, int at, int n_loops)
+/* How many expressions follow a code; -1: no instruction with expressions, or none at all. */
+static int n_expressions_of(int64_t code)
 {
-    while (at < end) {
-        int64_t code = word[at++];
-        int n_expressions;
-        switch (code) {
-        case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: n_expressions = 2; break;
-        case CALL_EXCHANGE: n_expressions = 4; break;
-        case CALL_UNLESS: n_expressions = 1; break;
-        case CALL_WAIT_ALL: n_expressions = 0; break;
-        default: return 0;
+    switch (code) {
+    case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
+    case CALL_EXCHANGE: return 4;
+    case CALL_UNLESS: return 1;
+    case CALL_WAIT_ALL: return 0;
+    default: return -1;
+    }
+}
+
+/* A block that is being checked: the word behind its last instruction, CALL_AGAIN excluded. */
+typedef struct {
+    int end, is_loop;
+} open_block;
+
+int schedule_is_sound(int n, const int64_t *word)
+{
+    if (n < 1 || word[n - 1] != CALL_HALT) return 0;
+    open_block open[SCHEDULE_BLOCKS + 1] = {{.end = n - 1}}; /* the first one is the program */
+    int depth = 0, n_loops = 0, at = 0;
+    while (at < n - 1) {
+        const int end = open[depth].end;
+        if (at == end) {
+            if (open[depth--].is_loop) {
+                at += 2; /* CALL_AGAIN was checked at the loop's begin */
+                n_loops--;
+            }
+            continue;
         }
+        const int64_t code = word[at++];
+        const int n_expressions = n_expressions_of(code);
+        if (n_expressions < 0) return 0;
         for (int i = 0; i < n_expressions; i++)
             if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
         if (code != CALL_UNLESS && code != CALL_LOOP) continue;
-        if (at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
-        int length = (int)word[at++];
-        if (code == CALL_UNLESS) {
-            if (!block_is_sound(at + length, word, at, n_loops)) return 0;
-        } else {
-            if (n_loops == SCHEDULE_LOOPS || length < 2 || word[at + length - 2] != CALL_AGAIN ||
-                word[at + length - 1] != length || !block_is_sound(at + length - 2, word, at, n_loops + 1))
-                return 0;
+        if (depth == SCHEDULE_BLOCKS || at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
+        const int length = (int)word[at++], is_loop = code == CALL_LOOP;
+        if (is_loop) {
+            if (n_loops == SCHEDULE_LOOPS || length < 2) return 0;
+            if (word[at + length - 2] != CALL_AGAIN || word[at + length - 1] != length) return 0;
+            n_loops++;
         }
-        at += length;
+        open[++depth] = (open_block){at + length - 2 * is_loop, is_loop};
     }
-    return at == end;
-}
-
-int schedule_is_sound(int n, const int64_t *words)
-{
-    return n >= 1 && words[n - 1] == CALL_HALT && block_is_sound(n - 1, words, 0, 0);
+    return 1;
 }
 
 schedule *schedule_new(int n, const int64_t *words)

@@ -36,7 +36,12 @@ enum {
 
 enum { CALL_NOT_YET = -1 };              /* of schedule_step: so many instructions without a call; ask again */
 
-enum { SCHEDULE_STACK = 16, SCHEDULE_LOOPS = 4, SCHEDULE_TABLES = 4 };
+enum {
+    SCHEDULE_STACK = 16,                 /* values of an expression at once */
+    SCHEDULE_BLOCKS = 64,                /* blocks within one another, of CALL_UNLESS and CALL_LOOP */
+    SCHEDULE_LOOPS = 4,                  /* of them, loops */
+    SCHEDULE_TABLES = 4
+};
 
 typedef struct {
     int n;

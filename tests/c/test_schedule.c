@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "schedule.h"
@@ -160,6 +161,63 @@ static void a_world_says_that_the_schedule_is_bad(void)
     platform_free(p);
 }
 
+/* ---- programs that are refused ---- */
+
+/* `n` blocks within one another, the outermost of them loops. */
+static schedule *nest(int n, int n_loops)
+{
+    int64_t *words = malloc((size_t)(12 * n + 1) * sizeof *words);
+    int *body = malloc((size_t)n * sizeof *body), at = 0;
+    assert(words && body);
+    for (int i = 0; i < n; i++) {
+        words[at++] = i < n_loops ? CALL_LOOP : CALL_UNLESS;
+        for (int k = 0; k < (i < n_loops ? 2 : 1); k++) {
+            words[at++] = TERM_RANK;
+            words[at++] = TERM_END;
+        }
+        body[i] = ++at;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        if (i < n_loops) {
+            words[at] = CALL_AGAIN;
+            words[at + 1] = at + 2 - body[i];
+            at += 2;
+        }
+        words[body[i] - 1] = at - body[i];
+    }
+    words[at++] = CALL_HALT;
+    schedule *made = schedule_new(at, words);
+    free(words);
+    free(body);
+    return made;
+}
+
+static void blocks_nest_so_deep_and_no_deeper(void)
+{
+    for (int n_loops = 0; n_loops <= SCHEDULE_LOOPS + 1; n_loops++)
+        for (int n = n_loops; n <= SCHEDULE_BLOCKS + 1; n++) {
+            schedule *made = nest(n, n_loops);
+            assert(!made == (n > SCHEDULE_BLOCKS || n_loops > SCHEDULE_LOOPS));
+            schedule_free(made);
+        }
+    assert(!nest(1000000, 0)); /* the C stack is not what bounds it */
+}
+
+static void a_block_ends_where_an_instruction_of_its_own_block_ends(void)
+{
+    /* an inner block of 1 to 6 words, in an outer one of 6 words that both end before CALL_WAIT_ALL */
+    for (int64_t length = -1; length < 12; length++) {
+        const int64_t words[] = {CALL_UNLESS, TERM_RANK, TERM_END, 6, CALL_UNLESS, TERM_RANK, TERM_END, length,
+                                 CALL_WAIT_ALL, CALL_WAIT_ALL, CALL_WAIT_ALL, CALL_HALT};
+        assert(schedule_is_sound(12, words) == (length >= 0 && length <= 2));
+    }
+    for (int64_t length = 0; length < 12; length++) {
+        const int64_t words[] = {CALL_LOOP, TERM_RANK, TERM_END, TERM_SIZE, TERM_END, length, CALL_WAIT_ALL, CALL_WAIT_ALL,
+                                 CALL_AGAIN, 4, CALL_HALT};
+        assert(schedule_is_sound(11, words) == (length == 4));
+    }
+}
+
 /* ---- many instructions without a call: the kernel returns to its caller, and goes on where it was ---- */
 
 static double now_s(void)
@@ -300,6 +358,8 @@ int main(void)
     a_loop_runs_to_the_last_number();
     a_broken_condition_or_bound_is_noticed_at_once();
     a_code_is_the_whole_word();
+    blocks_nest_so_deep_and_no_deeper();
+    a_block_ends_where_an_instruction_of_its_own_block_ends();
     a_world_says_that_the_schedule_is_bad();
     platform *p = machine();
     model m = plain();
