@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static inline int64_t apply(schedule_frame *f, int64_t term, int64_t a, int64_t 
     case TERM_EQ: return a == b;
     case TERM_NE: return a != b;
     case TERM_MIN: return a < b ? a : b;
-    default: return a > b ? a : b; /* TERM_MAX: schedule_new lets nothing else through */
+    default: return a > b ? a : b; /* TERM_MAX: schedule_new() accepts no other term */
     }
 }
 
@@ -113,6 +114,9 @@ enum { STEP_WORDS = 1 << 14 }; /* some 20 us */
 
 schedule_call schedule_step(schedule_frame *f)
 {
+#ifdef SMPY_CHECK
+    schedule_check(f);
+#endif
     schedule_call call = {0};
     for (int n_words = 0; n_words < STEP_WORDS;) {
         const int before = f->at;
@@ -165,7 +169,7 @@ schedule_call schedule_step(schedule_frame *f)
             break;
         }
         case CALL_WAIT_ALL: return call;
-        default: f->at--; return call; /* CALL_HALT, for ever */
+        default: f->at--; return call; /* CALL_HALT, however often it is asked */
         }
     }
     call.code = CALL_NOT_YET;
@@ -194,7 +198,7 @@ void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, in
     *f = (schedule_frame){.program = s, .tables = tables, .rank = rank, .size = size, .root = root, .bytes = bytes};
 }
 
-/* The word behind one expression, or -1 when it is malformed. */
+/* Index of the word behind the expression at `at`; -1: it is malformed, or does not end within n words. */
 static int expression_end(int n, const int64_t *word, int at, int n_loops)
 {
     int top = 0;
@@ -221,7 +225,7 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
     return -1;
 }
 
-/* How many expressions follow a code; -1: no instruction with expressions, or none at all. */
+/* Number of expressions that follow a code; -1: CALL_AGAIN, CALL_HALT, or no code at all. */
 static int n_expressions_of(int64_t code)
 {
     switch (code) {
@@ -233,7 +237,7 @@ static int n_expressions_of(int64_t code)
     }
 }
 
-/* A block that is being checked: the word behind its last instruction, CALL_AGAIN excluded. */
+/* A block that the check is inside: index of the word behind its last instruction, CALL_AGAIN excluded. */
 typedef struct {
     int end, is_loop;
 } open_block;
@@ -291,3 +295,28 @@ void schedule_free(schedule *s)
     free(s->word);
     free(s);
 }
+
+#ifdef SMPY_CHECK
+static void require(int is_true, const char *what, int at)
+{
+    if (is_true) return;
+    fprintf(stderr, "schedule_check: %s at word %d\n", what, at);
+    abort();
+}
+
+void schedule_check(const schedule_frame *f)
+{
+    const schedule *s = f->program;
+    int at = 0, n_loops = 0;
+    require(f->at >= 0 && f->at < s->n, "next instruction outside the program", f->at);
+    while (at < f->at) {
+        const int64_t code = s->word[at++];
+        n_loops += (code == CALL_LOOP) - (code == CALL_AGAIN);
+        for (int i = 0; i < n_expressions_of(code); i++) at = expression_end(s->n, s->word, at, n_loops);
+        at += code == CALL_UNLESS || code == CALL_LOOP || code == CALL_AGAIN;
+    }
+    require(at == f->at, "no instruction", f->at);
+    require(f->n_loops == n_loops, "wrong number of loops", f->at);
+    for (int i = 0; i < n_loops; i++) require(f->loop[i] < f->bound[i], "variable of a loop not below its bound", f->at);
+}
+#endif

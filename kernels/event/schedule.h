@@ -1,22 +1,30 @@
-/* schedule.h -- what a collective does, written once for every rank and performed one call at a time.
+/* schedule.h -- the program of a collective: written once for all ranks, performed by each rank one call at a time.
  *
- * A schedule is a program of words. An instruction is a code followed by its expressions; an expression is a postfix
- * sequence of terms closed by TERM_END, over integers. One schedule serves every rank, root and message size:
- * nothing in it is per rank, and a performer of it (schedule_frame) is a few words; where ranks have blocks of their own
- * sizes, or peers of their own, each brings tables of numbers.
+ * A program is an array of words. An instruction is a code and its operands: expressions, or lengths in words. An expression is
+ * a sequence of terms in postfix order over 64-bit integers, closed by TERM_END. It may read the rank, the root and the size of
+ * the message, so one program serves them all; where blocks have different sizes, or peers follow no formula, it reads tables of
+ * numbers that each rank brings along. A rank that performs a program needs no more than a schedule_frame.
  *
  *   CALL_SEND to bytes | CALL_RECV from bytes      blocking
  *   CALL_ISEND to bytes | CALL_IRECV from bytes    outstanding until CALL_WAIT_ALL
- *   CALL_EXCHANGE to bytes from bytes              send and receive at once, wait for both
+ *   CALL_EXCHANGE to bytes from bytes              a send and a receive at once; waits for both
  *   CALL_WAIT_ALL
- *   CALL_UNLESS condition length                   skips `length` words when the condition is 0
- *   CALL_LOOP first bound | CALL_AGAIN length      the loop's variable runs from first while < bound; CALL_AGAIN jumps back
- *   CALL_HALT                                      waits for what is outstanding; in a collective that was started, does not
+ *   CALL_UNLESS condition length                   a block of `length` words, skipped if the condition is 0
+ *   CALL_LOOP first bound length                   a block whose variable runs from first while it is below bound; its last
+ *   CALL_AGAIN length                              instruction is this one, which jumps back to its begin
+ *   CALL_HALT                                      the end. A blocking collective then waits for what is outstanding
  *
- * Invariant: schedule_new accepts only programs whose every path ends in CALL_HALT and whose expressions need at most
- * SCHEDULE_STACK places, so performing one needs no checks but those of numbers: what does not fit 64 bits, a peer that is no
- * int >= 0, a negative size and an index beside a table break the frame. As in Python, division and shifts round down; here
- * a / 0 is 0, and a % 0 is a. */
+ * Invariants of a program, which schedule_new() checks in time linear in its length, so that performing needs no such checks:
+ *   (1) every path ends in CALL_HALT, the last word; a block ends where an instruction of the same block ends;
+ *   (2) no more than SCHEDULE_BLOCKS blocks are within one another, SCHEDULE_LOOPS of them loops; TERM_LOOP names one of these;
+ *   (3) an expression leaves one value, and has at most SCHEDULE_STACK at once.
+ * Invariants of a frame, which schedule_check() checks in a debug build before every step:
+ *   (4) `at` is the first word of an instruction;
+ *   (5) `n_loops` loops contain that instruction, and the variable of each is below its bound.
+ *
+ * Numbers are checked when they are computed. A result beyond 64 bits, a shift by less than 0 (to the left: or more than 62, unless
+ * of 0), a peer that is no int >= 0, a negative size and an index outside its table break the frame. Division and shifts to the
+ * right round down, as in Python; but a / 0 is 0, and a % 0 is a. */
 #ifndef SMPY_SCHEDULE_H
 #define SMPY_SCHEDULE_H
 #include <stdint.h>
@@ -30,11 +38,11 @@ enum {
     TERM_END = 0, TERM_CONSTANT = 1, TERM_RANK = 2, TERM_SIZE = 3, TERM_ROOT = 4, TERM_BYTES = 5, TERM_LOOP = 6,
     TERM_ADD = 7, TERM_SUB = 8, TERM_MUL = 9, TERM_DIV = 10, TERM_MOD = 11, TERM_AND = 12, TERM_OR = 13, TERM_XOR = 14,
     TERM_SHL = 15, TERM_SHR = 16, TERM_LT = 17, TERM_LE = 18, TERM_EQ = 19, TERM_NE = 20, TERM_MIN = 21, TERM_MAX = 22,
-    TERM_TABLE = 23                          /* the next word k: index -> entry of the performer's table k */
+    TERM_TABLE = 23                          /* replaces an index by that entry of table k, the next word */
 };
 /* end cdef */
 
-enum { CALL_NOT_YET = -1 };              /* of schedule_step: so many instructions without a call; ask again */
+enum { CALL_NOT_YET = -1 };              /* answer of schedule_step(): no call among so many instructions; ask again */
 
 enum {
     SCHEDULE_STACK = 16,                 /* values of an expression at once */
@@ -48,7 +56,7 @@ typedef struct {
     int64_t *word;
 } schedule;
 
-/* Numbers of one performer, in one piece: table k is entry[end[k - 1]] .. entry[end[k] - 1]. */
+/* The tables of one rank, one behind the other: table k is entry[end[k - 1]] .. entry[end[k] - 1]. */
 typedef struct {
     int end[SCHEDULE_TABLES];
     int64_t entry[];
@@ -57,9 +65,9 @@ typedef struct {
 typedef struct {
     const schedule *program;
     const schedule_tables *tables;       /* or NULL */
-    int at;                              /* next instruction */
+    int at;                              /* the next instruction */
     int n_loops;
-    int is_broken;                       /* it has read beside a table, or a number was out of range: its call means nothing */
+    int is_broken;                       /* a number was out of range: the calls that schedule_step() returns mean nothing */
     int64_t rank, size, root, bytes;
     int64_t loop[SCHEDULE_LOOPS], bound[SCHEDULE_LOOPS];
 } schedule_frame;
@@ -70,11 +78,14 @@ typedef struct {
     int64_t bytes_out, bytes_in;
 } schedule_call;
 
-int schedule_is_sound(int n, const int64_t *words);  /* 1 unless it is malformed */
-schedule *schedule_new(int n, const int64_t *words); /* NULL when it is malformed, or without memory */
+int schedule_is_sound(int n, const int64_t *words);  /* do the invariants of a program hold? */
+schedule *schedule_new(int n, const int64_t *words); /* copies the words; NULL: they are not sound, or there is no memory */
 void schedule_free(schedule *s);
-schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries); /* or NULL */
+schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries); /* NULL: no memory */
 void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
                     const schedule_tables *tables);
-schedule_call schedule_step(schedule_frame *f); /* the next call; what it reads beside one expression is bounded */
+schedule_call schedule_step(schedule_frame *f);      /* the next call; reads a bounded number of words, and one instruction */
+#ifdef SMPY_CHECK
+void schedule_check(const schedule_frame *f);        /* aborts, with a message, where an invariant of the frame is broken */
+#endif
 #endif
