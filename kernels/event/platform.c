@@ -1,9 +1,11 @@
+/* platform.c -- builds a platform, and composes the routes between hosts of different zones. */
 #include "platform.h"
 
 #include "zone.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,9 +49,9 @@ void platform_free(platform *p)
     free(p);
 }
 
-/* ---- growing: on failure nothing is lost, and nothing counts as added ---- */
+/* ---- growing: on failure all items stay, and none counts as added ---- */
 
-/* The room to have for `more` items above `n`, or a negative error. */
+/* The room to reserve for n + more items, or a negative error. */
 static int enough_room(int n, int more, int room)
 {
     if (more > INT_MAX - n) return PLATFORM_TOO_LARGE;
@@ -58,7 +60,7 @@ static int enough_room(int n, int more, int room)
     return n + more > doubled ? n + more : doubled;
 }
 
-/* `array` is the address of a pointer to items of any type. */
+/* `array` is the address of a pointer of any object type, so the pointer is copied as bytes. */
 static int resize(void *array, int room, size_t size)
 {
     void *old;
@@ -199,7 +201,7 @@ int zone_add_router(platform *p, int zone_point)
     return p->n_points++;
 }
 
-/* Regular topologies are complete when they are made. */
+/* A regular topology has all its members from the start. */
 static int takes_members(const platform *p, int zone_point)
 {
     return is_point(p, zone_point, POINT_ZONE) && zone_at(p, zone_point)->kind->add_route;
@@ -281,10 +283,11 @@ int path_append(const platform *p, platform_path *path, int link)
 
 static int append_route(const platform *p, int source, int target, platform_path *path);
 
-/* Through the deepest zone that holds both: up to its gateway, across, and down from the other gateway. */
+/* Through the innermost zone that contains both: from the source to the gateway of the member that contains it, on to the other
+ * member, and from that one's gateway to the target. The recursion is as deep as the zones. */
 static int append_composed(const platform *p, int source, int target, platform_path *path)
 {
-    int from = source, to = target; /* climb to members of one zone */
+    int from = source, to = target; /* they become the members of one zone that contain source and target */
     while (p->points[from].zone != p->points[to].zone) {
         int from_zone = p->points[from].zone, to_zone = p->points[to].zone;
         if (from_zone < 0 || to_zone < 0) return PLATFORM_NO_ROUTE;
@@ -369,18 +372,82 @@ int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches
 
 /* ---- the invariants ---- */
 
-int platform_check(const platform *p)
+#ifdef SMPY_CHECK
+static void require(int is_true, const char *what, int number)
 {
-    for (int i = 0; i < p->n_hosts; i++) {
-        const point *h = &p->points[p->host_point[i]];
-        if (h->kind != POINT_HOST || h->self != i || h->zone < 0) return 0;
-    }
-    for (int i = 0; i < p->n_zones; i++) {
-        const point *z = &p->points[p->zones[i].point];
-        if (z->kind != POINT_ZONE || z->self != i) return 0;
-        if (z->zone < 0 ? i != 0 : p->zones[i].depth != p->zones[z->zone].depth + 1) return 0;
-    }
-    for (int i = 0; i < p->n_points; i++)
-        if (p->points[i].zone >= 0 && p->points[i].index >= p->zones[p->points[i].zone].n_members) return 0;
-    return 1;
+    if (is_true) return;
+    fprintf(stderr, "platform_check: %s %d\n", what, number);
+    abort();
 }
+
+static void check_links(const platform *p)
+{
+    for (int i = 0; i < p->n_links; i++) {
+        require(p->bandwidth_bytes_per_s[i] > 0 && isfinite(p->bandwidth_bytes_per_s[i]), "bandwidth of link", i);
+        require(p->latency_s[i] >= 0 && isfinite(p->latency_s[i]), "latency of link", i);
+        require(p->policy[i] == LINK_SHARED || p->policy[i] == LINK_FATPIPE, "policy of link", i);
+    }
+}
+
+static void check_points(const platform *p)
+{
+    int n_hosts = 0, n_zones = 0;
+    for (int i = 0; i < p->n_points; i++) {
+        const point *at = &p->points[i];
+        require(at->kind == POINT_HOST || at->kind == POINT_ROUTER || at->kind == POINT_ZONE, "kind of point", i);
+        require(i == 0 ? at->zone == -1 && at->kind == POINT_ZONE : at->zone >= 0 && at->zone < n_zones, "zone of point", i);
+        if (at->kind == POINT_HOST) {
+            require(at->self == n_hosts && p->host_point[n_hosts] == i, "number of the host at point", i);
+            require(p->speed_flop_per_s[n_hosts] > 0 && p->cores[n_hosts] > 0, "speed or cores of the host at point", i);
+            n_hosts++;
+        } else if (at->kind == POINT_ZONE) {
+            const int depth = i == 0 ? 0 : p->zones[at->zone].depth + 1;
+            require(at->self == n_zones && p->zones[n_zones].point == i, "number of the zone at point", i);
+            require(p->zones[n_zones].depth == depth, "depth of the zone at point", i);
+            n_zones++;
+        }
+    }
+    require(n_hosts == p->n_hosts && n_zones == p->n_zones, "hosts or zones without a point; points", p->n_points);
+}
+
+static void check_members(const platform *p, int zone_number)
+{
+    int n = 0;
+    for (int i = 0; i < p->n_points; i++)
+        if (p->points[i].zone == zone_number) require(p->points[i].index == n++, "local index of point", i);
+    require(n == p->zones[zone_number].n_members, "number of members of zone", zone_number);
+}
+
+static int member_at(const platform *p, int zone_number, int index)
+{
+    int i = 0;
+    while (i < p->n_points && (p->points[i].zone != zone_number || p->points[i].index != index)) i++;
+    return i;
+}
+
+static void check_routes(const platform *p, int zone_number)
+{
+    const zone *z = &p->zones[zone_number];
+    declared_route r;
+    int gateway[2];
+    for (int i = 0; z->kind->declared && z->kind->declared(z->state, i, &r); i++) {
+        const int source = member_at(p, zone_number, r.source), target = member_at(p, zone_number, r.target);
+        require(check_end(p, zone_number, source, r.gateway[0]) == 0, "source or its gateway of declared route", i);
+        require(check_end(p, zone_number, target, r.gateway[1]) == 0, "target or its gateway of declared route", i);
+        require(z->kind->gateways(z->state, r.source, r.target, gateway) == 0, "no entry in the table for declared route", i);
+        require(gateway[0] == r.gateway[0] && gateway[1] == r.gateway[1], "table names other gateways for declared route", i);
+        require(r.n > 0, "no links on declared route", i);
+        for (int k = 0; k < r.n; k++) require(r.link[k] >= 0 && r.link[k] < p->n_links, "link of declared route", i);
+    }
+}
+
+void platform_check(const platform *p)
+{
+    check_links(p);
+    check_points(p);
+    for (int i = 0; i < p->n_zones; i++) {
+        check_members(p, i);
+        check_routes(p, i);
+    }
+}
+#endif

@@ -1,11 +1,16 @@
-/* platform.h -- a machine: hosts, links, and the zones that route between hosts.
+/* platform.h -- a machine: hosts, links, and zones, which know the routes between their members.
  *
- * Built once from the outside in, then only read: any number of worlds may share one.
- * Invariants:
- *   (1) hosts and links are numbered 0, 1, ... in order of creation;
- *   (2) a zone knows its members by local index; a route is computed or looked up, never stored for regular topologies;
- *   (3) a path lists link ids in travelling order, its latency is the sum of the links' latencies in that order;
- *   (4) zones form one tree; a route leaves and enters a zone by the gateways that its parent's route names. */
+ * A platform is built from the outermost zone inward and then only read: any number of worlds may share one. The members of a zone
+ * are hosts, routers and other zones; together they are called points. The route between two hosts is that between members of the
+ * innermost zone which contains both, continued inside a member that is a zone to the host from its gateway. Declared routes are
+ * looked up, routes of regular topologies are computed.
+ *
+ * Invariants, which platform_check() checks in a debug build:
+ *   (1) links, hosts and points are numbered 0, 1, ... in order of creation; so are, by a local index, the members of a zone;
+ *   (2) zones form one tree whose root is the first point;
+ *   (3) a declared route joins two members of its zone by links that exist, and names a gateway for each that is a zone: a host or
+ *       router inside it.
+ * Invariant of a path: (4) it lists links in travelling order; its latency is the sum of theirs, added up in that order. */
 #ifndef SMPY_PLATFORM_H
 #define SMPY_PLATFORM_H
 #include <stdint.h>
@@ -16,57 +21,58 @@ typedef struct platform platform;
 enum { LINK_SHARED = 0, LINK_FATPIPE = 1 };
 enum {                                /* errors; every function below may answer one of them */
     PLATFORM_NO_MEMORY = -1,
-    PLATFORM_NO_ROUTE = -2,           /* no zone on the way has links between the two */
-    PLATFORM_BAD_ARGUMENT = -3,       /* a number out of range, or a zone that takes no such part */
+    PLATFORM_NO_ROUTE = -2,           /* none is declared between two members of a zone on the way */
+    PLATFORM_BAD_ARGUMENT = -3,       /* a number out of range, or a zone that can have no such member */
     PLATFORM_TOO_LARGE = -4,          /* more than INT_MAX hosts, switches or links */
     PLATFORM_ROUTE_EXISTS = -5,
-    PLATFORM_BAD_GATEWAY = -6         /* not a host or router inside the zone it is said to lead to */
+    PLATFORM_BAD_GATEWAY = -6         /* not a host or router inside the zone that it should lead to */
 };
 
-/* Hosts, routers and zones are points, numbered 0, 1, ... in order of creation. A refused link, host, router or
- * declared route leaves the platform as it was; after a refused zone or cluster it is fit only to be freed. */
+/* A refused link, host, router or declared route leaves the platform as it was; after a refused zone or cluster the platform
+ * can only be freed. */
 platform *platform_new(void);
 void platform_free(platform *p);
 int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy); /* its number */
 int platform_n_links(const platform *p);
 int platform_n_hosts(const platform *p);
 
-/* A zone whose routes are all declared; its point. The first zone is the root: its parent is -1.
- * loopback_link: of a host's route to itself where none is declared, or -1. */
+/* Adds a zone whose routes are all declared; returns its point. The first zone is the root: its parent is -1.
+ * loopback_link: the route of a member to itself unless one is declared, or -1. */
 int platform_add_full_zone(platform *p, int parent_zone, int loopback_link);
 int platform_add_host(platform *p, int zone, double speed_flop_per_s, int cores); /* its point */
 int platform_add_router(platform *p, int zone);                                   /* its point */
 enum { POINT_HOST = 0, POINT_ROUTER = 1, POINT_ZONE = 2 };
 int platform_point_kind(const platform *p, int point);
 int platform_point_zone(const platform *p, int point); /* the point of the zone it lies in, -1 for the root */
-/* One direction between two members of a zone. A member that is itself a zone has a gateway, a host or router somewhere
- * inside it; for others the gateway is -1. */
+/* Declares the links from one member of a zone to another, in this direction only. The gateway of a member that is itself a zone is
+ * a host or router inside it, at any depth; that of any other member is -1. */
 int platform_add_route(platform *p, int zone, int source, int target, int source_gateway, int target_gateway, int n,
                        const int *link);
 
-/* Hosts that are all alike. A bandwidth of 0: there is no such link.
- * The links of a cluster follow one another: wires (up, then down, if split), loopbacks, limiters, backbone. */
+/* Equal hosts and the links between them. A bandwidth of 0: there is no such link.
+ * The links are numbered in this order: wires (if split, each one's link up, then its link down), loopbacks, limiters, backbone. */
 typedef struct {
     int n_hosts, cores;
     double speed_flop_per_s;
     double bandwidth_bytes_per_s, latency_s; /* of every wire */
-    int is_split;                            /* a wire is two links, one each way, rather than one for both ways */
+    int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
     double limiter_bandwidth_bytes_per_s;    /* one a host, and one a switch of a fat tree */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;
 } cluster;
 
-/* One wire a host, and a backbone that all traffic crosses. After the zone's point come its hosts' and its router's. */
-int platform_add_flat_cluster(platform *p, int parent_zone, const cluster *c); /* its point */
+/* Adds a cluster with one wire a host, and a backbone that all traffic crosses; returns the zone's point. The points of its hosts
+ * follow, then that of its router. */
+int platform_add_flat_cluster(platform *p, int parent_zone, const cluster *c);
 
-/* Leiserson 1985, as XGFT(levels; children; parents; cables) with parallel cables, from the leaves upward.
- * After the zone's point come its hosts'. first_position: where routing starts to count them, 0 for the first tree and
- * the hosts of all earlier trees for the others. */
+/* Adds a fat tree (Leiserson 1985): an XGFT(levels; children; parents) with parallel cables, given from the leaves upward; returns
+ * the zone's point. The points of its hosts follow. Routing numbers the hosts from first_position: 0 in the first tree, the number
+ * of hosts of all earlier trees in any other. */
 int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_levels, const int *children,
-                          const int *parents, const int *cables, int first_position); /* its point */
+                          const int *parents, const int *cables, int first_position);
 
-/* The links of a route, at most `room` of them written; how many there are. */
+/* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);
 double platform_link_latency_s(const platform *p, int link);
@@ -81,11 +87,13 @@ typedef struct {
     int *link; /* owned; grows */
 } platform_path;
 
-/* Fills `path` (reusing its room). 0, or a negative error: no route. */
+/* Fills `path`, whose room is used again. 0, or a negative error. */
 int platform_route(const platform *p, int source_host, int target_host, platform_path *path);
 
 const double *platform_bandwidth_bytes_per_s(const platform *p); /* [n_links] */
 const double *platform_latency_s(const platform *p);             /* [n_links] */
 const uint8_t *platform_policy(const platform *p);               /* [n_links] */
-int platform_check(const platform *p);                           /* 1 when the invariants hold */
+#ifdef SMPY_CHECK
+void platform_check(const platform *p);                          /* aborts, with a message, where an invariant is broken */
+#endif
 #endif

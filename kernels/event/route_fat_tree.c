@@ -1,10 +1,13 @@
-/* Fat trees: up to the lowest common ancestor by destination-mod-k (Zahavi 2010, D-Mod-K), then the only way down.
+/* route_fat_tree.c -- fat trees: up to a lowest common ancestor chosen by D-Mod-K (Zahavi 2010), then the only way down.
  *
- * Level 0 holds the hosts. The nodes of level l are numbered in a mixed radix, digit 0 fastest: parents[j] values of
- * digit j < l, children[j] of digit j >= l. Two nodes of levels l and l + 1 are joined, by cables[l] parallel cables,
- * when their digits agree but for digit l. So a switch is an ancestor of a host when their digits from its level on
- * agree, and the number of a node of level l is low + above[l] * high: low its digits below l, high the number of any
- * host under it over below[l]. Wires are numbered by child, then digit l of the parent, then cable. */
+ * Numbering. Level 0 is the hosts. The nodes of level l are numbered in a mixed radix whose lowest digit is digit 0: digit j has
+ * parents[j] values if j < l, and children[j] values if j >= l. A node of level l and one of level l + 1 are joined, by cables[l]
+ * parallel cables, if all their digits but digit l are equal. So a switch of level l is an ancestor of a host if their digits
+ * from l on are equal, and its number is low + above[l] * high, where `low` is the number that its digits below l make up, and
+ * high = host / below[l]. Wires are numbered by child, then digit l of the parent, then cable.
+ *
+ * D-Mod-K. The ports upward of a node are numbered by cable, then digit l of the parent; a message to host t takes port
+ * t / above[l] mod parents[l] * cables[l]. */
 #include "zone.h"
 
 #include <limits.h>
@@ -18,13 +21,13 @@ typedef struct {
     int n_levels, n_hosts;
     int first_position;
     int children[LEVELS_MAX], parents[LEVELS_MAX], cables[LEVELS_MAX]; /* [l]: between levels l and l + 1 */
-    int below[LEVELS_MAX + 1];     /* product of children[0..l) */
-    int above[LEVELS_MAX + 1];     /* product of parents[0..l) */
-    int first_wire[LEVELS_MAX];    /* of those between levels l and l + 1 */
-    int first_node[LEVELS_MAX + 1];/* of level l, hosts and switches numbered together */
+    int below[LEVELS_MAX + 1];      /* product of children[0..l): hosts under a node of level l */
+    int above[LEVELS_MAX + 1];      /* product of parents[0..l): ancestors of a host on level l */
+    int first_wire[LEVELS_MAX];     /* between levels l and l + 1 */
+    int first_node[LEVELS_MAX + 1]; /* of level l, when the nodes of all levels are numbered together */
 } fat_tree;
 
-/* Node of level l above (or equal to) `host`, whose digits below l make up `low`. */
+/* The node of that level above `host` (or `host` itself) whose lower digits make up `low`. */
 static int node_at(const fat_tree *z, int level, int low, int host)
 {
     return low + z->above[level] * (host / z->below[level]);
@@ -42,11 +45,11 @@ static int append_limiter(const platform *p, const fat_tree *z, int level, int n
 }
 
 typedef struct {
-    int level, low;                /* the node reached, as node_at takes it */
-    int parent_digit[LEVELS_MAX];  /* chosen on each level */
+    int level, low;               /* the node that is reached, as in node_at() */
+    int parent_digit[LEVELS_MAX]; /* of the parents on the way up */
 } ascent;
 
-/* From the source to the lowest switch above both; even a host that sends to itself goes up once. */
+/* From the source to a lowest common ancestor; a host that sends to itself goes up one level, too. */
 static int climb(const platform *p, const fat_tree *z, int source, int target, ascent *at, platform_path *path)
 {
     int error = 0;
@@ -63,9 +66,10 @@ static int climb(const platform *p, const fat_tree *z, int source, int target, a
     return error;
 }
 
-/* From there to the target. Ports of a switch are numbered by cable, then child digit; the search for one that leads to
- * the target starts at the source's own cable and, on lower levels, goes on from where it stopped while it can. That is
- * SimGrid's choice among the parallel cables; nothing else depends on it. */
+/* From there to the target. The nodes are determined; among parallel cables the choice is SimGrid's. The ports downward of a switch
+ * are numbered by cable, then digit of the child. The top switch takes the cable that is the source's position mod cables. Each
+ * switch below takes the first fitting port whose number is above that of the last port, or if there is none, the cable of that
+ * formula. */
 static int descend(const platform *p, const fat_tree *z, int source, int target, ascent *at, platform_path *path)
 {
     int error = 0, next = -1;
@@ -95,7 +99,7 @@ static int route(const platform *p, const void *state, int source, int target, p
 
 static const zone_kind fat_tree_kind = {.route = route, .free = free};
 
-/* Fills in everything that follows from the shape. 0, or a negative error. */
+/* Computes all that follows from the shape. 0, or a negative error. */
 static int lay_out(fat_tree *z, int *n_wires, int *n_switches)
 {
     int64_t wires = 0, nodes = 0, below = 1, above = 1, over = 1; /* over: product of the children above the level */

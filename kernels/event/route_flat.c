@@ -1,10 +1,13 @@
-/* Flat clusters: up the source's wire, over the backbone, down the target's wire; no link twice. */
+/* route_flat.c -- flat clusters: up the source's wire, over the backbone, down the target's wire; no link is on a path twice.
+ *
+ * A host's limiter is the first link of its paths to others and the last link of their paths to it. The router, which has the local
+ * index behind those of the hosts, is on the backbone itself. */
 #include "zone.h"
 
 #include <stdlib.h>
 
 typedef struct {
-    int n_hosts; /* member n_hosts is the router, on the backbone itself */
+    int n_hosts; /* also the local index of the router */
     cluster_links links;
 } flat;
 

@@ -1,4 +1,7 @@
-/* Zones whose routes are all declared: a hash table from (source, target), its size that of the declared routes. */
+/* route_full.c -- zones whose routes are all declared: a hash table from (source, target), as large as there are routes.
+ *
+ * Invariants: (1) `slot` has each route exactly once, reachable from its home slot without a free slot between;
+ *             (2) at least half of the slots are free. */
 #include "zone.h"
 
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 typedef struct {
     int source, target;
     int gateway[2];
-    int first, n; /* in the pool */
+    int first, n; /* its links in the pool */
 } entry;
 
 typedef struct {
@@ -16,8 +19,8 @@ typedef struct {
     entry *routes;
     int n_pooled, pool_room;
     int *pool;   /* the links of all routes */
-    int n_slots; /* a power of two, at least twice the routes; 0 before the first one */
-    int *slot;   /* number of a route, or -1; probed linearly */
+    int n_slots; /* a power of two; 0 before the first route */
+    int *slot;   /* index of a route; -1: free. Probed linearly */
 } full;
 
 static uint32_t home_slot(const full *z, int source, int target)
@@ -26,7 +29,7 @@ static uint32_t home_slot(const full *z, int source, int target)
     return (uint32_t)(key >> 32) & (uint32_t)(z->n_slots - 1);
 }
 
-/* The slot of that route, or the free one where it belongs. */
+/* The slot of the route, or the free slot where it would be. */
 static int find_slot(const full *z, int source, int target)
 {
     uint32_t at = home_slot(z, source, target);
@@ -114,6 +117,16 @@ static int add_route(void *state, const declared_route *r)
     return 0;
 }
 
+static int declared(const void *state, int i, declared_route *r)
+{
+    const full *z = state;
+    if (i >= z->n_routes) return 0;
+    const entry *e = &z->routes[i];
+    *r = (declared_route){.source = e->source, .target = e->target, .gateway = {e->gateway[0], e->gateway[1]}, .n = e->n,
+                          .link = z->pool + e->first};
+    return 1;
+}
+
 static void free_state(void *state)
 {
     full *z = state;
@@ -123,7 +136,8 @@ static void free_state(void *state)
     free(z);
 }
 
-static const zone_kind full_kind = {.route = route, .gateways = gateways, .add_route = add_route, .free = free_state};
+static const zone_kind full_kind
+    = {.route = route, .gateways = gateways, .add_route = add_route, .declared = declared, .free = free_state};
 
 int platform_add_full_zone(platform *p, int parent_zone, int loopback_link)
 {

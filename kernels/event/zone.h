@@ -1,9 +1,9 @@
-/* zone.h -- what a kind of zone can do, and what platform.c lends to it. Private to platform.c and the route_*.c files.
+/* zone.h -- the interface between platform.c and the topologies; private to platform.c and the route_*.c files.
  *
- * A new topology is a file route_<kind>.c: its state, a `zone_kind`, and the function of platform.h that adds one.
- * Invariants:
- *   (1) members of a zone have the local indices 0, 1, ... in order of creation;
- *   (2) a zone's point lies in its parent, one level up; the root's point lies in no zone (-1). */
+ * A new topology is a file route_<kind>.c with its state, its `zone_kind`, and the function of platform.h that adds such a zone.
+ * Invariants, which platform_check() checks in a debug build:
+ *   (1) the members of a zone have the local indices 0, 1, ... in order of creation;
+ *   (2) the point of a zone is a member of its parent, whose depth is less by 1; the point of the root is a member of none (-1). */
 #ifndef SMPY_ZONE_H
 #define SMPY_ZONE_H
 #include "platform.h"
@@ -11,8 +11,8 @@
 typedef struct zone zone;
 
 typedef struct {
-    int source, target;         /* local indices */
-    int gateway[2];             /* points inside source and target, or -1 */
+    int source, target;         /* local indices of members */
+    int gateway[2];             /* points inside source and target; -1 for a member that is no zone */
     int n;
     const int *link;
 } declared_route;
@@ -20,11 +20,12 @@ typedef struct {
 typedef struct {
     /* Appends the links between two members to the path. 0, or a negative error. */
     int (*route)(const platform *p, const void *state, int source, int target, platform_path *path);
-    /* The points by which the route between two members leaves the one and enters the other (-1 for a host or router).
-     * NULL: no zones inside. */
+    /* The gateways of the route between two members, as in declared_route. NULL: no member can be a zone. */
     int (*gateways)(const void *state, int source, int target, int gateway[2]);
-    /* NULL: all members and routes follow from the topology, nothing can be added. */
+    /* NULL: all members and routes follow from the topology, and none can be added. */
     int (*add_route)(void *state, const declared_route *route);
+    /* The route declared as the i-th; 0: there are not so many. NULL if add_route is. */
+    int (*declared)(const void *state, int i, declared_route *route);
     void (*free)(void *state);
 } zone_kind;
 
@@ -34,18 +35,18 @@ struct zone {
     int point, depth, n_members;
 };
 
-/* Takes `state` over, also when it fails. The zone's point, or a negative error. */
+/* Adds a zone, which owns `state` from here on; frees it on failure. The zone's point, or a negative error. */
 int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
-/* `n` hosts in a row; the first one's point, or a negative error. */
+/* Adds n hosts with consecutive points. The first one's point, or a negative error. */
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);
 int zone_add_router(platform *p, int zone_point);
-/* `n` equal links in a row; the first one's number, or a negative error. n = 0 is allowed. */
+/* Adds n >= 0 equal links with consecutive numbers. The first one's number, or a negative error. */
 int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
 
-/* The links of a cluster, by what they are for; -1 where there are none. */
+/* Where the links of a cluster begin; -1: there are none. */
 typedef struct {
-    int wires, wire_stride;     /* wire i goes up by link wires + i * stride, down by the last link of that stride */
+    int wires, wire_stride;     /* links of a wire: the first is used upward, the last downward */
     int loopbacks, limiters, backbone;
 } cluster_links;
 int cluster_is_valid(const cluster *c);

@@ -16,6 +16,7 @@ static inline platform *machine(void)
     cluster c = {.n_hosts = MOST_RANKS, .cores = 1, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
                  .is_split = 1, .backbone_policy = LINK_SHARED};
     assert(platform_add_flat_cluster(p, -1, &c) >= 0);
+    platform_check(p);
     return p;
 }
 
