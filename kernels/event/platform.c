@@ -160,6 +160,7 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
     int fits = parent_zone < 0 ? p->n_zones == 0
                                : is_point(p, parent_zone, POINT_ZONE) && zone_at(p, parent_zone)->kind->gateways;
     int error = fits ? 0 : PLATFORM_BAD_ARGUMENT;
+    if (!error && parent_zone >= 0 && zone_at(p, parent_zone)->depth >= PLATFORM_DEPTH - 1) error = PLATFORM_TOO_DEEP;
     if (!error) error = reserve_points(p, 1);
     if (!error) error = reserve_zone(p);
     if (error < 0) {
@@ -272,6 +273,7 @@ int platform_add_route(platform *p, int zone_point, int source, int target, int 
 int path_append(const platform *p, platform_path *path, int link)
 {
     if (path->n == path->room) {
+        if (path->room > INT_MAX / 2) return PLATFORM_TOO_LARGE;
         int room = path->room ? 2 * path->room : 16;
         if (resize(&path->link, room, sizeof *path->link) < 0) return PLATFORM_NO_MEMORY;
         path->room = room;
@@ -403,7 +405,7 @@ static void check_points(const platform *p)
         } else if (at->kind == POINT_ZONE) {
             const int depth = i == 0 ? 0 : p->zones[at->zone].depth + 1;
             require(at->self == n_zones && p->zones[n_zones].point == i, "number of the zone at point", i);
-            require(p->zones[n_zones].depth == depth, "depth of the zone at point", i);
+            require(p->zones[n_zones].depth == depth && depth < PLATFORM_DEPTH, "depth of the zone at point", i);
             n_zones++;
         }
     }

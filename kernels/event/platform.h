@@ -7,7 +7,7 @@
  *
  * Invariants, which platform_check() checks in a debug build:
  *   (1) links, hosts and points are numbered 0, 1, ... in order of creation; so are, by a local index, the members of a zone;
- *   (2) zones form one tree whose root is the first point;
+ *   (2) zones form one tree of at most PLATFORM_DEPTH levels, whose root is the first point;
  *   (3) a declared route joins two members of its zone by links that exist, and names a gateway for each that is a zone: a host or
  *       router inside it.
  * Invariant of a path: (4) it lists links in travelling order; its latency is the sum of theirs, added up in that order. */
@@ -25,8 +25,10 @@ enum {                                /* errors; every function below may answer
     PLATFORM_BAD_ARGUMENT = -3,       /* a number out of range, or a zone that can have no such member */
     PLATFORM_TOO_LARGE = -4,          /* more than INT_MAX hosts, switches or links */
     PLATFORM_ROUTE_EXISTS = -5,
-    PLATFORM_BAD_GATEWAY = -6         /* not a host or router inside the zone that it should lead to */
+    PLATFORM_BAD_GATEWAY = -6,        /* not a host or router inside the zone that it should lead to */
+    PLATFORM_TOO_DEEP = -7            /* more than PLATFORM_DEPTH zones within one another */
 };
+enum { PLATFORM_DEPTH = 256 };
 
 /* A refused link, host, router or declared route leaves the platform as it was; after a refused zone or cluster the platform
  * can only be freed. */

@@ -356,6 +356,8 @@ def _number(answer: int, what: str) -> int:
         raise MemoryError(f"no memory for {what}")
     if answer == lib.PLATFORM_TOO_LARGE:
         raise PlatformError(f"{what} is too large: there can be {COUNT_MAX:,} hosts, switches and links of each")
+    if answer == lib.PLATFORM_TOO_DEEP:
+        raise PlatformError(f"{what} is too deep: there can be {lib.PLATFORM_DEPTH} zones within one another")
     if answer < 0:
         raise PlatformError(f"{what} cannot be part of the platform: one of its numbers is out of range")
     return answer

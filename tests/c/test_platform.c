@@ -113,6 +113,28 @@ static void what_fits_nowhere_is_refused(void)
     platform_free(p);
 }
 
+static void zones_nest_so_deep_and_no_deeper(void)
+{
+    platform *p = platform_new();
+    cluster c = {.n_hosts = 1, .cores = 1, .speed_flop_per_s = 1, .bandwidth_bytes_per_s = 1};
+    int zone[PLATFORM_DEPTH], gateway[PLATFORM_DEPTH], link = platform_add_link(p, 1, 1, LINK_SHARED);
+    for (int i = 0; i < PLATFORM_DEPTH; i++) {
+        zone[i] = platform_add_full_zone(p, i ? zone[i - 1] : -1, -1);
+        gateway[i] = platform_add_host(p, zone[i], 1, 1);
+        assert(zone[i] >= 0 && gateway[i] >= 0);
+    }
+    int last = zone[PLATFORM_DEPTH - 1], bottom = platform_add_host(p, last, 1, 1);
+    assert(platform_add_route(p, last, bottom, gateway[PLATFORM_DEPTH - 1], -1, -1, 1, &link) == 0);
+    for (int i = PLATFORM_DEPTH - 1; i > 0; i--)
+        assert(platform_add_route(p, zone[i - 1], zone[i], gateway[i - 1], gateway[i], -1, 1, &link) == 0);
+    platform_check(p);
+    double latency_s;
+    assert(platform_route_links(p, PLATFORM_DEPTH, 0, 1, &link, &latency_s) == PLATFORM_DEPTH && latency_s == PLATFORM_DEPTH);
+    assert(platform_add_full_zone(p, last, -1) == PLATFORM_TOO_DEEP);
+    assert(platform_add_flat_cluster(p, last, &c) == PLATFORM_TOO_DEEP);
+    platform_free(p);
+}
+
 int main(void)
 {
     int n_pairs = 0;
@@ -126,6 +148,7 @@ int main(void)
         platform_free(p);
     }
     what_fits_nowhere_is_refused();
+    zones_nest_so_deep_and_no_deeper();
     platform_free(NULL);
     printf("platform: all well, %d pairs of hosts\n", n_pairs);
     return 0;
