@@ -51,6 +51,8 @@ static void check_link(const fair *f, int link)
     }
     require(!k->is_uncontended || (shared && k->bottlenecked_here < 0 && k->bottlenecked_elsewhere < 0),
             "flow counted on uncontended link", link, k->bottlenecked_here, FAIR_NONE);
+    require(!k->is_uncontended || k->demand.hi + k->demand.lo <= k->capacity, "sum of demand of uncontended link", link,
+            k->demand.hi, k->capacity);
     require(k->is_uncontended || k->unconstrained < 0, "unconstrained flow on contended link", link, k->unconstrained, FAIR_NONE);
     require(!k->is_uncontended || demand.hi + demand.lo <= k->capacity * (1 + SLACK), "demand of uncontended link", link, demand.hi,
             k->capacity);

@@ -14,7 +14,8 @@
  * On a FATPIPE link `use` is the largest coefficient / penalty of the flows bottlenecked there, and `load` is 0.
  *
  * Invariants between two solves, except on links marked dirty and for fresh flows:
- *   (0) `demand` is the sum of coefficient x bound of all flows of a link; at most the capacity if the link is uncontended;
+ *   (0) `demand` is the sum of coefficient x bound of all flows of a link, at most the capacity if the link is uncontended; NaN
+ *       once it has been infinite, until the link has no flow;
  *   (1) a link with flows bottlenecked there is saturated, load + level x use = capacity, and these flows have its level;
  *   (2) a link without such flows has the level INFINITY, and load <= capacity;
  *   (3) no flow bottlenecked elsewhere has a level above that of the link;

@@ -90,17 +90,17 @@ static inline void link_become_contended(fair *f, fair_link *k)
     k->unconstrained = FAIR_NONE;
 }
 
-/* The most that a flow can take of a link; if it has no bound, a finite number above any capacity. */
+/* The most that a flow can take of a link. */
 static inline double link_demand(const fair_flow *g, const fair_element *at)
 {
-    return g->bound > 0 ? at->coefficient * g->bound : 0x1p500;
+    return g->bound > 0 ? at->coefficient * g->bound : INFINITY;
 }
 
 /* Adds an element of a fresh flow. */
 static inline void link_arrive(fair *f, fair_link *k, int e)
 {
     fair_sum_add(&k->demand, link_demand(&f->flow[f->element[e].flow], &f->element[e]));
-    if (k->is_uncontended && k->demand.hi + k->demand.lo > k->capacity)
+    if (k->is_uncontended && !(k->demand.hi + k->demand.lo <= k->capacity)) /* NaN: infinite */
         link_become_contended(f, k);
     f->element[e].is_unconstrained = k->is_uncontended;
     if (k->is_uncontended)

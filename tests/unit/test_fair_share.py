@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,6 +202,18 @@ def test_flows_on_one_link_share_it_in_inverse_ratio_of_their_penalties() -> Non
 
 def test_what_a_bounded_flow_leaves_goes_to_the_others() -> None:
     assert Links([1e8]).shares(flow_over(0, bound=2e7), flow_over(0), flow_over(0)) == pytest.approx([2e7, 4e7, 4e7])
+
+
+@pytest.mark.parametrize("capacity", [1.0, 1e8, 1e200, 1.7e308])
+@pytest.mark.parametrize("bound", [-1.0, 1.7e308, math.inf])
+def test_links_and_bounds_of_any_size_are_shared(capacity: float, bound: float) -> None:
+    links = Links([capacity])
+    assert links.shares(flow_over(0, bound=bound), flow_over(0, bound=bound)) == pytest.approx([capacity / 2] * 2)
+    for number in list(links.flows):
+        links.remove(number)
+    assert links.shares(flow_over(0, bound=bound), flow_over(0, bound=capacity / 4)) == pytest.approx(
+        [0.75 * capacity, capacity / 4]
+    )
 
 
 def test_the_classic_line_of_three_links_is_shared_by_levels() -> None:
