@@ -73,7 +73,7 @@ build/c/%: tests/c/%.c $(wildcard tests/c/*.h) $(C_OBJECTS)
 	@$(CC) $(SANITIZE) $< $(C_OBJECTS) $(C_LINK) -lm -o $@
 
 # calls of these functions go to __wrap_malloc and so on
-build/c/test_memory: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)
+build/c/test_memory build/c/test_fair: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)
 
 test-c: $(C_TESTS)
 	@set -e; for test in $(C_TESTS); do echo $$test; $$test; done

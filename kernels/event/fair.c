@@ -210,8 +210,10 @@ int fair_solve(fair *f)
     f->is_solving = !f->needs_full_solve && !fair_fill(f);
     if (f->is_solving)
         return FAIR_NOT_YET;
-    if (!f->is_filled && !fair_start_over(f))
+    if (!f->is_filled && !fair_start_over(f)) {
+        f->is_solving = true;
         return -1;
+    }
     int n = 0;
     for (int i = 0; i < f->n_changed; i++) {
         fair_flow *g = &f->flow[f->changed[i]];

@@ -22,8 +22,8 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
              int owner);
 void fair_remove(fair *f, int flow);
 /* Updates the shares after any number of additions and removals. Returns the number of flows whose share changed, new flows
- * included; -1 without memory; FAIR_NOT_YET after some ms of work when there is more to do: then no flow may be added or
- * removed before a further call returns something else. Three things are not divided: adding fresh flows to their links and
+ * included; FAIR_NOT_YET after some ms of work when there is more to do; -1 without memory. A further call goes on after
+ * either, and until it has returned a number no flow may be added or removed. Three things are not divided: adding fresh flows to their links and
  * one link's turn (each under 0.5 us a flow), and a full solve (1 us a flow; see fair.c for when it is needed). */
 int fair_solve(fair *f);
 enum { FAIR_NOT_YET = -3 };

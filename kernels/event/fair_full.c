@@ -270,20 +270,23 @@ bool fair_full(const fair *f, fair_answer *a)
     return s.is_complete;
 }
 
-/* Solves in full, and builds all lists and sums anew from the answer. False: out of memory. */
+/* Solves in full, and builds all lists and sums anew from the answer. False: out of memory; nothing has changed. */
 bool fair_start_over(fair *f)
 {
     fair_answer a;
     f->needs_full_solve = true;
     if (!fair_answer_new(&a, f->n_flows))
         return false;
-    const bool is_done = fair_full(f, &a);
-    for (int l = 0; is_done && l < f->n_links; l++) {
+    if (!fair_full(f, &a)) {
+        fair_answer_free(&a);
+        return false;
+    }
+    for (int l = 0; l < f->n_links; l++) {
         fair_link *k = &f->link[l];
         *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY, .key = INFINITY,
                          .bottlenecked_here = FAIR_NONE, .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE};
     }
-    for (int flow = 0; is_done && flow < f->n_flows; flow++) {
+    for (int flow = 0; flow < f->n_flows; flow++) {
         fair_flow *g = &f->flow[flow];
         if (g->n == FAIR_FREE)
             continue;
@@ -302,14 +305,14 @@ bool fair_start_over(fair *f)
                 link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
         }
     }
-    for (int l = 0; is_done && l < f->n_links; l++) {
+    for (int l = 0; l < f->n_links; l++) {
         fair_link *k = &f->link[l];
         k->is_uncontended = k->policy == FAIR_SHARED && k->bottlenecked_here < 0 && k->bottlenecked_elsewhere < 0;
     }
-    f->needs_full_solve = !is_done || a.needs_full_solve;
+    f->needs_full_solve = a.needs_full_solve;
     f->n_fresh = f->n_dirty = f->n_queued = f->queue.n = 0;
     f->is_out_of_memory = false;
     fair_answer_free(&a);
-    return is_done;
+    return true;
 }
 

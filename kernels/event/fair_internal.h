@@ -110,7 +110,7 @@ struct fair {
     int n_queued;                    /* links whose key is not INFINITY */
     bool needs_full_solve;           /* a link was left out with flows on it: fair_fill cannot tell the shares */
     bool is_out_of_memory;           /* the queue could not grow */
-    bool is_solving;                 /* fair_solve has answered FAIR_NOT_YET */
+    bool is_solving;                 /* fair_solve has not found all shares yet */
     bool is_filled;                  /* fair_fill has found all shares */
     int64_t turns_left;              /* turns of links until fair_fill gives up */
     int64_t work;                    /* elements that the present piece has looked at */

@@ -1,10 +1,10 @@
-/* test_fair.c -- random arrivals and departures of flows; built with -DSMPY_CHECK, so that each fair_solve walks the
- * invariants and compares every share with a full solve, and aborts with a message when they differ. */
+/* test_fair.c -- flows come and go at random. In this build each fair_solve() checks the invariants, compares every share with that
+ * of a full solve, and aborts with a message where they differ. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "fair.h"
+#include "failing_memory.h"
 
 enum { MOST_LINKS = 64, MOST_FLOWS = 256, LONGEST = 12 };
 
@@ -15,6 +15,8 @@ typedef struct {
     uint8_t policy[MOST_LINKS];
     int flow[MOST_FLOWS];
     int n_flows;
+    double share[MOST_FLOWS]; /* [number], as fair_changed() has told of it */
+    int has_failures;         /* some allocations fail */
     fair *f;
 } world;
 
@@ -37,12 +39,30 @@ static double draw(world *w, int has_ties, double low, double high)
     return has_ties ? low * (1 << below(w, 3)) : between(w, low, high);
 }
 
-static int solve(fair *f)
+static void let_allocations_fail(world *w)
 {
-    int n;
-    while ((n = fair_solve(f)) == FAIR_NOT_YET)
-        continue;
-    return n;
+    fails_at = w->has_failures && below(w, 2) ? n_asked + 1 + below(w, 12) : 0;
+    fails_for_good = w->has_failures && below(w, 2);
+}
+
+/* Solves, again if it fails where it may; then all shares that differ from before must have been reported. */
+static int solve(world *w)
+{
+    int n, n_wrong = 0;
+    let_allocations_fail(w);
+    while ((n = fair_solve(w->f)) == FAIR_NOT_YET || (n == -1 && w->has_failures))
+        if (n == -1)
+            let_allocations_fail(w);
+    fails_at = 0;
+    if (n < 0)
+        return n;
+    for (int i = 0; i < n; i++)
+        w->share[fair_changed(w->f)[i]] = fair_share_bytes_per_s(w->f, fair_changed(w->f)[i]);
+    for (int i = 0; i < w->n_flows; i++) {
+        const double share = fair_share_bytes_per_s(w->f, w->flow[i]);
+        n_wrong += !(share >= 0 && share == w->share[w->flow[i]]);
+    }
+    return n_wrong ? -2 : n;
 }
 
 static void arrive(world *w, int has_ties, int has_bounds, int has_extremes)
@@ -63,8 +83,10 @@ static void arrive(world *w, int has_ties, int has_bounds, int has_extremes)
     }
     const double penalty = has_extremes && below(w, 4) == 0 ? 10.0 : draw(w, has_ties, 1e-4, 1e-3);
     const double bound = has_bounds && below(w, 2) ? draw(w, has_ties, 1e7, 1e9) : -1;
+    let_allocations_fail(w);
     w->flow[w->n_flows] = fair_add(w->f, penalty, bound, n, link, coefficient, w->n_flows);
-    w->n_flows++;
+    fails_at = 0;
+    w->n_flows += w->flow[w->n_flows] >= 0 || !w->has_failures;
 }
 
 static void leave(world *w)
@@ -80,6 +102,7 @@ static int any_network(uint64_t seed)
     world w = {.state = seed * 0x9E3779B97F4A7C15ULL + 1};
     const int has_ties = below(&w, 2), has_bounds = below(&w, 2), has_fatpipes = below(&w, 2);
     const int has_extremes = below(&w, 4) == 0, most = 2 + below(&w, MOST_FLOWS - 2);
+    w.has_failures = below(&w, 3) == 0;
     w.n_links = 1 + below(&w, MOST_LINKS);
     for (int l = 0; l < w.n_links; l++) {
         w.capacity[l] = draw(&w, has_ties, 1.25e8, 1e9);
@@ -92,18 +115,15 @@ static int any_network(uint64_t seed)
         for (int i = 0; i < burst; i++) {
             if (w.n_flows < most && (w.n_flows == 0 || below(&w, 5) < arrivals))
                 arrive(&w, has_ties, has_bounds, has_extremes);
-            else
+            else if (w.n_flows)
                 leave(&w);
         }
-        const int n = solve(w.f);
-        failures += n < 0;
-        for (int i = 0; i < n; i++)
-            failures += !(fair_share_bytes_per_s(w.f, fair_changed(w.f)[i]) >= 0);
-        failures += solve(w.f) != 0; /* nothing happened */
+        failures += solve(&w) < 0;
+        failures += solve(&w) != 0; /* nothing happened */
     }
     while (w.n_flows)
         leave(&w);
-    failures += solve(w.f) != 0;
+    failures += solve(&w) != 0;
     fair_free(w.f);
     return failures;
 }
@@ -134,7 +154,7 @@ static int ring(uint64_t seed)
             } else
                 flow[from] = fair_add(w.f, 4e-5, 1.25e9, 5, link, coefficient, from);
         }
-        const int n_changed = solve(w.f);
+        const int n_changed = solve(&w);
         failures += n_changed < 0;
         for (int i = 0; i < n_changed; i++)
             failures += flow[fair_owner(w.f, fair_changed(w.f)[i])] != fair_changed(w.f)[i];

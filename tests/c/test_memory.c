@@ -1,61 +1,13 @@
 /* The kernel without memory: the n-th allocation fails, for every n, alone or with all that follow. A run then ends with an
- * error that says so, or with the dates of an undisturbed one, and what it leaves behind can be freed.
- *
- * The linker sends allocations and checks here (see the Makefile). */
+ * error that says so, or with the dates of an undisturbed one, and what it leaves behind can be freed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fair.h"
+#include "failing_memory.h"
 #include "schedule.h"
 #include "small_worlds.h"
-
-/* ---- an allocator that fails ---- */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_fair_check(const fair *f);
-
-static long n_asked, fails_at; /* 0: never */
-static int fails_for_good;
-static int is_checking;            /* the walk over the invariants has what it needs */
-
-static int fails(void)
-{
-    if (is_checking) return 0;
-    n_asked++;
-    return fails_at && (n_asked == fails_at || (fails_for_good && n_asked > fails_at));
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t n, size_t bytes)
-{
-    return fails() ? NULL : __real_calloc(n, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return fails() ? NULL : __real_realloc(old, bytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
-}
-
-void __wrap_fair_check(const fair *f)
-{
-    is_checking = 1;
-    __real_fair_check(f);
-    is_checking = 0;
-}
 
 /* ---- the calls of a program: the first that fails ends the run; nobody looks at what is said to marks and pauses ---- */
 
