@@ -163,6 +163,8 @@ static int ring(uint64_t seed)
     return failures;
 }
 
+enum { TWO_BOTTLENECKS = 2856 }; /* seed: a flow of small share, two of whose links have the same level but for rounding */
+
 int main(int argc, char **argv)
 {
     const uint64_t n_seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
@@ -172,5 +174,5 @@ int main(int argc, char **argv)
             fprintf(stderr, "test_fair: seed %llu failed\n", (unsigned long long)seed);
             return 1;
         }
-    return 0;
+    return any_network(TWO_BOTTLENECKS);
 }
