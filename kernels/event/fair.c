@@ -57,7 +57,8 @@ void fair_free(fair *f)
 
 /* ---- adding and removing ---- */
 
-enum { LINK_BITS = 0x3FFFFFFF }; /* of fair_element.link */
+enum { LINK_BITS = 0x3FFFFFFF };        /* of fair_element.link */
+enum { ELEMENTS_MAX = (1 << 30) - 256 }; /* so many, doubled, are an int */
 
 /* `array` is the address of a pointer of any object type, so the pointer is copied as bytes. */
 static bool grow(void *array, size_t room, size_t size)
@@ -78,14 +79,14 @@ static int new_block(fair *f, int n)
         f->free_block[n] = f->element[first].next;
         return first;
     }
+    if (n > ELEMENTS_MAX - f->n_elements)
+        return FAIR_NONE;
     if (n >= f->n_free_block) {
         if (!grow(&f->free_block, (size_t)n + 16, sizeof *f->free_block))
             return FAIR_NONE;
         while (f->n_free_block < n + 16)
             f->free_block[f->n_free_block++] = FAIR_NONE;
     }
-    if (n > INT32_MAX / 2 - f->n_elements)
-        return FAIR_NONE;
     if (f->n_elements + n > f->element_room) {
         const int room = 2 * (f->n_elements + n) + 256;
         if (!grow(&f->element, (size_t)room, sizeof *f->element))
@@ -104,10 +105,11 @@ static int new_flow(fair *f)
         return flow;
     }
     if (f->n_flows == f->flow_room) {
+        if (f->flow_room > INT32_MAX / 2)
+            return FAIR_NONE;
         const int room = f->flow_room ? 2 * f->flow_room : 256;
-        if (room < f->flow_room || !grow(&f->flow, (size_t)room, sizeof *f->flow)
-            || !grow(&f->fresh, (size_t)room, sizeof *f->fresh) || !grow(&f->above, (size_t)room, sizeof *f->above)
-            || !grow(&f->changed, (size_t)room, sizeof *f->changed)
+        if (!grow(&f->flow, (size_t)room, sizeof *f->flow) || !grow(&f->fresh, (size_t)room, sizeof *f->fresh)
+            || !grow(&f->above, (size_t)room, sizeof *f->above) || !grow(&f->changed, (size_t)room, sizeof *f->changed)
             || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
             return FAIR_NONE;
         f->flow_room = room;

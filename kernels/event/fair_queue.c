@@ -10,6 +10,8 @@ enum { CHILDREN = 4 };
 bool fair_queue_push(fair_queue *q, double key, int link)
 {
     if (q->n == q->room) {
+        if (q->room > INT32_MAX / 2)
+            return false;
         const int room = q->room ? 2 * q->room : 64;
         fair_entry *entry = realloc(q->entry, (size_t)room * sizeof *entry);
         if (!entry)
