@@ -1,9 +1,8 @@
-"""A collective's schedule: the calls a rank makes, written once for every rank.
+"""A collective's schedule: the steps of a rank, written once for every rank.
 
-An algorithm is a function of (rank, n_ranks, root, nbytes), and of tables of offsets when blocks differ, that fills a
-`Schedule`. Called with symbols (`RANK`, `ROOT`, `NBYTES`, `Table(0)`) it gives the words of a program that the kernel
-performs for any rank; called with numbers, and lists of numbers for tables, it gives the plain list of one rank's
-calls, which is what tests and figures read.
+An algorithm is a function of a `Call` that fills a `Schedule`. Given a call in symbols (`RANK`, `ROOT`, `NBYTES`,
+`Table(0)`) it gives the words of a program that the kernel performs for any rank; given a call in numbers it gives the
+plain list of one rank's steps, which is what tests and figures read.
 """
 
 from __future__ import annotations
@@ -51,8 +50,14 @@ class Formula:
     def __floordiv__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_DIV)
 
+    def __rfloordiv__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_DIV)
+
     def __mod__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_MOD)
+
+    def __rmod__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_MOD)
 
     def __and__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_AND)
@@ -75,8 +80,14 @@ class Formula:
     def __lshift__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_SHL)
 
+    def __rlshift__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_SHL)
+
     def __rshift__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_SHR)
+
+    def __rrshift__(self, other: Value) -> Formula:
+        return self._after(other, lib.TERM_SHR)
 
     def __lt__(self, other: Value) -> Formula:
         return self._with(other, lib.TERM_LT)
@@ -148,23 +159,28 @@ class Offsets(Protocol):
 class EqualBlocks:
     """Offsets of blocks of one size."""
 
-    __slots__ = ("_nbytes",)
+    __slots__ = ("nbytes",)
 
     def __init__(self, nbytes: Value) -> None:
-        self._nbytes = nbytes
+        self.nbytes = nbytes
 
     def __getitem__(self, index: Value) -> Value:
-        return index * self._nbytes
+        return index * self.nbytes
+
+
+NO_BLOCKS = EqualBlocks(0)
 
 
 def block_bytes(offsets: Offsets, index: Value) -> Value:
     """Size of the block at `index`."""
+    if isinstance(offsets, EqualBlocks):
+        return offsets.nbytes
     size: Value = offsets[index + 1] - offsets[index]
     return size
 
 
-class Call(NamedTuple):
-    """One call of one rank; peers and sizes that a call does not have are -1 and 0."""
+class Step(NamedTuple):
+    """One step of one rank; peers and sizes that a step does not have are -1 and 0."""
 
     name: str
     to: int = -1
@@ -174,21 +190,21 @@ class Call(NamedTuple):
 
 
 class Schedule:
-    """The calls of a collective, in order.
+    """The steps of a collective, in order.
 
     Parameters
     ----------
     rank : int or Formula
-        The rank whose calls these are, or the symbol that stands for every rank.
+        The rank whose steps these are, or the symbol that stands for every rank.
 
     Attributes
     ----------
-    calls : list of Call
-        What a rank does, when the algorithm was called with numbers.
+    steps : list of Step
+        The steps of a rank, when the algorithm was called with numbers.
     """
 
     def __init__(self, rank: Value) -> None:
-        self.calls: list[Call] = []
+        self.steps: list[Step] = []
         self._is_for_numbers = not isinstance(rank, Formula)
         self._words: list[int] = []
         self._n_loops = 0
@@ -225,12 +241,12 @@ class Schedule:
     def extend(self, then: Schedule) -> None:
         """Go on with all that `then` does."""
         if not self._is_skipped:
-            self.calls += then.calls
+            self.steps += then.steps
         self._words += then._words
 
     @contextmanager
     def when(self, condition: Value | bool) -> Iterator[None]:
-        """The calls inside are made only by the ranks for which the condition holds."""
+        """The steps inside are taken only by the ranks for which the condition holds."""
         if not isinstance(condition, Formula):
             outer, self._is_skipped = self._is_skipped, self._is_skipped or not condition
             yield
@@ -242,7 +258,7 @@ class Schedule:
         self._words[start - 1] = len(self._words) - start
 
     def loop(self, first: Value, bound: Value) -> Iterator[Value]:
-        """The calls inside are made for every value from `first` while below `bound`."""
+        """The steps inside are taken for every value from `first` while below `bound`."""
         if self._is_for_numbers:
             yield from range(int(first), int(bound))  # type: ignore[arg-type]  # numbers, like the rank
             return
@@ -263,6 +279,6 @@ class Schedule:
         elif not self._is_skipped:
             numbers = [int(value) for value in values]  # type: ignore[arg-type]
             if name in ("recv", "irecv"):
-                self.calls.append(Call(name, source=numbers[0], bytes_in=numbers[1]))
+                self.steps.append(Step(name, source=numbers[0], bytes_in=numbers[1]))
             else:
-                self.calls.append(Call(name, *numbers))
+                self.steps.append(Step(name, *numbers))

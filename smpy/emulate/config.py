@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from smpy.collectives.selectors import choose, selection_with
+from smpy.collectives.selection import choose, selection_with
 from smpy.engine.engine import Engine
 from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
 

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Final
 
 import smpy
-from smpy.collectives.selectors import algorithms_used
+from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
@@ -268,7 +268,7 @@ def _inputs(config: RunConfig, platform: Platform, engine: Engine, host_of_rank:
         platform_file=None if config.platform is None else str(config.platform),
         platform_sha256=platform.sha256,
         mapping=mapping_of(host_of_rank, platform.host_names),
-        algorithms=algorithms_used(engine),
+        algorithms=algorithms_in(engine).used(),
         seed=SEED,
     )
 

@@ -27,7 +27,15 @@ def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
 
 
 class Collectives(Loop):
-    """The calls that take part in a collective, and those that make and free communicators."""
+    """The calls that take part in a collective, and those that make and free communicators.
+
+    Attributes
+    ----------
+    algorithms : object
+        How this world chooses the algorithms of its collectives; kept here for who chooses (`smpy.collectives`).
+    """
+
+    algorithms: Any = None
 
     def run(self, on_air: Callable[[], None]) -> object:
         """As `Loop.run`; where there is a compiled surface, ranks enter collectives through it."""

@@ -30,9 +30,9 @@ class Engine(PointToPoint, Collectives):
         """Name of the simulated host a world rank runs on."""
         return self.platform.host_names[self._host_of_rank[rank]]
 
-    def n_hosts(self, ranks: Iterable[int]) -> int:
-        """On how many hosts some world ranks run."""
-        return len({self._host_of_rank[rank] for rank in ranks})
+    def hosts_of(self, ranks: Iterable[int]) -> Iterator[int]:
+        """The number of the host each of some world ranks runs on."""
+        return map(self._host_of_rank.__getitem__, ranks)
 
     def frame_of(self, rank: int) -> Any:
         """The innermost Python frame of a rank that waits, or None."""

@@ -23,10 +23,10 @@ What each number stands for:
 * **Within a host**: 10 GB/s for each pair of ranks alone: one core that copies memory (MPICH 5.0 reaches 10.8 GB/s).
   0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_, and
   those of the other socket.
-* **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/mpich-4.json`), but none
-  that goes through a host's shared memory; non-blocking ones, SMPI's. Where MPICH changes the algorithm, a larger
-  message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half the time of 511,
-  and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
+* **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/tables/mpich-4.json`),
+  but none that goes through a host's shared memory; non-blocking ones, SMPI's. Where MPICH changes the algorithm, a
+  larger message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half the time of
+  511, and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
 * **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
   what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/model.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smpy.collectives.catalogue import ALGORITHMS
-from smpy.collectives.selectors import Selection, choose
+from smpy.collectives.register import OPERATIONS, algorithms_of
+from smpy.collectives.selection import Selection, choose
 from smpy.engine.running import current
 from smpy.mpi import MPI
 from tests.mpi.collective_cases import CASES, GAP, Draw, Entries
@@ -57,7 +57,7 @@ def complete(random, pending, *, leave=0):
 
 def some_algorithms(plan):
     """An algorithm of each collective, whatever its table says."""
-    named = {op: str(plan.choice(list(known))) for op, known in ALGORITHMS.items() if not op.startswith("inter_")}
+    named = {op: str(plan.choice(list(algorithms_of(op)))) for op in OPERATIONS if not op.startswith("inter_")}
     return Selection(forced=named)
 
 

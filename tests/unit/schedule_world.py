@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from smpy.collectives.catalogue import schedule_of
-from smpy.collectives.schedule import Call
+from smpy.collectives.call import numeric_call
+from smpy.collectives.register import Algorithm, algorithms_of
+from smpy.collectives.schedule import Step
 
 Tables = Sequence[Sequence[int]]
 
@@ -20,20 +21,29 @@ def calls_of(
     nbytes: int | Callable[[int], int] = 100,
     item_bytes: int = 1,
     tables: Callable[[int], Tables] = lambda rank: (),
-) -> list[list[Call]]:
-    """The calls of every rank; sizes and tables may differ by rank."""
+) -> list[list[Step]]:
+    """The steps of every rank; sizes and tables may differ by rank."""
+    found = named(algorithm)
     return [
-        schedule_of(
-            algorithm,
-            rank,
-            n_ranks,
-            root,
-            nbytes(rank) if callable(nbytes) else nbytes,
-            item_bytes=item_bytes,
-            tables=tables(rank),
-        ).calls
+        found.make(
+            numeric_call(
+                found.operation,
+                rank,
+                n_ranks,
+                root,
+                nbytes(rank) if callable(nbytes) else nbytes,
+                item_bytes=item_bytes,
+                tables=tables(rank),
+            )
+        ).steps
         for rank in range(n_ranks)
     ]
+
+
+def named(algorithm: str) -> Algorithm:
+    """The algorithm "operation:name"."""
+    operation, _, name = algorithm.partition(":")
+    return algorithms_of(operation)[name]
 
 
 def offsets(sizes: Sequence[int]) -> list[int]:
@@ -41,12 +51,12 @@ def offsets(sizes: Sequence[int]) -> list[int]:
     return [0, *accumulate(sizes)]
 
 
-def sent(calls: list[list[Call]]) -> Counter[tuple[int, int, int]]:
+def sent(calls: list[list[Step]]) -> Counter[tuple[int, int, int]]:
     """(source, target, bytes) of all messages that are sent."""
     return Counter((rank, call.to, call.bytes_out) for rank, own in enumerate(calls) for call in own if call.to >= 0)
 
 
-def received(calls: list[list[Call]]) -> Counter[tuple[int, int, int]]:
+def received(calls: list[list[Step]]) -> Counter[tuple[int, int, int]]:
     """(source, target, bytes) of all messages that are received."""
     return Counter(
         (call.source, rank, call.bytes_in) for rank, own in enumerate(calls) for call in own if call.source >= 0
@@ -55,7 +65,7 @@ def received(calls: list[list[Call]]) -> Counter[tuple[int, int, int]]:
 
 @dataclass
 class _Rank:
-    calls: deque[Call]
+    calls: deque[Step]
     known: set[int]
     n_started: int = 0  # sends and receives not ended yet
     n_awaited: int = 0  # of them, those it is blocked on
@@ -73,7 +83,7 @@ class _Message:
     knowledge: frozenset[int] = field(default_factory=frozenset)
 
 
-def known_at_the_end(calls: list[list[Call]]) -> list[set[int]]:
+def known_at_the_end(calls: list[list[Step]]) -> list[set[int]]:
     """Whose contributions each rank has got, if a send carries all its sender knows and waits for its receive.
 
     Raises
@@ -85,7 +95,7 @@ def known_at_the_end(calls: list[list[Call]]) -> list[set[int]]:
     sends: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
     receives: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
 
-    def post(rank: int, call: Call) -> None:
+    def post(rank: int, call: Step) -> None:
         me, is_awaited = ranks[rank], call.name in ("send", "recv", "exchange")
         for peer, queue, pair in ((call.to, sends, (rank, call.to)), (call.source, receives, (call.source, rank))):
             if peer >= 0:

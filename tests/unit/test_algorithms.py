@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import add, floordiv, le, mod, mul, sub
 
 import pytest
 
-from smpy.collectives.between_groups import AT_ROOT
-from smpy.collectives.catalogue import ALGORITHMS, SIMGRID_NAMES, schedule_of
-from smpy.collectives.schedule import Call
+from smpy.collectives.call import numeric_call, symbolic_call
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.patterns.between_groups import AT_ROOT
+from smpy.collectives.register import BETWEEN_GROUPS, BLOCKING, NON_BLOCKING, OPERATIONS, algorithm, algorithms_of
+from smpy.collectives.schedule import RANK, Formula, Schedule, Step, Value
+from smpy.engine.kernel import lib
 from tests.unit.schedule_world import Tables, calls_of, known_at_the_end, offsets, received, sent
 
 NOBODY = -2
@@ -19,11 +23,11 @@ ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
 
 
 def named(*ops: str) -> list[str]:
-    return [f"{op}:{name}" for op in ops for name in ALGORITHMS[op]]
+    return [f"{op}:{name}" for op in ops for name in algorithms_of(op)]
 
 
-BLOCKING = named(*(op for op in ALGORITHMS if not op.startswith(("i", "neighbour"))))
-NON_BLOCKING = named(*(op for op in ALGORITHMS if op.startswith("i") and not op.startswith(("inter", "ineighbour"))))
+THAT_WAIT = named(*(op for op in BLOCKING if op != "neighbour"))
+THAT_START = named(*(op for op in NON_BLOCKING if op != "ineighbour"))
 
 
 def block(source: int, target: int) -> int:
@@ -31,7 +35,7 @@ def block(source: int, target: int) -> int:
     return 3 * (source * 5 + target * 3) % 7
 
 
-def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[list[Call]]:
+def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[list[Step]]:
     """The calls of all ranks, with blocks as uneven as the operation allows."""
     op = algorithm.partition(":")[0].removeprefix("i")
     everyone = range(n_ranks)
@@ -77,7 +81,7 @@ def cases(algorithm: str) -> Iterator[tuple[int, int, int]]:
                 yield n_ranks, root, n_entries
 
 
-@pytest.mark.parametrize("algorithm", BLOCKING + NON_BLOCKING)
+@pytest.mark.parametrize("algorithm", THAT_WAIT + THAT_START)
 def test_every_message_that_is_sent_is_received(algorithm: str) -> None:
     for n_ranks, root, n_entries in cases(algorithm):
         calls = listed(algorithm, n_ranks, root, n_entries)
@@ -85,7 +89,7 @@ def test_every_message_that_is_sent_is_received(algorithm: str) -> None:
         assert all(source != target and 0 <= target < n_ranks for source, target, _ in sent(calls))
 
 
-@pytest.mark.parametrize("algorithm", BLOCKING)
+@pytest.mark.parametrize("algorithm", THAT_WAIT)
 def test_every_rank_ends_with_all_that_its_result_needs_even_if_no_send_is_buffered(algorithm: str) -> None:
     for n_ranks, root, n_entries in cases(algorithm):
         if n_entries > 0:
@@ -93,17 +97,17 @@ def test_every_rank_ends_with_all_that_its_result_needs_even_if_no_send_is_buffe
             assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
 
 
-@pytest.mark.parametrize("algorithm", NON_BLOCKING)
+@pytest.mark.parametrize("algorithm", THAT_START)
 def test_a_non_blocking_collective_only_starts_things(algorithm: str) -> None:
     for n_ranks, root, n_entries in cases(algorithm):
         names = {call.name for own in listed(algorithm, n_ranks, root, n_entries) for call in own}
         assert names <= {"isend", "irecv"}
 
 
-@pytest.mark.parametrize("algorithm", [each for each in NON_BLOCKING if not each.startswith("ibarrier")])
+@pytest.mark.parametrize("algorithm", [each for each in THAT_START if not each.startswith("ibarrier")])
 def test_a_non_blocking_collective_brings_all_that_its_result_needs(algorithm: str) -> None:
     for n_ranks, root, n_entries in cases(algorithm):
-        calls = [[*own, Call("wait_all")] for own in listed(algorithm, n_ranks, root, n_entries)]
+        calls = [[*own, Step("wait_all")] for own in listed(algorithm, n_ranks, root, n_entries)]
         known = known_at_the_end(calls)
         assert all(known[rank] >= needed(algorithm[1:], rank, n_ranks, root) for rank in range(n_ranks))
 
@@ -124,27 +128,28 @@ def test_every_rank_receives_at_least_the_bytes_of_its_result(algorithm: str) ->
         assert all(got[rank] >= at_least[rank] for rank in range(n_ranks))
 
 
-@pytest.mark.parametrize("op", [op for op in ALGORITHMS if op.startswith("inter_")])
+@pytest.mark.parametrize("op", BETWEEN_GROUPS)
 def test_what_one_group_sends_the_other_receives(op: str) -> None:
     sizes, root = (3, 5), 1
     is_varying = op.endswith(("allgather", "gatherv", "scatterv"))
 
-    def listed_of(side: int, rank: int) -> list[Call]:
+    def listed_of(side: int, rank: int) -> list[Step]:
         others, here = range(sizes[1 - side]), 10 * side
         if op.endswith(("alltoall", "alltoallv", "alltoallw")):
             out = [block(rank + here, peer + 10 - here) for peer in others]
             into = [block(peer + 10 - here, rank + here) for peer in others]
         else:
             out = into = [block(peer, 1 - side) for peer in others]
-        return schedule_of(
-            f"{op}:linear",
+        call = numeric_call(
+            op,
             rank,
             sizes[side],
             root if side else AT_ROOT if rank == root else NOBODY,
             block(rank, side) if is_varying else 15,
             n_remote=sizes[1 - side],
             tables=(offsets(out), offsets(into)),
-        ).calls
+        )
+        return algorithms_of(op)["linear"].make(call).steps
 
     lists = [[listed_of(side, rank) for rank in range(sizes[side])] for side in (0, 1)]
     assert sent(lists[0]) == received(lists[1])
@@ -154,7 +159,7 @@ def test_what_one_group_sends_the_other_receives(op: str) -> None:
 
 def test_neighbours_exchange_in_the_order_of_their_lists_and_skip_nobody() -> None:
     tables = [offsets([1, 2, 3]), offsets([4, 5]), [3, 7, -2, 5], [2, -2, 9]]
-    calls = schedule_of("neighbour:exchange", 0, 16, tables=tables).calls
+    calls = algorithms_of("neighbour")["exchange"].make(numeric_call("neighbour", 0, 16, tables=tables)).steps
     assert [(call.name, call.source, call.bytes_in, call.to, call.bytes_out) for call in calls] == [
         ("irecv", 9, 5, -1, 0),
         ("isend", -1, 0, 7, 1),
@@ -227,5 +232,80 @@ def test_a_reduction_in_rank_order_ends_at_rank_0_and_is_handed_to_the_root() ->
     assert calls_of("reduce:in_order_binomial_tree", 5) == calls_of("reduce:binomial_tree", 5)
 
 
-def test_every_name_of_simgrid_stands_for_an_algorithm() -> None:
-    assert all(ours in ALGORITHMS[op] for op, names in SIMGRID_NAMES.items() for ours in names.values())
+def test_a_name_of_simgrid_stands_for_one_algorithm_of_an_operation() -> None:
+    for op in BLOCKING:
+        names = [name for each in algorithms_of(op).values() for name in each.simgrid_names]
+        assert len(names) == len(set(names))
+
+
+def test_every_algorithm_says_where_it_is_known_from() -> None:
+    assert all(each.source for op in OPERATIONS for each in algorithms_of(op).values())
+
+
+def test_a_second_algorithm_of_one_name_is_refused_and_one_of_an_unknown_operation() -> None:
+    with pytest.raises(ValueError, match=r"barrier has an algorithm 'linear' in smpy.collectives.barrier.linear: give"):
+        algorithm("barrier", "linear", source="a test")(lambda call: Schedule(call.rank))
+    with pytest.raises(ValueError, match="there is no operation 'shuffle': there are barrier, bcast"):
+        algorithm("shuffle", "linear", source="a test")(lambda call: Schedule(call.rank))
+
+
+@pytest.mark.parametrize(
+    "host_of_rank",
+    [
+        [7],
+        [0, 0, 0],
+        [5, 4, 3],
+        [2, 2, 1, 1],
+        [0, 0, 0, 1, 1],
+        [0, 1, 2, 0, 1, 2, 0],
+        [1, 0, 0, 1, 2, 0, 0],
+        [0, 1, 1, 1],
+    ],
+)
+def test_ranks_know_who_shares_their_host_by_numbers_and_by_formulas(host_of_rank: list[int]) -> None:
+    n_ranks, hosts = len(host_of_rank), Hosts(host_of_rank)
+    numbered = [list(dict.fromkeys(host_of_rank)).index(host) for host in host_of_rank]
+    for rank in range(n_ranks):
+        mine = [other for other in range(n_ranks) if host_of_rank[other] == host_of_rank[rank]]
+        local, leaders = hosts.local(rank), hosts.leaders(rank)
+        assert [local[i] for i in range(int(local.size))] == mine
+        assert local[local.index] == rank
+        assert leaders.index == numbered[rank]
+        assert leaders[leaders.index] == mine[0]
+        assert local.ahead(1) == mine[(mine.index(rank) + 1) % len(mine)]
+
+        for symbol, number in (
+            (hosts.local(RANK).index, local.index), (hosts.local(RANK).size, local.size),
+            (hosts.local(RANK).ahead(1), local.ahead(1)), (hosts.leaders(RANK).index, leaders.index),
+            (hosts.leaders(RANK).behind(1), leaders.behind(1)),
+        ):  # fmt: skip
+            assert value_of(symbol, rank) == number
+
+
+def test_ranks_that_fill_hosts_or_are_dealt_out_take_short_formulas() -> None:
+    for host_of_rank in ([i // 8 for i in range(500)], [i % 8 for i in range(500)]):
+        call = symbolic_call("allreduce", 500, hosts=Hosts(host_of_rank))
+        assert len(call.leaders.behind(1).terms) < 20
+
+
+def value_of(value: Value, rank: int) -> int:
+    """What a formula in the rank alone comes to."""
+    if not isinstance(value, Formula):
+        return value
+    stack: list[int] = []
+    terms = iter(value.terms)
+    for term in terms:
+        if term == lib.TERM_CONSTANT:
+            stack.append(next(terms))
+        elif term == lib.TERM_RANK:
+            stack.append(rank)
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(BINARY[term](left, right))
+    return stack.pop()
+
+
+BINARY = {
+    lib.TERM_ADD: add, lib.TERM_SUB: sub, lib.TERM_MUL: mul, lib.TERM_DIV: floordiv, lib.TERM_MOD: mod,
+    lib.TERM_LE: le,
+}  # fmt: skip

@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from smpy.collectives.selectors import Selection, schedule_for, select
+from smpy.collectives.facts import Query
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.selection import Selection, algorithms_in, choose
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.platforms import Platform, default_cluster
@@ -53,8 +55,9 @@ def one_way_s(machine: Platform, distance: int, nbytes: int, *, is_blocking: boo
 def collective_s(machine: Platform, hosts: list[int], op: str, nbytes: int) -> float:
     """How long a collective takes with the algorithm of the default cluster."""
     engine, n_ranks = Engine(machine, machine.network_model, hosts), len(hosts)
-    algorithm = select(op, n_ranks, nbytes, n_entries=nbytes // 8, selection=TABLE)
-    schedule = schedule_for(engine, algorithm, n_ranks, item_bytes=8)
+    choose(engine, TABLE)
+    query = Query(n_ranks, nbytes, n_entries=nbytes // 8, item_bytes=8)
+    schedule = algorithms_in(engine).schedule(engine, op, query, lambda: Hosts(range(n_ranks)))
     return end_s(engine, *[lambda: engine.collective(0, schedule, 0, nbytes, op)] * n_ranks)
 
 

@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from smpy.collectives.catalogue import ALGORITHMS, program_of
+from smpy.collectives.call import symbolic_call
+from smpy.collectives.register import BLOCKING, algorithms_of
 from smpy.collectives.schedule import RANK, Formula, Schedule, Table, larger, smaller
-from smpy.collectives.selectors import schedule_for
+from smpy.collectives.selection import algorithms_in
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place
-from tests.unit.schedule_world import calls_of, offsets, sent
+from tests.unit.schedule_world import calls_of, named, offsets, sent
 
-BETWEEN_GROUPS = tuple(op for op in ALGORITHMS if op.startswith("inter_"))
-BLOCKING = [
-    f"{op}:{name}" for op, names in ALGORITHMS.items() if not op.startswith("i") and op != "neighbour" for name in names
-]
+ALGORITHMS = [f"{op}:{name}" for op in BLOCKING if op != "neighbour" for name in algorithms_of(op)]
 TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv": (1,), "scatterv": (0,)} | {
     "reduce_scatter": (0,)
 }
@@ -27,12 +25,12 @@ def new_engine(n_ranks: int) -> Engine:
     return Engine(platform, platform.network_model, place(platform, n_ranks))
 
 
-@pytest.mark.parametrize("algorithm", BLOCKING)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_kernel_makes_the_calls_that_the_algorithm_lists(algorithm: str) -> None:
     op = algorithm.partition(":")[0]
     for n_ranks in (1, 2, 5, 8, 13):
         engine, root = new_engine(n_ranks), n_ranks - 1
-        number = schedule_for(engine, algorithm, n_ranks, item_bytes=8)
+        number = algorithms_in(engine).number(engine, named(algorithm), n_ranks, item_bytes=8)
         block = 96 if op not in ("alltoallv", "alltoallw") else 0
         tables = [offsets([96] * n_ranks) if k in TABLES.get(op, ()) else [] for k in (0, 1)]
 
@@ -50,7 +48,9 @@ def test_the_kernel_makes_the_calls_that_the_algorithm_lists(algorithm: str) -> 
 
 def test_a_schedule_is_as_long_for_many_ranks_as_for_few() -> None:
     for algorithm in ("allgather:linear", "alltoall:linear", "alltoall:ring", "alltoallv:linear", "scan:linear"):
-        assert len(program_of(algorithm, 4)) == len(program_of(algorithm, 4096))
+        op = algorithm.partition(":")[0]
+        few, many = (named(algorithm).make(symbolic_call(op, n_ranks)).words() for n_ranks in (4, 4096))
+        assert len(few) == len(many)
 
 
 @pytest.mark.parametrize("words", [[], [7, 2], [1, 2, 0, 0], [8, 1, 0, 0, 1, 5, 0, 2, 9, 3], [99], [1, 7, 0, 1, 0, 0]])

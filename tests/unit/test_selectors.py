@@ -10,7 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
-from smpy.collectives.selectors import CHOOSABLE, Selection, check_rows, select, selection_with
+from smpy.collectives.facts import FACTS, Query, fact
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import algorithms_of
+from smpy.collectives.selection import DEFAULT, Selection, choosable, selection_with
+from smpy.collectives.tables import rules_of, table
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
 from smpy.errors import UsageError
@@ -40,6 +44,13 @@ def makespan_s(program: Path, **config: Any) -> float:
     return outcome.summary.makespan_s
 
 
+def select(
+    op: str, n_ranks: int, nbytes: int, hosts: Hosts | None = None, selection: Selection = DEFAULT, **more: Any
+) -> str:
+    """The algorithm a selection chooses, as "operation:name"."""
+    return str(selection.rules(op).choose(Query(n_ranks, nbytes, **more), lambda: hosts or Hosts(range(n_ranks))))
+
+
 def test_the_first_row_that_fits_chooses() -> None:
     assert select("reduce", 8, 100) == "reduce:linear"
     assert select("reduce", 8, 100, commutative=False) == "reduce:basic_linear"
@@ -52,12 +63,13 @@ def test_the_first_row_that_fits_chooses() -> None:
 
 def test_the_default_clusters_table_is_mpichs() -> None:
     choose = partial(select, selection=Selection("mpich-4"))
+    two_hosts = Hosts(rank // 128 for rank in range(256))
     assert choose("barrier", 262_144, 0) == "barrier:dissemination"
     assert choose("bcast", 7, 1_000_000) == choose("bcast", 8, 12_288) == "bcast:binomial_tree"
     assert choose("bcast", 8, 524_288) == "bcast:scatter_recursive_doubling_allgather"
     assert choose("bcast", 8, 524_289) == choose("bcast", 9, 12_289) == "bcast:scatter_ring_allgather"
-    assert choose("bcast", 256, 524_287, is_hierarchical=True) == "bcast:binomial_tree"
-    assert choose("bcast", 256, 524_288, is_hierarchical=True) == "bcast:scatter_recursive_doubling_allgather"
+    assert choose("bcast", 256, 524_287, hosts=two_hosts) == "bcast:binomial_tree"
+    assert choose("bcast", 256, 524_288, hosts=two_hosts) == "bcast:scatter_recursive_doubling_allgather"
     assert choose("allreduce", 9, 64, n_entries=8) == "allreduce:balanced_rabenseifner"
     assert choose("allreduce", 9, 64, n_entries=7) == "allreduce:recursive_doubling"
     assert choose("allreduce", 9, 64, n_entries=8, is_predefined=False) == "allreduce:recursive_doubling"
@@ -74,10 +86,11 @@ def test_the_default_clusters_table_is_mpichs() -> None:
     assert choose("reduce_scatter", 8, 1, commutative=False, are_equal=False) == "reduce_scatter:recursive_doubling"
 
 
-@pytest.mark.parametrize("table", ["smpi", "mpich-4"])
-def test_a_table_has_rows_for_every_choice(table: str) -> None:
-    for op in (*CHOOSABLE, "reduce_scatter_block"):
-        assert select(op, 5, 100, selection=Selection(table)).startswith(f"{op}:")
+@pytest.mark.parametrize("name", ["smpi", "mpich-4"])
+def test_a_table_has_rows_for_every_choice_and_names_what_exists(name: str) -> None:
+    rules = table(name)
+    assert rules.keys() >= {*choosable(), "reduce_scatter_block"}
+    assert all(row.use in algorithms_of(op) for op in rules for row in rules[op].rows)
 
 
 def test_only_the_default_cluster_uses_its_table(program: Path, tmp_path: Path) -> None:
@@ -100,7 +113,30 @@ def test_what_no_table_speaks_of_has_one_algorithm() -> None:
 )
 def test_a_table_that_is_not_total_or_names_what_does_not_exist_is_refused(rows: list[dict[str, Any]]) -> None:
     with pytest.raises(ValueError, match="barrier"):
-        check_rows("barrier", rows)
+        rules_of("barrier", rows)
+
+
+def test_a_table_that_asks_for_an_unknown_fact_is_told_which_there_are() -> None:
+    with pytest.raises(ValueError, match="no row can ask for 'colour': there are the facts ranks, bytes"):
+        rules_of("barrier", [{"colour": 3, "use": "linear"}, {"use": "linear"}])
+
+
+def test_a_fact_is_computed_when_a_row_asks_for_it() -> None:
+    asked = []
+
+    @fact
+    def is_odd_number_of_ranks(query: Query) -> bool:
+        asked.append(query.n_ranks)
+        return query.n_ranks % 2 == 1
+
+    rows = [{"ranks_max": 4, "use": "linear"}, {"is_odd_number_of_ranks": True, "use": "dissemination"}]
+    rules = rules_of("barrier", [*rows, {"ranks_min": 10, "use": "binomial_tree"}, {"use": "linear"}])
+    chosen = [rules.choose(Query(n_ranks, 0), lambda: Hosts([0])).name for n_ranks in (3, 5, 8, 10)]
+    assert chosen == ["linear", "dissemination", "linear", "binomial_tree"]
+    assert asked == [5, 8, 10]
+    with pytest.raises(ValueError, match="there is a fact 'is_odd_number_of_ranks' already"):
+        fact(is_odd_number_of_ranks)
+    del FACTS["is_odd_number_of_ranks"]
 
 
 def test_a_forced_algorithm_holds_for_every_size() -> None:
@@ -121,9 +157,11 @@ def test_a_forced_reduce_scatter_holds_for_equal_blocks_too() -> None:
 
 
 def test_an_unknown_algorithm_is_told_which_there_are() -> None:
-    with pytest.raises(UsageError, match=r"alltoall has no algorithm 'quick'.*ring, pair, scattered, bruck"):
+    with pytest.raises(
+        UsageError, match=r"alltoall has no algorithm 'quick'.*bruck, linear \(basic_linear\), pair, ring"
+    ):
         selection_with([("alltoall", "quick")])
-    with pytest.raises(UsageError, match=rf"'shuffle': there is for {', '.join(CHOOSABLE)}"):
+    with pytest.raises(UsageError, match=rf"'shuffle': there is for {', '.join(choosable())}"):
         selection_with([("shuffle", "ring")])
 
 
@@ -141,7 +179,7 @@ def test_a_platform_file_may_force_an_algorithm_and_the_run_has_the_last_word(pr
 def test_the_command_forces_algorithms(program: Path) -> None:
     arguments = ["run", "-np", "4", "--compute", "none", "--quiet"]
     assert CliRunner().invoke(main, [*arguments, "--algorithm", "alltoall=ring", str(program)]).exit_code == 0
-    for wrong, told in (("alltoall=quick", "it has linear"), ("alltoall", "is not COLLECTIVE=NAME")):
+    for wrong, told in (("alltoall=quick", "it has bruck, linear"), ("alltoall", "is not COLLECTIVE=NAME")):
         result = CliRunner().invoke(main, [*arguments, "--algorithm", wrong, str(program)])
         assert result.exit_code == 2
         assert told in result.output

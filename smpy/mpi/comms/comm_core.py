@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from smpy.collectives.selectors import schedule_for, select, selection_of
+from smpy.collectives.facts import Query
+from smpy.collectives.selection import algorithms_in
 from smpy.engine.messages import Message
 from smpy.engine.running import current
 from smpy.mpi.arguments import integer
@@ -97,7 +98,7 @@ def perform(
     communicator : Communicator
         Its communicator.
     op : str
-        Name of the operation, as `smpy.collectives.selectors` has it for an intracommunicator.
+        Name of the operation, as `smpy.collectives.register` has it for an intracommunicator.
     root, nbytes : int
         As it wants them.
     call : str
@@ -109,7 +110,7 @@ def perform(
     item_bytes : int
         Size of an entry of a reduction: what cannot be divided among ranks.
     **facts
-        What else `select` knows.
+        What else a `Query` tells.
     """
     if communicator.joint.n_members == 1:
         return
@@ -165,10 +166,10 @@ def _schedule(
     **facts: Any,
 ) -> int:
     engine = current()
+    algorithms = engine.algorithms or algorithms_in(engine)
     if communicator.is_inter:  # each side has its own
-        algorithm = select(f"inter_{op}", communicator.size, nbytes, commutative, **facts)
-        return schedule_for(engine, algorithm, communicator.size, communicator.remote.size, item_bytes)
-    facts |= {"is_hierarchical": communicator.is_hierarchical(), "selection": selection_of(engine)}
-    algorithm = select(op, communicator.size, nbytes, commutative, **facts)
-    meeting.schedule = schedule_for(engine, algorithm, communicator.size, 0, item_bytes)
+        query = Query(communicator.size, nbytes, communicator.remote.size, commutative, item_bytes, **facts)
+        return algorithms.schedule(engine, f"inter_{op}", query, communicator.hosts)
+    query = Query(communicator.size, nbytes, 0, commutative, item_bytes, **facts)
+    meeting.schedule = algorithms.schedule(engine, op, query, communicator.hosts)
     return meeting.schedule

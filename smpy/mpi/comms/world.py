@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
+from smpy.collectives.hosts import Hosts
 from smpy.collectives.schedule import RANK, Schedule
 from smpy.engine.running import current
 from smpy.mpi.comms.members import Members, in_order
@@ -114,7 +115,7 @@ class Communicator:
     """
 
     __slots__ = (
-        *("_duplicate", "_is_hierarchical", "_local", "_shadow", "_users", "_world_ranks"),
+        *("_duplicate", "_hosts", "_local", "_shadow", "_users", "_world_ranks"),
         *("__weakref__", "joint", "name", "number", "own", "remote", "side", "size", "topology"),
     )
 
@@ -132,7 +133,7 @@ class Communicator:
         self._local: Communicator | None = None
         self._users: bytearray | None = None
         self._world_ranks: Members | None = None
-        self._is_hierarchical: bool | None = None
+        self._hosts: Hosts | None = None
 
     @property
     def is_inter(self) -> bool:
@@ -154,11 +155,11 @@ class Communicator:
             self._world_ranks = in_order(current().world_ranks(self.number))
         return self._world_ranks
 
-    def is_hierarchical(self) -> bool:
-        """Whether the ranks of this side are on several hosts, and several on some of them."""
-        if self._is_hierarchical is None:
-            self._is_hierarchical = 1 < current().n_hosts(self.world_ranks()) < self.size
-        return self._is_hierarchical
+    def hosts(self) -> Hosts:
+        """Which ranks of this side share a host."""
+        if self._hosts is None:
+            self._hosts = Hosts(current().hosts_of(self.world_ranks()))
+        return self._hosts
 
     def groups(self) -> tuple[Members, Members]:
         """World ranks of side 0 and of side 1."""

@@ -44,7 +44,7 @@ class Participation:
     op : str
         Name of the operation, for its algorithm.
     root, nbytes : int
-        As the algorithms want them (`smpy.collectives.selectors`).
+        As the algorithms want them (`smpy.collectives.call.Call`).
     tables : sequence of arrays
         Likewise.
     facts : dict

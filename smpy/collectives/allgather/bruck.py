@@ -1,0 +1,38 @@
+"""All it has to the rank 1, 2, 4, ... behind."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value, larger, smaller
+
+
+@algorithm("allgather", "bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
+def bruck(call: Call) -> Schedule:
+    """All it has to the rank 1, 2, 4, ... behind; in the last round only what that one still lacks."""
+    rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
+    steps, reach = Schedule(rank), 1
+    while reach < n_ranks:
+        n_blocks = min(reach, n_ranks - reach)
+        steps.exchange((rank - reach) % n_ranks, n_blocks * nbytes, (rank + reach) % n_ranks, n_blocks * nbytes)
+        reach *= 2
+    return steps
+
+
+@algorithm("allgatherv", "bruck", simgrid="ompi_bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
+def bruck_of_blocks(call: Call) -> Schedule:
+    """The same with blocks of many sizes."""
+    rank, n_ranks, into = call.rank, call.n_ranks, call.into
+
+    def bytes_from(first: Value, n_blocks: int) -> Value:
+        end = first + n_blocks
+        size: Value = into[smaller(end, n_ranks)] - into[first] + into[larger(end - n_ranks, 0)]
+        return size
+
+    steps, reach = Schedule(rank), 1
+    while reach < n_ranks:
+        n_blocks = min(reach, n_ranks - reach)
+        behind, ahead = (rank - reach) % n_ranks, (rank + reach) % n_ranks
+        steps.exchange(behind, bytes_from(rank, n_blocks), ahead, bytes_from(ahead, n_blocks))
+        reach *= 2
+    return steps

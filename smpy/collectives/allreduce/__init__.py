@@ -1,0 +1,1 @@
+"""Algorithms of MPI_Allreduce."""

@@ -1,0 +1,39 @@
+"""A reduce-scatter by halving, then an allgather by doubling."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.halving import halves
+from smpy.collectives.patterns.powers_of_two import folded, power_of_two_up_to, unfolded
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm(
+    "allreduce", "rabenseifner", simgrid="rab_rdb", source="Rabenseifner 2004; SimGrid 3.32, allreduce-rab-rdb.cpp"
+)
+def rabenseifner(call: Call) -> Schedule:
+    """Halve the vector, then double back along the same partners; the last part takes what P does not divide."""
+    return _halve_and_double(call, is_balanced=False)
+
+
+@algorithm("allreduce", "balanced_rabenseifner", source="Rabenseifner 2004; MPICH 4, reduce_scatter_allgather")
+def balanced_rabenseifner(call: Call) -> Schedule:
+    """The same with parts that differ by one entry at most."""
+    return _halve_and_double(call, is_balanced=True)
+
+
+def _halve_and_double(call: Call, *, is_balanced: bool) -> Schedule:
+    rank, nbytes = call.rank, call.nbytes
+    steps, power = Schedule(rank), power_of_two_up_to(call.n_ranks)
+    n_pairs = call.n_ranks - power
+    with folded(steps, rank, n_pairs, nbytes) as number:
+        rounds = [
+            (unfolded(number ^ mask, n_pairs), mine_bytes, its_bytes)
+            for mask, mine_bytes, its_bytes in halves(number, power, nbytes, call.item_bytes, is_balanced=is_balanced)
+        ]
+        for partner, mine_bytes, its_bytes in rounds:
+            steps.exchange(partner, its_bytes, partner, mine_bytes)
+        for partner, mine_bytes, its_bytes in reversed(rounds):
+            steps.exchange(partner, mine_bytes, partner, its_bytes)
+    return steps

@@ -1,0 +1,1 @@
+"""Algorithms of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw."""

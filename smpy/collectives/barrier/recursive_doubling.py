@@ -1,0 +1,28 @@
+"""Exchanges with the ranks that differ in one bit."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to, powers_of_two_below
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm(
+    "barrier", "recursive_doubling", simgrid="ompi_recursivedoubling", source="Open MPI, recursive doubling barrier"
+)
+def recursive_doubling(call: Call) -> Schedule:
+    """The ranks from P on meet those P below before, and hear from them after, the exchanges of the first P."""
+    rank, n_ranks = call.rank, call.n_ranks
+    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    rest = n_ranks - power
+    with steps.when(rank >= power):
+        steps.exchange(rank - power, 0, rank - power, 0)
+    with steps.when(rank < rest):
+        steps.recv(rank + power, 0)
+    with steps.when(rank < power):
+        for mask in powers_of_two_below(power):
+            steps.exchange(rank ^ mask, 0, rank ^ mask, 0)
+    with steps.when(rank < rest):
+        steps.send(rank + power, 0)
+    return steps

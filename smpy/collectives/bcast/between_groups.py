@@ -1,0 +1,18 @@
+"""Bcast between two groups."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.between_groups import SOURCE, from_root
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+algorithm("inter_ibcast", "linear", source=SOURCE)(from_root)
+
+
+@algorithm("inter_bcast", "linear", source=SOURCE)
+def linear(call: Call) -> Schedule:
+    """The root sends to every rank of the other group, and a wait for everything."""
+    steps = from_root(call)
+    steps.wait_all()
+    return steps

@@ -1,0 +1,147 @@
+"""A collective call as one of its ranks sees it: the argument of every algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.ranks import Ranks, all_ranks, ranks_from_root
+from smpy.collectives.schedule import NBYTES, NO_BLOCKS, RANK, ROOT, EqualBlocks, Offsets, Table, Value
+
+_VARYING: Final = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "neighbour"}
+_VARYING_BETWEEN_GROUPS: Final = {*_VARYING, "allgather", "alltoall"}
+_N_TABLES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A collective call as one of its ranks sees it.
+
+    Its values are numbers, or symbols that stand for those of any rank: an algorithm calculates with them as with
+    integers, and asks `Schedule.when` and `Schedule.loop` instead of `if` and `for`. `n_ranks`, `n_remote` and
+    `item_bytes` are always numbers.
+
+    Attributes
+    ----------
+    rank : int or Formula
+        The rank whose steps are wanted.
+    n_ranks : int
+        Size of the communicator, or of the rank's own group.
+    root : int or Formula
+        The root. Between groups it is the root's rank on the side that talks to it, `AT_ROOT` at the root itself, and
+        another negative number (nobody) beside it.
+    nbytes : int or Formula
+        Of barrier: nothing. Of bcast, reduce, allreduce, scan and exscan: the message. Of the others: the rank's own
+        block. For alltoallv, alltoallw and neighbour it is 0; for a reduce_scatter between groups the whole vector.
+    out, into : Offsets
+        Where the blocks begin that the rank sends, and those it receives: block i, of the rank i, lies between entries
+        i and i + 1. Scatterv has `out` at the root, gatherv `into` at the root; a reduce_scatter has `out`, its blocks
+        in the vector. Where all blocks have one size they are `EqualBlocks(nbytes)`.
+    item_bytes : int
+        Size of an entry of a reduction: what cannot be divided among ranks.
+    n_remote : int
+        Size of the other group; 0 when there is none.
+    targets, sources : Offsets
+        Of neighbour: how many ranks it sends to, or receives from, and then these; a negative rank is nobody.
+    hosts : Hosts
+        Which ranks share a host, for an algorithm that is registered with `knows_hosts`.
+    """
+
+    rank: Value
+    n_ranks: int
+    root: Value = 0
+    nbytes: Value = 0
+    out: Offsets = NO_BLOCKS
+    into: Offsets = NO_BLOCKS
+    item_bytes: int = 1
+    n_remote: int = 0
+    targets: Offsets = NO_BLOCKS
+    sources: Offsets = NO_BLOCKS
+    hosts: Hosts | None = None
+
+    @property
+    def everyone(self) -> Ranks:
+        """All ranks, under their own numbers."""
+        return all_ranks(self.rank, self.n_ranks)
+
+    @property
+    def from_root(self) -> Ranks:
+        """All ranks, counted from the root."""
+        return ranks_from_root(self.rank, self.n_ranks, self.root)
+
+    @property
+    def local(self) -> Ranks:
+        """The ranks on this rank's host, in order."""
+        return self._known_hosts().local(self.rank)
+
+    @property
+    def leaders(self) -> Ranks:
+        """The first rank of each host; the number of another rank among them is that of its host."""
+        return self._known_hosts().leaders(self.rank)
+
+    def _known_hosts(self) -> Hosts:
+        if self.hosts is None:
+            raise ValueError("an algorithm that asks which ranks share a host is registered with knows_hosts=True")
+        return self.hosts
+
+
+def numeric_call(
+    operation: str,
+    rank: int,
+    n_ranks: int,
+    root: int = 0,
+    nbytes: int = 0,
+    *,
+    item_bytes: int = 1,
+    n_remote: int = 0,
+    tables: Sequence[Sequence[int]] = (),
+    hosts: Hosts | None = None,
+) -> Call:
+    """A call in numbers: an algorithm gives the plain list of the steps of one rank."""
+    return _call(operation, rank, n_ranks, root, nbytes, tables, item_bytes, n_remote, hosts)
+
+
+def symbolic_call(
+    operation: str, n_ranks: int, *, item_bytes: int = 1, n_remote: int = 0, hosts: Hosts | None = None
+) -> Call:
+    """A call in symbols: an algorithm gives the program of every rank."""
+    tables = [Table(k) for k in range(_N_TABLES)]
+    return _call(operation, RANK, n_ranks, ROOT, NBYTES, tables, item_bytes, n_remote, hosts)
+
+
+def _call(
+    operation: str,
+    rank: Value,
+    n_ranks: int,
+    root: Value,
+    nbytes: Value,
+    tables: Sequence[Offsets],
+    item_bytes: int,
+    n_remote: int,
+    hosts: Hosts | None,
+) -> Call:
+    out, into, targets, sources = (*tables, *[NO_BLOCKS] * _N_TABLES)[:_N_TABLES]
+    if not _has_varying_blocks(operation):
+        out = into = EqualBlocks(nbytes)
+    return Call(
+        rank=rank,
+        n_ranks=n_ranks,
+        root=root,
+        nbytes=nbytes,
+        out=out,
+        into=into,
+        item_bytes=item_bytes,
+        n_remote=n_remote,
+        targets=targets,
+        sources=sources,
+        hosts=hosts,
+    )
+
+
+def _has_varying_blocks(operation: str) -> bool:
+    """Whether the ranks bring along where its blocks begin."""
+    name = operation.removeprefix("inter_")
+    varying = _VARYING if name == operation else _VARYING_BETWEEN_GROUPS
+    return name in varying or name.removeprefix("i") in varying

@@ -1,0 +1,147 @@
+"""Facts of a collective call that rows of a table may ask for.
+
+A fact is a function under a decorator, and rows ask for it by its name: a new fact is a new function. One that can be
+a number may be asked for with "_max" or "_min" after its name. It is computed when a row asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeVar
+
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.patterns.powers_of_two import is_power_of_two as _is_power_of_two
+
+
+class Query(NamedTuple):
+    """A collective call for which an algorithm is to be chosen; all its ranks agree on it.
+
+    Attributes
+    ----------
+    n_ranks : int
+        Size of the communicator, or of the caller's group.
+    nbytes : int
+        As in `Call`.
+    n_remote : int
+        Size of the other group; 0 when there is none.
+    commutative : bool
+        Whether a reduction may reorder its operands.
+    item_bytes : int
+        Size of an entry of a reduction.
+    n_entries : int
+        Entries of the whole vector of a reduction.
+    total_bytes : int or None
+        All ranks' blocks together; None when they are equal.
+    is_predefined : bool
+        Whether a reduction's operation is MPI's own, and not the program's.
+    is_derived : bool
+        Whether its datatype is not a basic one.
+    are_equal : bool
+        Whether the blocks of a reduce_scatter are equal.
+    """
+
+    n_ranks: int
+    nbytes: int
+    n_remote: int = 0
+    commutative: bool = True
+    item_bytes: int = 1
+    n_entries: int = 0
+    total_bytes: int | None = None
+    is_predefined: bool = True
+    is_derived: bool = False
+    are_equal: bool = True
+
+
+Value = int | float | bool | str
+Fact = Callable[[Query], Value]
+HostFact = Callable[[Hosts], Value]
+F = TypeVar("F", bound=Fact)
+H = TypeVar("H", bound=HostFact)
+
+FACTS: Final[dict[str, Fact]] = {}
+HOST_FACTS: Final[dict[str, HostFact]] = {}
+
+
+def fact(function: F) -> F:
+    """Let rows of tables ask for what a function tells of a `Query`, by its name."""
+    _check_new(function.__name__)
+    FACTS[function.__name__] = function
+    return function
+
+
+def fact_of_hosts(function: H) -> H:
+    """Let rows of tables ask for what a function tells of the `Hosts` of the ranks, by its name."""
+    _check_new(function.__name__)
+    HOST_FACTS[function.__name__] = function
+    return function
+
+
+def _check_new(name: str) -> None:
+    if name in FACTS or name in HOST_FACTS:
+        raise ValueError(f"there is a fact {name!r} already: give this one another name")
+
+
+@fact
+def ranks(query: Query) -> int:
+    """Size of the communicator."""
+    return query.n_ranks
+
+
+@fact
+def bytes(query: Query) -> int:  # noqa: A001  # the name in tables
+    """The message, or one block."""
+    return query.nbytes
+
+
+@fact
+def total_bytes(query: Query) -> int:
+    """All ranks' blocks together."""
+    return query.n_ranks * query.nbytes if query.total_bytes is None else query.total_bytes
+
+
+@fact
+def entries(query: Query) -> int:
+    """Entries of the whole vector of a reduction."""
+    return query.n_entries
+
+
+@fact
+def commutative(query: Query) -> bool:
+    """Whether a reduction may reorder its operands."""
+    return query.commutative
+
+
+@fact
+def is_predefined(query: Query) -> bool:
+    """Whether a reduction's operation is MPI's own."""
+    return query.is_predefined
+
+
+@fact
+def is_derived(query: Query) -> bool:
+    """Whether the datatype of a reduction is not a basic one."""
+    return query.is_derived
+
+
+@fact
+def are_equal(query: Query) -> bool:
+    """Whether the blocks of a reduce_scatter are equal."""
+    return query.are_equal
+
+
+@fact
+def is_power_of_two(query: Query) -> bool:
+    """Whether there are 1, 2, 4, ... ranks."""
+    return _is_power_of_two(query.n_ranks)
+
+
+@fact
+def has_entry_each(query: Query) -> bool:
+    """Whether a reduction has an entry for each of the largest number of ranks that is a power of two."""
+    return 2 * query.n_entries >= 1 << query.n_ranks.bit_length()
+
+
+@fact_of_hosts
+def is_hierarchical(hosts: Hosts) -> bool:
+    """Whether the ranks are on several hosts, and several on some of them."""
+    return 1 < hosts.n_hosts < hosts.n_ranks

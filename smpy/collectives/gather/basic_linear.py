@@ -1,0 +1,21 @@
+"""The root receives from one rank after the other."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm("gather", "basic_linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear gather")
+def basic_linear(call: Call) -> Schedule:
+    """The root receives from the first rank to the last, one by one."""
+    rank, root, nbytes = call.rank, call.root, call.nbytes
+    steps = Schedule(rank)
+    with steps.when(rank != root):
+        steps.send(root, nbytes)
+    with steps.when(rank == root):
+        for peer in steps.loop(0, call.n_ranks):
+            with steps.when(peer != root):
+                steps.recv(peer, nbytes)
+    return steps

@@ -1,0 +1,59 @@
+"""Numbers of ranks that are powers of two, and how other numbers are folded to one.
+
+With p ranks, P being the largest power of two that is not above p, the first 2 (p - P) ranks are folded into half as
+many: even ones hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from smpy.collectives.schedule import Schedule, Value, smaller
+
+
+def is_power_of_two(n: int) -> bool:
+    """Whether `n` is 1, 2, 4, ..."""
+    return n & (n - 1) == 0
+
+
+def power_of_two_up_to(n: int) -> int:
+    """The largest power of two that is not above `n`."""
+    return 1 << (n.bit_length() - 1)
+
+
+def powers_of_two_below(n: int) -> list[int]:
+    """1, 2, 4, ... below `n`."""
+    return [1 << bit for bit in range((n - 1).bit_length())]
+
+
+def subtree(rank: Value, size: int) -> Value:
+    """First rank of the aligned `size` ranks around a rank."""
+    return rank // size * size
+
+
+@contextmanager
+def folded(
+    steps: Schedule, rank: Value, n_pairs: int, nbytes: Value, result_bytes: Value | None = None
+) -> Iterator[Value]:
+    """The number among P ranks of those that take part, while the even ones of the first pairs stand aside.
+
+    They get as many bytes back as they give, or `result_bytes`.
+    """
+    result_bytes = nbytes if result_bytes is None else result_bytes
+    stands_aside = (rank < 2 * n_pairs) & (rank % 2 == 0)
+    helps = (rank < 2 * n_pairs) & (rank % 2 != 0)
+    with steps.when(stands_aside):
+        steps.send(rank + 1, nbytes)
+        steps.recv(rank + 1, result_bytes)
+    with steps.when(helps):
+        steps.recv(rank - 1, nbytes)
+    with steps.when(stands_aside == 0):
+        yield rank - smaller((rank + 1) // 2, n_pairs)
+    with steps.when(helps):
+        steps.send(rank - 1, result_bytes)
+
+
+def unfolded(number: Value, n_pairs: int) -> Value:
+    """The rank that has a number among those that take part."""
+    return number + smaller(number + 1, n_pairs)

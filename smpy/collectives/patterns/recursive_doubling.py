@@ -1,0 +1,34 @@
+"""Recursive doubling: in each round the partner differs in one bit of the rank (Thakur, Rabenseifner & Gropp 2005)."""
+
+from __future__ import annotations
+
+from smpy.collectives.patterns.powers_of_two import (
+    folded,
+    power_of_two_up_to,
+    powers_of_two_below,
+    subtree,
+    unfolded,
+)
+from smpy.collectives.schedule import Schedule, Value
+
+
+def exchange_vectors(steps: Schedule, rank: Value, n_ranks: int, nbytes: Value) -> None:
+    """Every rank exchanges the whole vector with each of its partners."""
+    power = power_of_two_up_to(n_ranks)
+    with folded(steps, rank, n_ranks - power, nbytes) as number:
+        for mask in powers_of_two_below(power):
+            partner = unfolded(number ^ mask, n_ranks - power)
+            steps.exchange(partner, nbytes, partner, nbytes)
+
+
+def serve_those_without_partner(steps: Schedule, rank: Value, n_ranks: int, size: int, nbytes: Value) -> None:
+    """Those of an aligned `size` ranks that had a partner pass on what it gave, along a binomial tree."""
+    n_served = n_ranks - subtree(rank, size) - size
+    with steps.when(((rank & size) == 0) & (n_served > 0) & (n_served < size)):
+        for reach in reversed(powers_of_two_below(size)):
+            known = subtree(rank, 2 * reach) + n_served
+            partner = rank ^ reach
+            with steps.when((partner > rank) & (rank < known) & (partner >= known)):
+                steps.send(partner, nbytes)
+            with steps.when((partner < rank) & (partner < known) & (rank >= known)):
+                steps.recv(partner, nbytes)

@@ -1,0 +1,76 @@
+"""Ranks that a pattern runs on: all of a call, or some of them, numbered from 0 as one of them sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from smpy.collectives.schedule import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """All ranks of a communicator, under their own numbers.
+
+    Parameters
+    ----------
+    index : int or Formula
+        The number of the rank whose steps are written.
+    size : int or Formula
+        How many there are; where it differs from rank to rank, `size_max` is its largest value.
+    size_max : int
+        How many rounds must be written for.
+    """
+
+    index: Value
+    size: Value
+    size_max: int
+
+    def __getitem__(self, number: Value) -> Value:
+        """The rank, in the communicator, that has a number here."""
+        return number
+
+    def ahead(self, distance: Value) -> Value:
+        """The rank that is `distance` numbers ahead of this one; the first ones follow the last."""
+        return self[(self.index + distance) % self.size]
+
+    def behind(self, distance: Value) -> Value:
+        """The rank that is `distance` numbers behind this one."""
+        return self[(self.index - distance) % self.size]
+
+
+@dataclass(frozen=True, slots=True)
+class RanksFromRoot(Ranks):
+    """All ranks of a communicator, counted from the root."""
+
+    rank: Value
+    root: Value
+
+    def __getitem__(self, number: Value) -> Value:
+        return (number + self.root) % self.size
+
+    def ahead(self, distance: Value) -> Value:
+        return (self.rank + distance) % self.size
+
+    def behind(self, distance: Value) -> Value:
+        return (self.rank - distance) % self.size
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRanks(Ranks):
+    """Some ranks of a communicator, in the order of a list."""
+
+    rank_at: Callable[[Value], Value]
+
+    def __getitem__(self, number: Value) -> Value:
+        return self.rank_at(number)
+
+
+def all_ranks(rank: Value, n_ranks: int) -> Ranks:
+    """All ranks, as `rank` sees them."""
+    return Ranks(rank, n_ranks, n_ranks)
+
+
+def ranks_from_root(rank: Value, n_ranks: int, root: Value) -> Ranks:
+    """All ranks, the root first."""
+    return RanksFromRoot((rank - root) % n_ranks, n_ranks, n_ranks, rank, root)

@@ -1,0 +1,1 @@
+"""Algorithms of MPI_Reduce_scatter and MPI_Reduce_scatter_block."""

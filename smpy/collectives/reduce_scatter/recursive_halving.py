@@ -1,0 +1,31 @@
+"""The half of the vector that the partner's half of the ranks needs, then a quarter, ..."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.powers_of_two import folded, power_of_two_up_to, powers_of_two_below, subtree, unfolded
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value, block_bytes, smaller
+
+
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"), "recursive_halving", source="Thakur, Rabenseifner & Gropp 2005; MPICH"
+)
+def recursive_halving(call: Call) -> Schedule:
+    """The half of the vector that the partner's half of the ranks needs, then a quarter, ...; for commutative ones."""
+    rank, n_ranks, out = call.rank, call.n_ranks, call.out
+    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    n_pairs = n_ranks - power
+
+    def blocks_bytes(first: Value, n: int) -> Value:
+        """Of the ranks with n numbers from one on, and of those they stand for."""
+        start, end = (number + smaller(number, n_pairs) for number in (first, first + n))
+        size: Value = out[end] - out[start]
+        return size
+
+    with folded(steps, rank, n_pairs, out[n_ranks], block_bytes(out, rank // 2 * 2)) as number:
+        for mask in reversed(powers_of_two_below(power)):
+            partner = unfolded(number ^ mask, n_pairs)
+            mine, its = subtree(number, mask), subtree(number ^ mask, mask)
+            steps.exchange(partner, blocks_bytes(its, mask), partner, blocks_bytes(mine, mask))
+    return steps

@@ -1,0 +1,46 @@
+"""A reduction to rank 0, which then sends all others their blocks."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.reduce.basic_linear import to_root_in_order
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, block_bytes
+
+
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"), "reduce_then_scatterv", source="SimGrid 3.32, smpi_default_selector.cpp"
+)
+def reduce_then_scatterv(call: Call) -> Schedule:
+    """All send the whole vector to rank 0 at once, which then sends all others their blocks."""
+    steps, whole_bytes = Schedule(call.rank), call.out[call.n_ranks]
+    with steps.when(call.rank != 0):
+        steps.isend(0, whole_bytes)
+    with steps.when(call.rank == 0):
+        for peer in steps.loop(1, call.n_ranks):
+            steps.irecv(peer, whole_bytes)
+    steps.wait_all()
+    _scatterv(steps, call)
+    return steps
+
+
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"),
+    "basic_reduce_then_scatterv",
+    source="SimGrid 3.32, smpi_default_selector.cpp",
+)
+def basic_reduce_then_scatterv(call: Call) -> Schedule:
+    """The same with a reduction in rank order."""
+    steps = Schedule(call.rank)
+    to_root_in_order(steps, call, 0, call.out[call.n_ranks])
+    _scatterv(steps, call)
+    return steps
+
+
+def _scatterv(steps: Schedule, call: Call) -> None:
+    with steps.when(call.rank != 0):
+        steps.irecv(0, call.nbytes)
+    with steps.when(call.rank == 0):
+        for peer in steps.loop(1, call.n_ranks):
+            steps.isend(peer, block_bytes(call.out, peer))
+    steps.wait_all()

@@ -1,0 +1,145 @@
+"""The algorithms there are: a decorator adds them, and those in a folder are found when they are first asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from smpy.collectives.call import Call
+from smpy.collectives.schedule import Schedule
+
+Maker = Callable[[Call], Schedule]
+
+_FOLDERS: Final = {
+    "gatherv": "gather",
+    "scatterv": "scatter",
+    "allgatherv": "allgather",
+    "alltoallv": "alltoall",
+    "alltoallw": "alltoall",
+    "reduce_scatter_block": "reduce_scatter",
+    "exscan": "scan",
+}
+"""The folder of operations that share one."""
+BLOCKING: Final = (
+    *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
+    *("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block"),
+    *("scan", "exscan", "neighbour"),
+)
+_WITHIN_A_GROUP: Final = ("scan", "exscan", "neighbour")
+NON_BLOCKING: Final = tuple(f"i{operation}" for operation in BLOCKING)
+BETWEEN_GROUPS: Final = tuple(
+    f"inter_{form}{operation}" for form in ("", "i") for operation in BLOCKING if operation not in _WITHIN_A_GROUP
+)
+OPERATIONS: Final = (*BLOCKING, *NON_BLOCKING, *BETWEEN_GROUPS)
+"""
+What has algorithms. Non-blocking operations begin with an "i", and their schedules only start things; those between
+two groups begin with "inter_", and each side has a schedule of its own. Messages of an ibarrier hold nobody back:
+whoever uses it adds what does.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """One way to perform an operation.
+
+    Attributes
+    ----------
+    operation, name : str
+        What it performs, and what it is called in tables, options and records.
+    make : callable
+        Its schedule for a call.
+    source : str
+        The paper or the code it is known from.
+    simgrid_names : tuple of str
+        What SimGrid calls it where that differs.
+    knows_hosts : bool
+        Whether it asks which ranks share a host.
+    """
+
+    operation: str
+    name: str
+    make: Maker
+    source: str
+    simgrid_names: tuple[str, ...] = ()
+    knows_hosts: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.operation}:{self.name}"
+
+
+_algorithms: dict[str, dict[str, Algorithm]] = {}
+_found: set[str] = set()
+
+
+def algorithm(
+    operation: str | Iterable[str],
+    name: str,
+    *,
+    source: str,
+    simgrid: str | Iterable[str] = (),
+    knows_hosts: bool = False,
+) -> Callable[[Maker], Maker]:
+    """Register a function of a `Call` as an algorithm.
+
+    Parameters
+    ----------
+    operation : str or iterable of str
+        What it performs, one or several of `OPERATIONS`.
+    name : str
+        What it is called in tables and options: the field's full name for it.
+    source : str
+        The paper or the code it is known from.
+    simgrid : str or iterable of str
+        What SimGrid calls it where that differs.
+    knows_hosts : bool
+        Whether it asks for `Call.local` or `Call.leaders`: it has a schedule for every placement of the ranks.
+
+    Raises
+    ------
+    ValueError
+        If there is no such operation, or if it has another algorithm of that name.
+    """
+    operations = (operation,) if isinstance(operation, str) else tuple(operation)
+    names = (simgrid,) if isinstance(simgrid, str) else tuple(simgrid)
+
+    def register(make: Maker) -> Maker:
+        for each in operations:
+            known = algorithms_of(each)
+            if name in known:
+                theirs, ours = known[name].make.__module__, make.__module__
+                raise ValueError(f"{each} has an algorithm {name!r} in {theirs}: give the one in {ours} another name")
+            _algorithms[each][name] = Algorithm(each, name, make, source, names, knows_hosts)
+        return make
+
+    return register
+
+
+def algorithms_of(operation: str) -> dict[str, Algorithm]:
+    """The algorithms of an operation by their names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such operation.
+    """
+    if operation not in _algorithms:
+        if operation not in OPERATIONS:
+            raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
+        _algorithms[operation] = {}
+    plain = operation.removeprefix("inter_")
+    plain = plain if plain in BLOCKING else plain.removeprefix("i")
+    _find(_FOLDERS.get(plain, plain))
+    return _algorithms[operation]
+
+
+def _find(folder: str) -> None:
+    """Import what stands in a folder, once."""
+    if folder in _found:
+        return
+    _found.add(folder)
+    package = f"{__package__}.{folder}"
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        importlib.import_module(module.name)

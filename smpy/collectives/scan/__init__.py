@@ -1,0 +1,1 @@
+"""Algorithms of MPI_Scan and MPI_Exscan."""

@@ -1,0 +1,26 @@
+"""Every rank sends to all behind it."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm(("iscan", "iexscan"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
+def start(call: Call) -> Schedule:
+    """Every rank receives from all before it and sends to all behind it."""
+    steps = Schedule(call.rank)
+    for peer in steps.loop(0, call.rank):
+        steps.irecv(peer, call.nbytes)
+    for peer in steps.loop(call.rank + 1, call.n_ranks):
+        steps.isend(peer, call.nbytes)
+    return steps
+
+
+@algorithm(("scan", "exscan"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")
+def linear(call: Call) -> Schedule:
+    """Every rank receives from all before it and sends to all behind it, and a wait for everything."""
+    steps = start(call)
+    steps.wait_all()
+    return steps

@@ -1,0 +1,191 @@
+"""How a world chooses the algorithm of a collective: by a table, unless the run forces one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from smpy.collectives.call import symbolic_call
+from smpy.collectives.facts import Query
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
+from smpy.collectives.tables import Rules, only_use, table
+from smpy.engine.engine import Engine
+from smpy.errors import UsageError
+
+_CHOSEN_MAX: Final = 4096
+
+
+class Selection(NamedTuple):
+    """How a run chooses its algorithms.
+
+    Attributes
+    ----------
+    table : str
+        Name of the table.
+    forced : mapping of str to str
+        Algorithm of an operation whatever the table says.
+    """
+
+    table: str = "smpi"
+    forced: Mapping[str, str] = MappingProxyType({})
+
+    def rules(self, operation: str) -> Rules:
+        """What chooses the algorithm of an operation; where the table has no rows, its first algorithm."""
+        name = self.forced.get(operation)
+        if name is not None:
+            return only_use(operation, name)
+        return table(self.table).get(operation) or only_use(operation, next(iter(algorithms_of(operation))))
+
+
+DEFAULT: Final = Selection()
+
+
+def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.table) -> Selection:
+    """A table's selection with some algorithms forced.
+
+    Parameters
+    ----------
+    choices : iterable of (str, str)
+        Operation and algorithm, under our names or SimGrid's; the last one of an operation holds. "default" leaves the
+        choice to the table.
+    table : str
+        Name of the table.
+
+    Raises
+    ------
+    UsageError
+        If there is no such operation or algorithm; the message lists what there is.
+    """
+    forced: dict[str, str] = {}
+    for operation, name in choices:
+        if not _has_choice(operation):
+            known = ", ".join(choosable())
+            raise UsageError(f"there is no choice of algorithms for {operation!r}: there is for {known}")
+        if name == "default":
+            forced.pop(operation, None)
+            continue
+        forced[operation] = _named(operation, name).name
+    if "reduce_scatter" in forced:
+        forced["reduce_scatter_block"] = forced["reduce_scatter"]
+    return Selection(table, MappingProxyType(forced))
+
+
+def choosable() -> tuple[str, ...]:
+    """The operations that have several algorithms."""
+    return tuple(filter(_has_choice, OPERATIONS))
+
+
+def _has_choice(operation: str) -> bool:
+    follows = operation == "reduce_scatter_block"  # it uses what reduce_scatter does
+    return operation in OPERATIONS and not follows and len(algorithms_of(operation)) > 1
+
+
+def _named(operation: str, name: str) -> Algorithm:
+    """The algorithm with a name of ours or of SimGrid's."""
+    known = algorithms_of(operation)
+    for algorithm in known.values():
+        if name in algorithm.simgrid_names:
+            return algorithm
+    if name not in known:
+        shown = [
+            each.name + (f" ({', '.join(each.simgrid_names)})" if each.simgrid_names else "")
+            for _, each in sorted(known.items())
+        ]
+        raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}")
+    return known[name]
+
+
+class Algorithms:
+    """The algorithms of one world: how it chooses, and the kernel's numbers for the schedules it has made.
+
+    Parameters
+    ----------
+    selection : Selection
+        How the run chooses.
+    """
+
+    __slots__ = ("_chosen", "_numbers", "_rules", "selection")
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self._rules: dict[str, Rules] = {}
+        self._chosen: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[Algorithm, int, int, int, Hosts | None], int] = {}
+
+    def schedule(self, engine: Engine, operation: str, query: Query, hosts: Callable[[], Hosts]) -> int:
+        """The kernel's number for the schedule of a call.
+
+        Parameters
+        ----------
+        engine : Engine
+            The world.
+        operation : str
+            One of `OPERATIONS`.
+        query : Query
+            What is known of the call.
+        hosts : callable
+            Tells which ranks share a host, to who asks for it.
+        """
+        rules = self._rules.get(operation)
+        if rules is None:
+            rules = self._rules[operation] = self.selection.rules(operation)
+        key: tuple[Any, ...] = (operation, query)
+        if rules.host_facts:
+            key = (*key, *(fact(hosts()) for fact in rules.host_facts))
+        number = self._chosen.get(key)
+        if number is None:
+            algorithm = rules.choose(query, hosts)
+            known_hosts = hosts() if algorithm.knows_hosts else None
+            number = self.number(
+                engine,
+                algorithm,
+                query.n_ranks,
+                n_remote=query.n_remote,
+                item_bytes=query.item_bytes,
+                hosts=known_hosts,
+            )
+            if known_hosts is None:
+                if len(self._chosen) == _CHOSEN_MAX:
+                    self._chosen.clear()
+                self._chosen[key] = number
+        return number
+
+    def number(
+        self,
+        engine: Engine,
+        algorithm: Algorithm,
+        n_ranks: int,
+        *,
+        n_remote: int = 0,
+        item_bytes: int = 1,
+        hosts: Hosts | None = None,
+    ) -> int:
+        """The kernel's number for the schedule of an algorithm, made once."""
+        key = algorithm, n_ranks, n_remote, item_bytes, hosts
+        number = self._numbers.get(key)
+        if number is None:
+            call = symbolic_call(algorithm.operation, n_ranks, n_remote=n_remote, item_bytes=item_bytes, hosts=hosts)
+            number = self._numbers[key] = engine.new_schedule(algorithm.make(call).words())
+        return number
+
+    def used(self) -> dict[str, list[str]]:
+        """The collectives that ranks have called, and the algorithms that were chosen for each."""
+        used: dict[str, set[str]] = {}
+        for algorithm, *_ in self._numbers:
+            used.setdefault(algorithm.operation, set()).add(algorithm.name)
+        return {operation: sorted(names) for operation, names in sorted(used.items())}
+
+
+def algorithms_in(engine: Engine) -> Algorithms:
+    """The algorithms of the world of `engine`."""
+    if engine.algorithms is None:
+        engine.algorithms = Algorithms(DEFAULT)
+    found: Algorithms = engine.algorithms
+    return found
+
+
+def choose(engine: Engine, selection: Selection) -> None:
+    """Have the world of `engine` choose its algorithms so."""
+    engine.algorithms = Algorithms(selection)

@@ -1,0 +1,122 @@
+"""Tables that choose algorithms: rows of data, the first that fits wins.
+
+A table is a JSON file that names its source and has a list of rows for each operation. A row says which algorithm to
+"use", and what must hold for that: a fact and its value, or a fact with "_max" or "_min" after its name and a bound.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import eq, ge, le
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.collectives.facts import FACTS, HOST_FACTS, HostFact, Query, Value
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
+
+_Comparison = Callable[[Any, Any], bool]
+_Test = tuple[_Comparison, Any, Value]  # how to compare, a fact, what the row says
+_BOUNDS: Final[dict[str, _Comparison]] = {"_max": le, "_min": ge}
+_EQUAL: Final[_Comparison] = eq
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: when it fits, and the algorithm to use then."""
+
+    tests: tuple[_Test, ...]
+    host_tests: tuple[_Test, ...]
+    use: str
+
+    def fits(self, query: Query, hosts: Callable[[], Hosts]) -> bool:
+        """Whether all holds that the row asks for."""
+        for holds, fact, value in self.tests:
+            if not holds(fact(query), value):
+                return False
+        return all(holds(fact(hosts()), value) for holds, fact, value in self.host_tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rows of one operation, the last of which fits everything.
+
+    Attributes
+    ----------
+    host_facts : tuple of callable
+        What the rows ask of the hosts of the ranks; with it, what a query says decides.
+    """
+
+    operation: str
+    rows: tuple[Row, ...]
+    host_facts: tuple[HostFact, ...] = ()
+
+    def choose(self, query: Query, hosts: Callable[[], Hosts]) -> Algorithm:
+        """The algorithm of the first row that fits."""
+        row = next(row for row in self.rows if row.fits(query, hosts))
+        return algorithms_of(self.operation)[row.use]
+
+
+def rules_of(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
+    """The rules that rows of data stand for.
+
+    Raises
+    ------
+    ValueError
+        If a row asks for an unknown fact or names an unknown algorithm, or if the last row does not fit everything.
+    """
+    rules = _parsed(operation, rows)
+    for row in rules.rows:
+        if row.use not in algorithms_of(operation):
+            raise ValueError(f"{operation} has no algorithm {row.use!r}: it has {', '.join(algorithms_of(operation))}")
+    return rules
+
+
+def only_use(operation: str, name: str) -> Rules:
+    """Rules that always use one algorithm."""
+    return Rules(operation, (Row((), (), name),))
+
+
+@functools.cache
+def table(name: str) -> Mapping[str, Rules]:
+    """The rules of each operation in a table that smpy has.
+
+    What it asks for is checked here, and whether its algorithms exist when they are first used, for short start-up.
+    """
+    data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
+    return {operation: _parsed(operation, rows) for operation, rows in data.items() if operation != "source"}
+
+
+def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
+    if operation not in OPERATIONS:
+        raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
+    if not rows or set(rows[-1]) != {"use"}:
+        raise ValueError(f"{operation}: the last row must fit everything")
+    parsed = tuple(_row(operation, row) for row in rows)
+    host_facts = {fact: None for row in parsed for _, fact, _ in row.host_tests}
+    return Rules(operation, parsed, tuple(host_facts))
+
+
+def _row(operation: str, row: Mapping[str, Any]) -> Row:
+    if "use" not in row:
+        raise ValueError(f"{operation}: the row {dict(row)} does not say which algorithm to use")
+    tests: list[_Test] = []
+    host_tests: list[_Test] = []
+    for limit, value in row.items():
+        if limit == "use":
+            continue
+        name, holds = limit, _EQUAL
+        if limit[-4:] in _BOUNDS:
+            name, holds = limit[:-4], _BOUNDS[limit[-4:]]
+        if name in FACTS:
+            tests.append((holds, FACTS[name], value))
+        elif name in HOST_FACTS:
+            host_tests.append((holds, HOST_FACTS[name], value))
+        else:
+            raise ValueError(
+                f"{operation}: no row can ask for {limit!r}: there are the facts {', '.join((*FACTS, *HOST_FACTS))}"
+            )
+    return Row(tuple(tests), tuple(host_tests), row["use"])
