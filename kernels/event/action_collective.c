@@ -17,7 +17,7 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
 {
     const int other = comm_other(&s->comms, run->comm), rank = s->lines.at[id].rank;
     if (peer < 0 || peer >= comm_size(&s->comms, other) || bytes < 0) return SIM_BAD_SCHEDULE;
-    const uint8_t is_detached = is_send && protocol_is_detached(&s->model.costs, bytes);
+    const uint8_t is_detached = is_send && protocol_is_detached(&s->model.calls, bytes);
     const int request = request_new(s, (struct request){.rank = rank, .comm = run->comm, .peer = peer, .bytes = bytes,
                                                         .is_send = is_send, .is_detached = is_detached});
     if (request < 0) return request;
@@ -38,7 +38,7 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
 
 static double overhead_s(const sim *s, const schedule_call *c)
 {
-    const call_costs *costs = &s->model.costs;
+    const call_costs *costs = &s->model.calls;
     if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE)
         return protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
     if (c->code == CALL_SEND && (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads))

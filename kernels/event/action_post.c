@@ -35,7 +35,7 @@ static int member(const sim *s, int id, int comm)
 
 int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, int mode, int blocking)
 {
-    const call_costs *costs = &s->model.costs;
+    const call_costs *costs = &s->model.calls;
     const int other = comm_other(&s->comms, comm), rank = member(s, id, comm);
     if (rank < 0 || dest < 0 || dest >= comm_size(&s->comms, other)) return SIM_BAD_RANK;
     if (bytes < 0) return SIM_BAD_SIZE;

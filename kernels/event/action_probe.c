@@ -46,13 +46,13 @@ static int step(sim *s, int id, action *a)
 {
     timeline *t = &s->lines.at[id];
     const poll_question asked = question(t, a);
-    if (s->model.polls.notice && a->stage == MADE) {
+    if (s->model.polling.notice && a->stage == MADE) {
         a->stage = LOOK;
-        return poll_begin(s, id, &asked, s->model.polls.iprobe_s, 0);
+        return poll_begin(s, id, &asked, s->model.polling.iprobe_s, 0);
     }
     t->poll.each_s = 0;
     switch (a->stage++) {
-    case MADE: a->probe.flop = s->polling.iprobes_in_a_row * s->model.polls.iprobe_s * sim_speed_flop_per_s(s, id); return MADE_A_CALL;
+    case MADE: a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id); return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->probe.flop > 0 ? elapse_execute(s, id, (execution){a->probe.flop, 0}, poll_spends(t)) : MADE_A_CALL;
     case LOOK: {
@@ -61,7 +61,7 @@ static int step(sim *s, int id, action *a)
         return found < 0 ? found : MADE_A_CALL;
     }
     default: /* KNOWN */
-        poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polls.grow);
+        poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
         if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
         if (t->answer || a->kind->nature != ACTION_REPEATED_POLL)
             action_end(s, id);

@@ -10,7 +10,7 @@ enum { ASK, LOOK, LEARN, PAID };
 static int begin(sim *s, int id, action *a, const poll_question *asked, int in_a_row)
 {
     a->stage = LOOK;
-    return poll_begin(s, id, asked, s->model.polls.test_s, in_a_row);
+    return poll_begin(s, id, asked, s->model.polling.test_s, in_a_row);
 }
 
 /* `found` is the request that was complete: 0 for none that has a number, -1 for no answer. */
@@ -33,10 +33,10 @@ static int step_test(sim *s, int id, action *a)
     timeline *t = &s->lines.at[id];
     const int request = a->wait.one;
     const poll_question asked = {.kind = a->kind, .request = request};
-    if (a->stage == ASK && s->model.polls.test_s > 0) return begin(s, id, a, &asked, s->polling.tests_in_a_row);
+    if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.tests_in_a_row);
     t->poll.each_s = 0;
     if (a->stage >= LEARN)
-        return end(s, id, a, t->answer ? request : -1, &asked, &s->polling.tests_in_a_row, s->model.polls.grow);
+        return end(s, id, a, t->answer ? request : -1, &asked, &s->polling.tests_in_a_row, s->model.polling.grow);
     t->answer = request <= 0 || s->requests.at[request].is.is_done;
     a->stage = LEARN;
     return request > 0 ? MADE_A_CALL : FREE_OF_CHARGE;
@@ -47,7 +47,7 @@ static int step_test_any(sim *s, int id, action *a)
     timeline *t = &s->lines.at[id];
     const int *list = a->wait.list;
     const poll_question asked = {.kind = a->kind, .n_requests = a->wait.n, .first = a->wait.n > 0 ? list[0] : 0};
-    if (a->stage == ASK && s->model.polls.test_s > 0) return begin(s, id, a, &asked, s->polling.test_anys_in_a_row);
+    if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.test_anys_in_a_row);
     t->poll.each_s = 0;
     if (a->stage >= LEARN) { /* the peer lets this poll grow, whatever the model says */
         const int found = t->answer < 0 ? -1 : list[t->answer];

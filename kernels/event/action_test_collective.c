@@ -13,7 +13,7 @@ static int end(sim *s, int id, action *a)
     timeline *t = &s->lines.at[id];
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
-    poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polls.grow);
+    poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
     action_end(s, id);
     return FREE_OF_CHARGE;
 }
@@ -21,7 +21,7 @@ static int end(sim *s, int id, action *a)
 /* Where polls notice, one poll looks at all requests. */
 static int poll_before(sim *s, int id, action *a, int stage)
 {
-    const poll_costs *polls = &s->model.polls;
+    const poll_costs *polls = &s->model.polling;
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     const int is_free = polls->test_s <= 0 || (polls->notice && stage != NEXT);
     a->stage = stage;
@@ -57,7 +57,7 @@ static int step(sim *s, int id, action *a)
             const int result = started_learn(s, id, run, run->under_test);
             return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
         }
-        s->polling.tests_in_a_row += s->model.polls.grow;
+        s->polling.tests_in_a_row += s->model.polling.grow;
         t->answer = 0;
         run->under_test++;
         a->stage = NEXT;

@@ -9,7 +9,7 @@ static int learn(sim *s, int id, action *a)
 {
     int *list = wait_list(a);
     a->wait.n_ended--;
-    for (int i = 0; i < a->wait.n && s->model.costs.n_recv_overhead; i++) {
+    for (int i = 0; i < a->wait.n && s->model.calls.n_recv_overhead; i++) {
         if (list[i] <= 0 || !s->requests.at[list[i]].is.is_done) continue;
         wait_pay_for(s, id, &s->requests.at[list[i]]);
         list[i] = LEARNT_OF;

@@ -35,7 +35,7 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
 {
     timeline *t = &s->lines.at[id];
     const double now_s = s->clock.now_s;
-    if (!s->model.polls.notice) return elapse_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
+    if (!s->model.polling.notice) return elapse_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
     t->poll.each_s = each_s;
     t->poll.since_s = now_s;
     return elapse_sleep_until(s, id, now_s + each_s * stands_for(&t->poll, asked), poll_spends(t));
@@ -56,7 +56,7 @@ void poll_break_row(timeline *t)
 
 void poll_notice(sim *s, int rank)
 {
-    if (!s->model.polls.notice) return;
+    if (!s->model.polling.notice) return;
     for (int id = s->lines.rank[rank].first_timeline; id >= 0; id = s->lines.at[id].next_of_rank) {
         poll_state *p = &s->lines.at[id].poll;
         p->first_asked.kind = NULL;

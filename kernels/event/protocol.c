@@ -15,7 +15,7 @@ double protocol_overhead_s(const double *table, int n, int64_t bytes)
 
 double protocol_receive_overhead_s(const sim *s, const slot *recv)
 {
-    const call_costs *costs = &s->model.costs;
+    const call_costs *costs = &s->model.calls;
     const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
     return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
@@ -54,7 +54,7 @@ static int start(sim *s, int send, int recv)
     to->is.matched_bytes = from->is.bytes;
     from->has_matched = to->has_matched = 1;
     from->matched_s = to->matched_s = s->clock.now_s;
-    to->has_overhead = (from->is.is_detached || s->model.costs.rendezvous_overheads) && s->model.costs.n_recv_overhead > 0;
+    to->has_overhead = (from->is.is_detached || s->model.calls.rendezvous_overheads) && s->model.calls.n_recv_overhead > 0;
     return transfer_start(s, s->lines.rank[from->is.rank].host, s->lines.rank[to->is.rank].host, from->is.bytes, &matched_pair,
                           send, recv);
 }

@@ -113,8 +113,8 @@ typedef struct {
 
 typedef struct {
     flow_model network;
-    call_costs costs;
-    poll_costs polls;
+    call_costs calls;
+    poll_costs polling;
 } model;
 
 typedef struct {

@@ -10,7 +10,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
 {
     int error = timelines_init(&s->lines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
-    if (!error) error = elapse_init(&s->elapsing, s->model.polls.notice);
+    if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
     if (!error) error = sim_use_network(s, &network_flow, &s->model.network);

@@ -74,7 +74,7 @@ def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
     else:
         platform = read_simgrid_xml(config.platform, config.options)
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
-    model = platform.network_model
-    engine = Engine(platform, model, host_of_rank)
-    choose(engine, selection_with((*model.algorithms, *config.algorithms), model.selector))
+    engine = Engine(platform, platform.models, host_of_rank)
+    choice = platform.models.collectives
+    choose(engine, selection_with((*choice.algorithms, *config.algorithms), choice.table))
     return platform, host_of_rank, engine

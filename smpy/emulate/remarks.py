@@ -15,7 +15,7 @@ from smpy.units import format_speed
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.platforms import NetworkModel
+    from smpy.platforms import Polling
 
 _POLLS_SHARE: Final = 0.05  # of the ranks' time: less is not worth a line
 _LINES_MAX: Final = 8  # in the summary
@@ -29,28 +29,28 @@ _KINDS: Final = {
 }
 
 
-def remarks_on(engine: Engine, model: NetworkModel, home: str) -> tuple[Remark, ...]:
+def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...]:
     """All remarks on a run.
 
     Parameters
     ----------
     engine : Engine
         The world, which is over.
-    model : NetworkModel
+    polling : Polling
         Its network.
     home : str
         The program's directory: file names are given from there.
     """
     is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
     left = [] if is_partial else list(engine.left_over())
-    return (*_polls(engine, model), *_fast_kernels(engine), *_left_over(left, home))
+    return (*_polls(engine, polling), *_fast_kernels(engine), *_left_over(left, home))
 
 
-def _polls(engine: Engine, model: NetworkModel) -> Iterable[Remark]:
+def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
     """Polls that get longer and longer stretch what they wait for."""
     spent_s = engine.spent_s()
     share = (spent_s.polling + spent_s.probing) / (sum(spent_s) or 1.0)
-    if share > _POLLS_SHARE and not model.polls_notice:
+    if share > _POLLS_SHARE and not polling.polls_notice:
         text = f"took {share:.1%} of the time by SMPI's rule; --set smpy/polls=notice has them end when there is news"
         yield Remark("polls", (text,), {"share": share})
 

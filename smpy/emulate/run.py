@@ -130,7 +130,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     on_threads = () if engine.clock is None else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    remarks = *on_threads, *remarks_on(engine, platform.network_model, program.home)
+    remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home)
     inputs = _inputs(config, platform, engine, host_of_rank)
     summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks)
     if config.strict and error is None:

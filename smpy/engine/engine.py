@@ -20,8 +20,8 @@ class Engine(PointToPoint, Collectives):
     ----------
     platform : Platform
         The machine.
-    model : NetworkModel
-        How messages travel on it.
+    models : Models
+        How long messages and calls take on it.
     host_of_rank : sequence of int
         Host number of each rank.
     """

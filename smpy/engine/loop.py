@@ -30,7 +30,7 @@ from smpy.errors import DeadlockError, Interrupted, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.compute.clock import Clock
-    from smpy.platforms.model import NetworkModel
+    from smpy.platforms.models import Models
     from smpy.platforms.platform import Platform
 
 _INTERRUPTED = -100
@@ -62,8 +62,8 @@ class Loop:
     ----------
     platform : Platform
         The machine.
-    model : NetworkModel
-        How messages travel on it.
+    models : Models
+        How long messages and calls take on it.
     host_of_rank : sequence of int
         Host number of each rank.
 
@@ -73,7 +73,7 @@ class Loop:
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
     """
 
-    def __init__(self, platform: Platform, model: NetworkModel, host_of_rank: Sequence[int]) -> None:
+    def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         self.n_ranks = len(host_of_rank)
         self.platform = platform
         self.clock: Clock | None = None
@@ -81,8 +81,8 @@ class Loop:
         self.is_strict = False
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
-        self._model = model.to_c()
-        self._wtime_s = model.wtime_s
+        self._model = models.to_c()
+        self._wtime_s = models.calls.wtime_s
         sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")

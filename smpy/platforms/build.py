@@ -16,7 +16,7 @@ from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, FatTree
 from smpy.platforms.link_names import LinkNames, fat_tree_link_name, flat_link_name
-from smpy.platforms.model import NetworkModel
+from smpy.platforms.models import Models
 from smpy.platforms.platform import Platform
 from smpy.units import format_bytes
 
@@ -61,13 +61,13 @@ class PlatformBuilder:
     ----------
     name : str
         What the platform is called in messages.
-    network_model : NetworkModel
-        Its loopback is what Full zones without sub-zones use from a host to itself.
+    models : Models
+        The loopback of its network is what Full zones without sub-zones use from a host to itself.
     """
 
-    def __init__(self, name: str, network_model: NetworkModel | None = None) -> None:
+    def __init__(self, name: str, models: Models | None = None) -> None:
         self._name = name
-        self._model = network_model or NetworkModel()
+        self._models = models or Models()
         self._handle = ffi.gc(_made(lib.platform_new()), lib.platform_free)
         self._points: dict[str, int] = {}
         self._host_names: list[str] = []
@@ -86,8 +86,8 @@ class PlatformBuilder:
         if self._loopback < 0:
             self._loopback = self._new_link(
                 LOOPBACK_NAME,
-                self._model.loopback_bandwidth_bytes_per_s,
-                self._model.loopback_latency_s,
+                self._models.network.loopback_bandwidth_bytes_per_s,
+                self._models.network.loopback_latency_s,
                 lib.LINK_FATPIPE,
             )
         self._points[name] = _number(
@@ -209,7 +209,13 @@ class PlatformBuilder:
         if not self._host_names:
             raise PlatformError(f"{self._name} has no hosts: a platform needs at least one")
         return Platform(
-            self._name, self._handle, self._host_names, self._links, self._model, fills_hosts=fills_hosts, sha256=sha256
+            self._name,
+            self._handle,
+            self._host_names,
+            self._links,
+            self._models,
+            fills_hosts=fills_hosts,
+            sha256=sha256,
         )
 
     # ---- checks ----

@@ -28,7 +28,7 @@ What each number stands for:
   larger message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half the time of
   511, and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
 * **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
-  what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/model.py`). A call takes
+  what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/models.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any
   rank, is for its platform files: thousands of ranks that poll would do little else.
 * **Fat tree**: as many ports up as down. A switch of the lowest level takes up to 20 hosts; 40 of them fill two levels
@@ -57,7 +57,7 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.platforms.build import PlatformBuilder
 from smpy.platforms.cluster import Cluster, FatTree
-from smpy.platforms.model import NetworkModel, Overhead, Step
+from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.platform import Platform
 from smpy.platforms.simgrid_config import with_options
 
@@ -78,22 +78,24 @@ _OVERHEAD: Final = (
     Overhead(0, OVERHEAD_S, COPY_S_PER_BYTE),
     Overhead(EAGER_MAX_BYTES, OVERHEAD_S + EAGER_MAX_BYTES * COPY_S_PER_BYTE, 0),
 )
-NETWORK_MODEL: Final = NetworkModel(
-    latency_factor=(Step(EAGER_MAX_BYTES + HEADERS_BYTES, 3),),
-    bandwidth_factor=(),
-    weight_bytes=0,
-    tcp_gamma_bytes=0,
-    crosstraffic=0,
-    envelope_bytes=HEADERS_BYTES,
-    detached_below_bytes=EAGER_MAX_BYTES + 1,
-    send_overhead=_OVERHEAD,
-    isend_overhead=_OVERHEAD,
-    recv_overhead=_OVERHEAD,
-    rendezvous_overheads=True,
-    test_s=POLL_S,
-    iprobe_s=POLL_S,
-    polls_notice=True,
-    selector="mpich-4",
+MODELS: Final = Models(
+    NetworkModel(
+        latency_factor=(Step(EAGER_MAX_BYTES + HEADERS_BYTES, 3),),
+        bandwidth_factor=(),
+        weight_bytes=0,
+        tcp_gamma_bytes=0,
+        crosstraffic=0,
+        envelope_bytes=HEADERS_BYTES,
+    ),
+    CallCosts(
+        detached_below_bytes=EAGER_MAX_BYTES + 1,
+        send_overhead=_OVERHEAD,
+        isend_overhead=_OVERHEAD,
+        recv_overhead=_OVERHEAD,
+        rendezvous_overheads=True,
+    ),
+    Polling(test_s=POLL_S, iprobe_s=POLL_S, polls_notice=True),
+    CollectiveChoice(table="mpich-4"),
 )
 
 
@@ -105,7 +107,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Pl
     n_ranks : int
         How many ranks will run.
     options : iterable of (str, str)
-        Names and values of options of the network model that stand above its own.
+        Names and values of options of the models that stand above its own.
 
     Raises
     ------
@@ -131,7 +133,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Pl
         loopback_bandwidth_bytes_per_s=LOOPBACK_BANDWIDTH_BYTES_PER_S,
         loopback_latency_s=LOOPBACK_LATENCY_S,
     )
-    builder = PlatformBuilder("the default cluster", with_options(NETWORK_MODEL, options))
+    builder = PlatformBuilder("the default cluster", with_options(MODELS, options))
     builder.fat_tree(cluster, tree)
     return builder.finish(fills_hosts=True)
 

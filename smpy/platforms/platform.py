@@ -10,7 +10,7 @@ from typing import Any, Final
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.link_names import LinkNames
-from smpy.platforms.model import NetworkModel
+from smpy.platforms.models import Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Platform:
         The kernel's own, freed with this object; any number of worlds may share it.
     host_names : list of str
         By host number.
-    network_model : NetworkModel
-        How messages behave, as the platform's file says.
+    models : Models
+        How long messages and calls take, as the platform's description says.
     fills_hosts : bool
         Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
     sha256 : str or None
@@ -46,7 +46,7 @@ class Platform:
         handle: Any,
         host_names: list[str],
         link_names: LinkNames,
-        network_model: NetworkModel,
+        models: Models,
         *,
         fills_hosts: bool = False,
         sha256: str | None = None,
@@ -54,7 +54,7 @@ class Platform:
         self.name: Final = name
         self.handle: Final = handle
         self.host_names: Final = host_names
-        self.network_model: Final = network_model
+        self.models: Final = models
         self.fills_hosts: Final = fills_hosts
         self.sha256: Final = sha256
         self._link_names: Final = link_names

@@ -1,4 +1,4 @@
-"""The options of the network model, under SimGrid's names: in a platform file's <config>, or given to the run."""
+"""The options of the models, under SimGrid's names: in a platform file's <config>, or given to the run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from smpy.errors import UsageError
-from smpy.platforms.model import NetworkModel, Overhead, Step
+from smpy.platforms.models import Models, Overhead, Step
 from smpy.platforms.xml_tree import Element, meant
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 CROSSTRAFFIC: Final = 0.05
+Fields = dict[str, Any]
 
 
 def _yes_or_no(text: str) -> bool:
@@ -66,7 +67,7 @@ def _unused(instead: str) -> Callable[[str], NoReturn]:
     return refuse
 
 
-def _model(text: str) -> dict[str, Any]:
+def _model(text: str) -> Fields:
     if text != "SMPI":
         raise ValueError(
             f"network model {text!r} is not supported: only 'SMPI' is; remove the option or change it to that"
@@ -74,27 +75,27 @@ def _model(text: str) -> dict[str, Any]:
     return {}
 
 
-def _selector(text: str) -> dict[str, Any]:
+def _selector(text: str) -> Fields:
     if text != "default":
         raise _NotHad("smpy does not have it")
-    return {"selector": "smpi"}
+    return {"table": "smpi"}
 
 
-def _polls(text: str) -> dict[str, Any]:
+def _polls(text: str) -> Fields:
     rules = {"grow": {"polls_grow": True, "polls_notice": False}, "notice": {"polls_notice": True}}
     if text not in rules:
         raise ValueError(f"{text!r} is not a rule for polls: {' and '.join(rules)} are")
     return rules[text]
 
 
-def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
+def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], Fields]:
     return lambda text: {field: parse(text)}
 
 
-def _has_only(*values: str) -> Callable[[str], dict[str, Any]]:
+def _has_only(*values: str) -> Callable[[str], Fields]:
     """What is so anyway."""
 
-    def check(text: str) -> dict[str, Any]:
+    def check(text: str) -> Fields:
         if text not in values:
             raise _NotHad("smpy does not have it")
         return {}
@@ -102,41 +103,52 @@ def _has_only(*values: str) -> Callable[[str], dict[str, Any]]:
     return check
 
 
-# the fields of NetworkModel that an option sets
-_OPTIONS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
-    "network/model": _model,
-    "network/TCP-gamma": _sets("tcp_gamma_bytes", parse_size_bytes),
-    "network/crosstraffic": _sets("crosstraffic", _crosstraffic),
-    "network/weight-S": _sets("weight_bytes", parse_size_bytes),
-    "network/latency-factor": _unused("smpi/lat-factor"),
-    "network/bandwidth-factor": _unused("smpi/bw-factor"),
-    "network/loopback-bw": _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s),
-    "network/loopback-lat": _sets("loopback_latency_s", parse_time_s),
-    "network/optim": _has_only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
-    "network/solver": _has_only("maxmin"),
-    "cpu/model": _has_only("Cas01"),
-    "cpu/optim": _has_only("Full", "Lazy"),
-    "cpu/solver": _has_only("maxmin"),
-    "host/model": _has_only("default"),
-    "precision/timing": _has_only("1e-9"),
-    "precision/work-amount": _has_only("1e-5"),
-    "surf/precision": _has_only("1e-9"),
-    "maxmin/precision": _has_only("1e-5"),
-    "smpi/lat-factor": _sets("latency_factor", _steps),
-    "smpi/bw-factor": _sets("bandwidth_factor", _steps),
-    "smpi/os": _sets("send_overhead", _overheads),
-    "smpi/ois": _sets("isend_overhead", _overheads),
-    "smpi/or": _sets("recv_overhead", _overheads),
-    "smpi/test": _sets("test_s", parse_time_s),
-    "smpi/iprobe": _sets("iprobe_s", parse_time_s),
-    "smpi/iprobe-cpu-usage": _has_only("1", "1.0"),
-    "smpi/grow-injected-times": _sets("polls_grow", _yes_or_no),
-    "smpi/wtime": _sets("wtime_s", parse_time_s),
-    "smpi/async-small-thresh": _has_only("0"),
-    "smpi/send-is-detached-thresh": _sets("detached_below_bytes", _whole_bytes),
-    "smpi/coll-selector": _selector,
-    "smpy/polls": _polls,
+# the fields that an option sets, by the model they are of; those without one change nothing
+_OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
+    "network": {
+        "network/TCP-gamma": _sets("tcp_gamma_bytes", parse_size_bytes),
+        "network/crosstraffic": _sets("crosstraffic", _crosstraffic),
+        "network/weight-S": _sets("weight_bytes", parse_size_bytes),
+        "network/loopback-bw": _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s),
+        "network/loopback-lat": _sets("loopback_latency_s", parse_time_s),
+        "smpi/lat-factor": _sets("latency_factor", _steps),
+        "smpi/bw-factor": _sets("bandwidth_factor", _steps),
+    },
+    "calls": {
+        "smpi/os": _sets("send_overhead", _overheads),
+        "smpi/ois": _sets("isend_overhead", _overheads),
+        "smpi/or": _sets("recv_overhead", _overheads),
+        "smpi/wtime": _sets("wtime_s", parse_time_s),
+        "smpi/send-is-detached-thresh": _sets("detached_below_bytes", _whole_bytes),
+    },
+    "polling": {
+        "smpi/test": _sets("test_s", parse_time_s),
+        "smpi/iprobe": _sets("iprobe_s", parse_time_s),
+        "smpi/grow-injected-times": _sets("polls_grow", _yes_or_no),
+        "smpy/polls": _polls,
+    },
+    "collectives": {
+        "smpi/coll-selector": _selector,
+    },
+    "": {
+        "network/model": _model,
+        "network/latency-factor": _unused("smpi/lat-factor"),
+        "network/bandwidth-factor": _unused("smpi/bw-factor"),
+        "network/optim": _has_only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
+        "network/solver": _has_only("maxmin"),
+        "cpu/model": _has_only("Cas01"),
+        "cpu/optim": _has_only("Full", "Lazy"),
+        "cpu/solver": _has_only("maxmin"),
+        "host/model": _has_only("default"),
+        "precision/timing": _has_only("1e-9"),
+        "precision/work-amount": _has_only("1e-5"),
+        "surf/precision": _has_only("1e-9"),
+        "maxmin/precision": _has_only("1e-5"),
+        "smpi/iprobe-cpu-usage": _has_only("1", "1.0"),
+        "smpi/async-small-thresh": _has_only("0"),
+    },
 }
+_OPTIONS: Final = {name: (model, read) for model, options in _OPTIONS_OF.items() for name, read in options.items()}
 
 # options that choose the algorithm of a collective; which there are is for those to say who have them
 _COLLECTIVES: Final = tuple(
@@ -148,17 +160,20 @@ _COLLECTIVES: Final = tuple(
 )
 
 
-def _with_option(model: NetworkModel, name: str, value: str) -> NetworkModel:
-    """The model with an option applied; raises ValueError for what cannot be, and `_NotHad`."""
+def _with_option(models: Models, name: str, value: str) -> Models:
+    """The models with an option applied; raises ValueError for what cannot be, and `_NotHad`."""
     if name in _COLLECTIVES:
-        return replace(model, algorithms=(*model.algorithms, (name.removeprefix("smpi/"), value)))
+        chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
+        return replace(models, collectives=replace(models.collectives, algorithms=chosen))
     if name not in _OPTIONS:
         raise _NotHad(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
-    return replace(model, **_OPTIONS[name](value))
+    model, read = _OPTIONS[name]
+    fields = read(value)
+    return replace(models, **{model: replace(getattr(models, model), **fields)}) if fields else models
 
 
-def read_config(config: Element, model: NetworkModel) -> NetworkModel:
-    """The model with the options of a <config> applied; options that change nothing here are warned about.
+def read_config(config: Element, models: Models) -> Models:
+    """The models with the options of a <config> applied; options that change nothing here are warned about.
 
     Raises
     ------
@@ -171,16 +186,16 @@ def read_config(config: Element, model: NetworkModel) -> NetworkModel:
         prop.check_attributes(("id", "value"))
         name, value = prop.text("id"), prop.text("value").strip()
         try:
-            model = _with_option(model, name, value)
+            models = _with_option(models, name, value)
         except ValueError as wrong:
             raise prop.error(f"option {name}: {wrong}") from None
         except _NotHad as reason:
             prop.warn(f"option {name}={value} is ignored: {reason}")
-    return model
+    return models
 
 
-def with_options(model: NetworkModel, options: Iterable[tuple[str, str]]) -> NetworkModel:
-    """The model with options applied that a run was given.
+def with_options(models: Models, options: Iterable[tuple[str, str]]) -> Models:
+    """The models with options applied that a run was given.
 
     Raises
     ------
@@ -189,7 +204,7 @@ def with_options(model: NetworkModel, options: Iterable[tuple[str, str]]) -> Net
     """
     for name, value in options:
         try:
-            model = _with_option(model, name, value)
+            models = _with_option(models, name, value)
         except (ValueError, _NotHad) as wrong:
             raise UsageError(f"--set {name}={value}: {wrong}") from None
-    return model
+    return models

@@ -17,7 +17,7 @@ from smpy.errors import PlatformError
 from smpy.input_files import read_input
 from smpy.platforms.build import Direction, Hop, PlatformBuilder, Sharing
 from smpy.platforms.cluster import Cluster, FatTree
-from smpy.platforms.model import NetworkModel
+from smpy.platforms.models import Models
 from smpy.platforms.platform import Platform
 from smpy.platforms.simgrid_config import read_config, with_options
 from smpy.platforms.xml_tree import Element, meant, read_elements
@@ -80,12 +80,12 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
     root.check_attributes(("version",))
     if root.text("version") not in ("4", "4.0", "4.1"):
         raise root.error(f"version {root.text('version')!r} cannot be read: versions 4.0 and 4.1 can")
-    model = NetworkModel()
+    models = Models()
     for element in root.children:
         if element.tag == "config":
             element.check_attributes(("id",))
-            model = read_config(element, model)
-    reader = _Reader(PlatformBuilder(str(path), with_options(model, options)))
+            models = read_config(element, models)
+    reader = _Reader(PlatformBuilder(str(path), with_options(models, options)))
     with _located(root):
         n_hosts = _n_hosts_of_clusters(root)
         reader.builder.check_room("the platform", n_hosts, 2 * n_hosts)

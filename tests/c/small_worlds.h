@@ -22,8 +22,8 @@ static inline platform *machine(void)
 
 static inline model plain(void)
 {
-    return (model){.network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}}, .costs.detached_below_bytes = 1000,
-                   .polls = {.test_s = 1e-3, .iprobe_s = 1e-3, .grow = 1}};
+    return (model){.network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}}, .calls.detached_below_bytes = 1000,
+                   .polling = {.test_s = 1e-3, .iprobe_s = 1e-3, .grow = 1}};
 }
 
 /* Runs the ranks to the end: the last word of the kernel. */

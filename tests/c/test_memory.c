@@ -273,10 +273,10 @@ static model all_costs(const scenario *c)
     return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
                                .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
                                .crosstraffic = 0.05, .envelope_bytes = 16},
-                   .costs = {.detached_below_bytes = 65536, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
+                   .calls = {.detached_below_bytes = 65536, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
                              .n_isend_overhead = n, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
                              .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1},
-                   .polls = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
+                   .polling = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
 }
 
 static void read_deliveries(sim *s)

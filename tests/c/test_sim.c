@@ -40,8 +40,8 @@ static model smpi_like(void)
     return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
                                .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
                                .crosstraffic = 0.05, .envelope_bytes = 16},
-                   .costs = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}},
-                   .polls = {.test_s = 1e-4, .iprobe_s = 1e-4, .grow = 1}};
+                   .calls = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}},
+                   .polling = {.test_s = 1e-4, .iprobe_s = 1e-4, .grow = 1}};
 }
 
 /* One rank's program: in every round, sends to `to`, receives from anyone, and now and then computes, tests and probes. */
@@ -239,8 +239,8 @@ static void lanes_give_back_in_order(void)
 static void polls_that_notice_see_each_thing_at_once(const platform *machine, const model *given)
 {
     model m = *given;
-    m.polls.notice = 1;
-    m.polls.iprobe_s = m.polls.test_s = 1e-6;
+    m.polling.notice = 1;
+    m.polling.iprobe_s = m.polling.test_s = 1e-6;
     sim *s = sim_new(machine, &m, 2, (int[]){0, 1});
     int n_polls = 0, found = 0, n_sent = 0;
     for (int next; (next = sim_next(s)) != SIM_DONE;) {
@@ -275,7 +275,7 @@ int main(void)
         a_world_freed_in_the_middle_leaks_nothing(p, &m);
         polls_that_notice_see_each_thing_at_once(p, &m);
         model noticing = m;
-        noticing.polls.notice = 1;
+        noticing.polling.notice = 1;
         assert(run(p, &noticing) == run(p, &noticing));
         platform_free(p);
     }

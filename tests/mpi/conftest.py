@@ -14,7 +14,7 @@ import pytest
 from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.mpi import MPI
-from smpy.platforms import NetworkModel, default_cluster, place, read_simgrid_xml
+from smpy.platforms import Models, default_cluster, place, read_simgrid_xml
 
 PLATFORMS = Path(__file__).parents[1] / "peer" / "platforms"
 
@@ -32,11 +32,11 @@ def run_world(
     n_ranks: int,
     rank_main: Callable[[int], Any],
     platform_file: str | None = None,
-    model: NetworkModel | None = None,
+    models: Models | None = None,
 ) -> World:
     """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here."""
     platform = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
-    engine = Engine(platform, model or platform.network_model, place(platform, n_ranks))
+    engine = Engine(platform, models or platform.models, place(platform, n_ranks))
     returned: list[Any] = [None] * n_ranks
 
     def body(rank: int) -> None:

@@ -122,7 +122,7 @@ DOUBLE, DERIVED = Datatype(8), Datatype(0)
 def new_engine(n_ranks: int) -> Engine:
     """A world on the default cluster, one rank a core."""
     platform = default_cluster(n_ranks)
-    return Engine(platform, platform.network_model, place(platform, n_ranks))
+    return Engine(platform, platform.models, place(platform, n_ranks))
 
 
 def run(*bodies: Callable[[], None], engine: Engine | None = None) -> Engine:

@@ -175,7 +175,7 @@ def test_abort_ends_the_run_where_simulated_time_stands(run_ranks):
     from smpy.platforms import default_cluster, place
 
     platform = default_cluster(2)
-    engine = Engine(platform, platform.network_model, place(platform, 2))
+    engine = Engine(platform, platform.models, place(platform, 2))
     reached = []
 
     def body(rank):

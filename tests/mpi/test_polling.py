@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import smpy
 from smpy.mpi import MPI
-from smpy.platforms import NetworkModel
+from smpy.platforms import Models, Polling
 from tests.mpi.conftest import run_world
 
 POLL_S = 1e-6
-NOTICING = NetworkModel(test_s=POLL_S, iprobe_s=POLL_S, polls_notice=True)
-EVERY_TIME = NetworkModel(test_s=POLL_S, iprobe_s=POLL_S, polls_grow=False)
+NOTICING = Models(polling=Polling(test_s=POLL_S, iprobe_s=POLL_S, polls_notice=True))
+EVERY_TIME = Models(polling=Polling(test_s=POLL_S, iprobe_s=POLL_S, polls_grow=False))
 SPEED_FLOP_PER_S = 49.6e9
 BETWEEN_POLLS_S = st.integers(0, 300).map(lambda n: (n + 0.37) * POLL_S)  # at a poll's very end both answers are right
 
@@ -57,7 +57,7 @@ def wait_by_improbe(world: Any, source: int) -> int:
 WAITS = [wait_by_iprobe, wait_by_test, wait_by_testany, wait_by_improbe]
 
 
-def pairs(model: NetworkModel, delays_s: list[float], wait: Callable[[Any, int], int]) -> list[tuple[float, int]]:
+def pairs(models: Models, delays_s: list[float], wait: Callable[[Any, int], int]) -> list[tuple[float, int]]:
     """Even ranks send after a while, odd ones poll: when they see it, and after how many polls."""
 
     def main(rank: int) -> Any:
@@ -69,7 +69,7 @@ def pairs(model: NetworkModel, delays_s: list[float], wait: Callable[[Any, int],
         n = wait(world, rank - 1)
         return MPI.Wtime(), n
 
-    return run_world(2 * len(delays_s), main, model=model).returned[1::2]
+    return run_world(2 * len(delays_s), main, models=models).returned[1::2]
 
 
 @pytest.mark.parametrize("wait", [wait_by_iprobe, wait_by_test, wait_by_improbe])  # SMPI's Testany grows in any case
@@ -100,7 +100,7 @@ def test_a_poll_between_other_work_takes_no_longer_than_the_first() -> None:
             smpy.execute(1e-6 * SPEED_FLOP_PER_S)
         return MPI.Wtime()
 
-    assert run_world(2, main, model=NOTICING).returned[0] == pytest.approx(2e-3)
+    assert run_world(2, main, models=NOTICING).returned[0] == pytest.approx(2e-3)
 
 
 def test_ranks_that_poll_do_not_slow_each_other() -> None:
@@ -117,7 +117,7 @@ def test_ranks_that_poll_do_not_slow_each_other() -> None:
                 wait_by_iprobe(MPI.COMM_WORLD, 1)
             return MPI.Wtime()
 
-        return float(run_world(n_pollers + 1, main, model=NOTICING).returned[1])
+        return float(run_world(n_pollers + 1, main, models=NOTICING).returned[1])
 
     assert finish_s(100) - finish_s(1) < 1e-4
 
@@ -134,7 +134,7 @@ def test_a_collective_is_seen_soon_after_it_is_complete() -> None:
         assert (total == 28).all()
         return MPI.Wtime(), n_polls
 
-    returned = run_world(8, main, model=NOTICING).returned
+    returned = run_world(8, main, models=NOTICING).returned
     assert all(1.0 < seen_s < 1.0 + 5e-5 for seen_s, _ in returned)
     assert max(n_polls for _, n_polls in returned) < 200
 
@@ -152,7 +152,7 @@ def test_a_message_for_others_does_not_end_a_wait() -> None:
                 world.Recv(bytearray(8), 0, tag)
         return MPI.Wtime()
 
-    assert 3e-4 < run_world(2, main, model=NOTICING).returned[1] < 3e-4 + 10 * POLL_S
+    assert 3e-4 < run_world(2, main, models=NOTICING).returned[1] < 3e-4 + 10 * POLL_S
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -179,7 +179,7 @@ def test_whoever_asks_for_several_things_in_turn_sees_each_at_once(delays_s: lis
                     late_s.append(MPI.Wtime() - sent_s)
                     missing.remove(source)
 
-    run_world(len(delays_s) + 1, main, model=NOTICING)
+    run_world(len(delays_s) + 1, main, models=NOTICING)
     n = len(delays_s)
     assert len(late_s) == n
     assert max(late_s) < (2 * n + 2) * (POLL_S + 2e-6)  # two rounds, and the messages' own time
@@ -194,7 +194,7 @@ def test_a_question_asked_once_does_not_hold_up_the_others() -> None:
         assert not MPI.COMM_WORLD.Iprobe(0, 4)
         return wait_by_test(MPI.COMM_WORLD, 0)
 
-    assert run_world(2, main, model=NOTICING).returned[1] < 1000
+    assert run_world(2, main, models=NOTICING).returned[1] < 1000
 
 
 def test_fifty_failed_polls_take_less_time_than_by_smpi_s_rule() -> None:
@@ -203,5 +203,5 @@ def test_fifty_failed_polls_take_less_time_than_by_smpi_s_rule() -> None:
             MPI.COMM_WORLD.Iprobe()
         return MPI.Wtime()
 
-    ours_s, theirs_s = (run_world(1, main, model=model).returned[0] for model in (NOTICING, NetworkModel()))
+    ours_s, theirs_s = (run_world(1, main, models=models).returned[0] for models in (NOTICING, Models()))
     assert 50 * POLL_S <= ours_s < theirs_s

@@ -13,11 +13,11 @@ from smpy.collectives.selection import Selection, algorithms_in, choose
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.platforms import Platform, default_cluster
-from smpy.platforms.default_cluster import CORE_SPEED_FLOP_PER_S, EAGER_MAX_BYTES, HEADERS_BYTES, NETWORK_MODEL
+from smpy.platforms.default_cluster import CORE_SPEED_FLOP_PER_S, EAGER_MAX_BYTES, HEADERS_BYTES, MODELS
 
 US = 1e-6
 LARGEST = 4 << 20
-TABLE = Selection(NETWORK_MODEL.selector)
+TABLE = Selection(MODELS.collectives.table)
 EDGES = (EAGER_MAX_BYTES, EAGER_MAX_BYTES - HEADERS_BYTES, 256, 2048, 12288, 32768, 65536, 81920, 524288, LARGEST)
 SIZES = sorted(
     {round(1.2**power) for power in range(84)}
@@ -41,7 +41,7 @@ def end_s(engine: Engine, *bodies: Callable[[], object]) -> float:
 
 def one_way_s(machine: Platform, distance: int, nbytes: int, *, is_blocking: bool = True) -> float:
     """From a send to the end of its receive, by two ranks that begin together."""
-    engine = Engine(machine, machine.network_model, [0, distance])
+    engine = Engine(machine, machine.models, [0, distance])
 
     def send() -> None:
         if is_blocking:
@@ -54,7 +54,7 @@ def one_way_s(machine: Platform, distance: int, nbytes: int, *, is_blocking: boo
 
 def collective_s(machine: Platform, hosts: list[int], op: str, nbytes: int) -> float:
     """How long a collective takes with the algorithm of the default cluster."""
-    engine, n_ranks = Engine(machine, machine.network_model, hosts), len(hosts)
+    engine, n_ranks = Engine(machine, machine.models, hosts), len(hosts)
     choose(engine, TABLE)
     query = Query(n_ranks, nbytes, n_entries=nbytes // 8, item_bytes=8)
     schedule = algorithms_in(engine).schedule(engine, op, query, lambda: Hosts(range(n_ranks)))
@@ -91,7 +91,7 @@ def test_a_message_above_the_eager_limit_crosses_the_route_three_times(machine: 
 
 
 def test_many_messages_take_the_sender_its_overhead_each(machine: Platform) -> None:
-    engine, n = Engine(machine, machine.network_model, [0, 1]), 100
+    engine, n = Engine(machine, machine.models, [0, 1]), 100
     load = Load(8)
 
     def send_all() -> None:

@@ -22,7 +22,7 @@ from smpy.platforms.build import PlatformBuilder
 
 def new_engine(n_ranks: int) -> Engine:
     platform = default_cluster(n_ranks)
-    return Engine(platform, platform.network_model, place(platform, n_ranks))
+    return Engine(platform, platform.models, place(platform, n_ranks))
 
 
 def run(engine: Engine, *bodies: Callable[[], None]) -> None:
@@ -62,7 +62,7 @@ def test_hosts_without_a_route_are_named() -> None:
     for name in ("north", "south"):
         builder.host(name, "sea", 1e9)
     platform = builder.finish()
-    engine = Engine(platform, platform.network_model, place(platform, 2))
+    engine = Engine(platform, platform.models, place(platform, 2))
     with pytest.raises(SmpyError, match="north and south talk to each other, and the platform has no route"):
         run(engine, lambda: engine.send(0, 1, 0, Load(8)), lambda: engine.recv(0, 0, 0, Load(8)) and None)
 

@@ -1,4 +1,4 @@
-"""The parameters of the network model: its defaults, the options of a platform file, and what the kernel gets."""
+"""The models of a machine: their defaults, the options of a platform file, and what the kernel gets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import pytest
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError, PlatformWarning, UsageError
 from smpy.platforms import Platform, default_cluster, read_simgrid_xml
-from smpy.platforms.default_cluster import NETWORK_MODEL
-from smpy.platforms.model import SMPI_LATENCY_FACTOR, NetworkModel, Overhead, Step
+from smpy.platforms.default_cluster import MODELS
+from smpy.platforms.models import (
+    SMPI_LATENCY_FACTOR,
+    CallCosts,
+    CollectiveChoice,
+    Models,
+    NetworkModel,
+    Overhead,
+    Polling,
+    Step,
+)
 
 Read = Callable[[str], Platform]
 
@@ -51,14 +60,10 @@ def test_options_of_the_network_model_are_honoured(read: Read) -> None:
             }
         )
     )
-    assert platform.network_model == NetworkModel(
-        tcp_gamma_bytes=1000,
-        crosstraffic=0,
-        weight_bytes=1,
-        test_s=2e-4,
-        iprobe_s=5e-6,
-        wtime_s=0,
-        detached_below_bytes=1000,
+    assert platform.models == Models(
+        NetworkModel(tcp_gamma_bytes=1000, crosstraffic=0, weight_bytes=1),
+        CallCosts(wtime_s=0, detached_below_bytes=1000),
+        Polling(test_s=2e-4, iprobe_s=5e-6),
     )
 
 
@@ -74,12 +79,12 @@ def test_factors_and_overheads_are_tables(read: Read) -> None:
             }
         )
     )
-    model = platform.network_model
-    assert model.latency_factor == (Step(1000, 3), Step(0, 1.5))
-    assert model.bandwidth_factor == (Step(0, 0.5),)
-    assert model.send_overhead == (Overhead(0, 1e-3, 1e-6), Overhead(1000, 5e-3, 0))
-    assert model.isend_overhead == ()
-    assert model.recv_overhead == (Overhead(0, 3e-6, 0),)
+    network, calls = platform.models.network, platform.models.calls
+    assert network.latency_factor == (Step(1000, 3), Step(0, 1.5))
+    assert network.bandwidth_factor == (Step(0, 0.5),)
+    assert calls.send_overhead == (Overhead(0, 1e-3, 1e-6), Overhead(1000, 5e-3, 0))
+    assert calls.isend_overhead == ()
+    assert calls.recv_overhead == (Overhead(0, 3e-6, 0),)
 
 
 def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
@@ -89,7 +94,7 @@ def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
 
 
 def test_options_that_say_what_is_so_anyway_are_accepted(read: Read) -> None:
-    assert read(config({"network/optim": "Full", "smpi/coll-selector": "default"})).network_model == NetworkModel()
+    assert read(config({"network/optim": "Full", "smpi/coll-selector": "default"})).models == Models()
 
 
 def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read) -> None:
@@ -106,13 +111,13 @@ def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read)
 )
 def test_factors_of_other_models_change_nothing_as_under_smpirun(read: Read, name: str, instead: str) -> None:
     with pytest.warns(PlatformWarning, match=rf"{name}=0.5 is ignored: it has no effect .* whose option is {instead}"):
-        assert read(config({name: "0.5"})).network_model == NetworkModel()
+        assert read(config({name: "0.5"})).models == Models()
 
 
 def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
-    assert read(config({"smpy/polls": "notice"})).network_model == NetworkModel(polls_notice=True)
-    assert read(config({"smpy/polls": "grow"})).network_model == NetworkModel()
-    assert not read(config({"smpi/grow-injected-times": "no"})).network_model.polls_grow
+    assert read(config({"smpy/polls": "notice"})).models.polling == Polling(polls_notice=True)
+    assert read(config({"smpy/polls": "grow"})).models == Models()
+    assert not read(config({"smpi/grow-injected-times": "no"})).models.polling.polls_grow
 
 
 @pytest.mark.parametrize(
@@ -141,16 +146,23 @@ def test_options_of_the_run_stand_above_those_of_the_machine(tmp_path: Path) -> 
     zone = "<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone>"
     path.write_text(f"<platform version='4.1'>{config({'smpi/test': '1', 'smpi/wtime': '2'})}{zone}</platform>")
     platform = read_simgrid_xml(path, [("smpi/test", "3ms"), ("network/loopback-lat", "4us"), ("smpi/bcast", "linear")])
-    assert platform.network_model == NetworkModel(
-        test_s=3e-3, wtime_s=2, loopback_latency_s=4e-6, algorithms=(("bcast", "linear"),)
+    assert platform.models == Models(
+        NetworkModel(loopback_latency_s=4e-6),
+        CallCosts(wtime_s=2),
+        Polling(test_s=3e-3),
+        CollectiveChoice(algorithms=(("bcast", "linear"),)),
     )
     assert platform.route(0, 0).latency_s == 4e-6
 
 
 def test_the_default_cluster_takes_options_too() -> None:
     options = [("smpy/polls", "grow"), ("smpi/coll-selector", "default"), ("smpi/wtime", "0")]
-    changed = default_cluster(2, options).network_model
-    assert changed == replace(NETWORK_MODEL, polls_notice=False, selector="smpi", wtime_s=0)
+    assert default_cluster(2, options).models == Models(
+        MODELS.network,
+        replace(MODELS.calls, wtime_s=0),
+        replace(MODELS.polling, polls_notice=False),
+        CollectiveChoice("smpi"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,32 +193,33 @@ def test_an_option_of_the_run_that_cannot_be_applied_is_refused(name: str, value
 
 
 def test_the_kernel_gets_the_model_as_one_table_of_both_factors() -> None:
-    model = NetworkModel(latency_factor=(Step(0, 2), Step(1000, 3)), bandwidth_factor=(Step(500, 0.5),)).to_c()
+    network = NetworkModel(latency_factor=(Step(0, 2), Step(1000, 3)), bandwidth_factor=(Step(500, 0.5),))
+    model = Models(network).to_c()
     rows = [
         (model.factor_above_bytes[i], model.latency_factor[i], model.bandwidth_factor[i])
         for i in range(model.n_factors)
     ]
     assert rows == [(0, 2, 1), (500, 2, 0.5), (1000, 3, 0.5)]
-    default = NetworkModel().to_c()
+    default = Models().to_c()
     assert default.n_factors == len(SMPI_LATENCY_FACTOR)
     assert (default.weight_bytes, default.tcp_gamma_bytes, default.crosstraffic) == (8775, 4194304, 0.05)
     assert (default.envelope_bytes, default.detached_below_bytes, default.wtime_s) == (16, 65536, 1e-8)
-    assert (default.rendezvous_overheads, NETWORK_MODEL.to_c().rendezvous_overheads) == (0, 1)
+    assert (default.rendezvous_overheads, MODELS.to_c().rendezvous_overheads) == (0, 1)
 
 
 def test_the_first_overhead_also_holds_below_its_threshold() -> None:
-    model = NetworkModel(send_overhead=(Overhead(1000, 5, 0), Overhead(10, 1, 2))).to_c()
+    model = Models(calls=CallCosts(send_overhead=(Overhead(1000, 5, 0), Overhead(10, 1, 2)))).to_c()
     assert model.n_send_overhead == 2
     assert list(model.send_overhead)[:6] == [-float("inf"), 1, 2, 1000, 5, 0]
 
 
 @pytest.mark.parametrize(
-    "model",
+    "models",
     [
-        NetworkModel(latency_factor=tuple(Step(above, 1.0) for above in range(33))),
-        NetworkModel(recv_overhead=tuple(Overhead(above, 1.0, 0.0) for above in range(17))),
+        Models(NetworkModel(latency_factor=tuple(Step(above, 1.0) for above in range(33)))),
+        Models(calls=CallCosts(recv_overhead=tuple(Overhead(above, 1.0, 0.0) for above in range(17)))),
     ],
 )
-def test_tables_that_the_kernel_has_no_room_for_are_refused(model: NetworkModel) -> None:
+def test_tables_that_the_kernel_has_no_room_for_are_refused(models: Models) -> None:
     with pytest.raises(UsageError, match="has room for"):
-        model.to_c()
+        models.to_c()

@@ -96,8 +96,8 @@ def test_a_table_has_rows_for_every_choice_and_names_what_exists(name: str) -> N
 def test_only_the_default_cluster_uses_its_table(program: Path, tmp_path: Path) -> None:
     platform = tmp_path / "platform.xml"
     platform.write_text(PLATFORM.format("default"))
-    assert read_simgrid_xml(platform).network_model.selector == "smpi"
-    assert default_cluster(8).network_model.selector == "mpich-4"
+    assert read_simgrid_xml(platform).models.collectives.table == "smpi"
+    assert default_cluster(8).models.collectives.table == "mpich-4"
     theirs_s, linear_s = (makespan_s(program, algorithms=(("alltoall", name),)) for name in ("bruck", "linear"))
     assert makespan_s(program) == theirs_s != linear_s
 
@@ -170,7 +170,7 @@ def test_a_platform_file_may_force_an_algorithm_and_the_run_has_the_last_word(pr
     times_s = {}
     for name in ("ring", "bruck", "default"):
         platform.write_text(PLATFORM.format(name))
-        assert read_simgrid_xml(platform).network_model.algorithms == (("alltoall", name),)
+        assert read_simgrid_xml(platform).models.collectives.algorithms == (("alltoall", name),)
         times_s[name] = makespan_s(program, platform=platform)
     assert len(set(times_s.values())) == 3
     assert makespan_s(program, platform=platform, algorithms=(("alltoall", "ring"),)) == times_s["ring"]

@@ -11,7 +11,7 @@ import pytest
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError, PlatformWarning
 from smpy.platforms import Platform, read_simgrid_xml
-from smpy.platforms.model import NetworkModel
+from smpy.platforms.models import Models
 
 Read = Callable[[str], Platform]
 
@@ -62,7 +62,7 @@ def test_a_full_zone_with_hosts_routers_links_and_routes_is_read(read: Read) -> 
     assert platform.route(0, 1).latency_s == pytest.approx(52e-6)
     assert platform.route(0, 0).link_names == ("L",)
     assert platform.route(1, 1).link_names == ("__loopback__",)
-    assert platform.network_model == NetworkModel()
+    assert platform.models == Models()
 
 
 def test_a_half_of_a_split_link_keeps_its_direction_in_the_reverse_route(read: Read) -> None:

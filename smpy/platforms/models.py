@@ -1,0 +1,252 @@
+"""What turns bytes, routes, calls and polls into seconds on a machine, and which algorithms its collectives use.
+
+The defaults are SMPI's. Those of the network are factors measured by piecewise linear fitting of ping-pongs on a
+Gigabit Ethernet cluster (Clauss, Stillwell, Genaud, Suter, Casanova & Quinson 2011), on the flow model of Velho,
+Schnorr, Casanova & Legrand 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi
+from smpy.errors import UsageError
+
+FACTORS_MAX: Final = 32
+OVERHEADS_MAX: Final = 16
+SIZE_MAX_BYTES: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A value that holds for sizes strictly above a threshold, up to the next one's."""
+
+    above_bytes: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """A cost of `constant_s + n * per_byte_s` for messages of n bytes above a threshold, up to the next one's."""
+
+    above_bytes: float
+    constant_s: float
+    per_byte_s: float
+
+
+def _steps(*pairs: tuple[float, float]) -> tuple[Step, ...]:
+    return tuple(Step(above, value) for above, value in pairs)
+
+
+SMPI_LATENCY_FACTOR: Final = _steps(
+    (0, 2.01467), (257, 1.95341), (732, 1.9503), (1426, 1.61075), (3484, 1.88101), (5776, 2.18796), (9376, 2.59299),
+    (15424, 3.48845), (65472, 11.6436),
+)  # fmt: skip
+SMPI_BANDWIDTH_FACTOR: Final = _steps(
+    (0, 0.812084), (257, 0.338112), (732, 0.341987), (1426, 0.608902), (3484, 0.77493), (5776, 1.08739),
+    (9376, 0.58729), (15424, 0.697866), (65472, 0.940694),
+)  # fmt: skip
+
+
+_NETWORK_NUMBERS: Final = ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes")
+_CALL_NUMBERS: Final = ("detached_below_bytes", "rendezvous_overheads")
+_POLL_NUMBERS: Final = ("test_s", "iprobe_s", "polls_grow", "polls_notice")
+_OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
+
+
+def _check_not_negative(part: object, names: Iterable[str]) -> None:
+    for name in names:
+        if not getattr(part, name) >= 0:
+            raise ValueError(f"{name} is {getattr(part, name)}: it cannot be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkModel:
+    """How long messages take on the links of a platform.
+
+    Parameters
+    ----------
+    latency_factor, bandwidth_factor : tuple of Step
+        Multiply a route's latency, and the rate a flow gets from its fair share. Looked up with the size on the wire
+        (envelope included); 1 up to the first threshold.
+    weight_bytes : float
+        S: a flow's share is weighted with 1 / (latency + sum of S / bandwidth over its links).
+    tcp_gamma_bytes : float
+        The largest TCP window: a flow is no faster than gamma / (2 * latency). 0: no such bound.
+    crosstraffic : float
+        The share of a flow that its acknowledgements load on the links of the way back.
+    envelope_bytes : float
+        Added to every message on the wire.
+    loopback_bandwidth_bytes_per_s, loopback_latency_s : float
+        The link of a host to itself in zones that declare none.
+
+    Raises
+    ------
+    ValueError
+        If one of them is negative, a factor is infinite, or a bandwidth is 0.
+    """
+
+    latency_factor: tuple[Step, ...] = SMPI_LATENCY_FACTOR
+    bandwidth_factor: tuple[Step, ...] = SMPI_BANDWIDTH_FACTOR
+    weight_bytes: float = 8775.0
+    tcp_gamma_bytes: float = 4194304.0
+    crosstraffic: float = 0.05
+    envelope_bytes: float = 16.0
+    loopback_bandwidth_bytes_per_s: float = 10e9
+    loopback_latency_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_not_negative(self, (*_NETWORK_NUMBERS, "loopback_latency_s"))
+        if not self.loopback_bandwidth_bytes_per_s > 0:
+            raise ValueError("loopback_bandwidth_bytes_per_s must be above 0")
+        if not all(0 < step.value < math.inf for step in self.bandwidth_factor):
+            raise ValueError("bandwidth_factor must be above 0 and finite everywhere")
+        if not all(0 <= step.value < math.inf for step in self.latency_factor):
+            raise ValueError("latency_factor must be finite everywhere, and cannot be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class CallCosts:
+    """What MPI calls cost the rank that makes them, and which sends complete at once.
+
+    Parameters
+    ----------
+    detached_below_bytes : int
+        Smaller standard sends complete at once (the eager limit).
+    send_overhead, isend_overhead, recv_overhead : tuple of Overhead
+        What a blocking send, a non-blocking one and the receive of an eager message cost the calling rank, by the
+        user's size; the first one also holds below its threshold.
+    rendezvous_overheads : bool
+        Blocking sends above the eager limit and the receives of such messages cost theirs, too.
+    wtime_s : float
+        The cost of reading the clock.
+
+    Raises
+    ------
+    ValueError
+        If one of them is negative, or the eager limit is no size.
+    """
+
+    detached_below_bytes: int = 65536
+    send_overhead: tuple[Overhead, ...] = ()
+    isend_overhead: tuple[Overhead, ...] = ()
+    recv_overhead: tuple[Overhead, ...] = ()
+    rendezvous_overheads: bool = False
+    wtime_s: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _check_not_negative(self, (*_CALL_NUMBERS, "wtime_s"))
+        if self.detached_below_bytes > SIZE_MAX_BYTES:
+            raise ValueError(
+                f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
+            )
+        for name in _OVERHEADS:
+            if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in getattr(self, name)):
+                raise ValueError(f"{name} cannot be negative anywhere")
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """What polls cost: calls that ask whether something is there (Test, Iprobe).
+
+    Parameters
+    ----------
+    test_s, iprobe_s : float
+        The cost of a first poll.
+    polls_grow : bool
+        The k-th failed poll in a row, of all ranks together, costs k times that.
+    polls_notice : bool
+        Instead, a rank that asks for the same things again and again, in vain, polls in rounds: in the k-th each
+        poll stands for k^2 of the first one's length. It ends, and the rounds begin anew, when there may be something
+        new to find. A program that counts its polls sees other dates than one that polled all the time.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative.
+    """
+
+    test_s: float = 1e-4
+    iprobe_s: float = 1e-4
+    polls_grow: bool = True
+    polls_notice: bool = False
+
+    def __post_init__(self) -> None:
+        _check_not_negative(self, _POLL_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveChoice:
+    """Which algorithms collectives use.
+
+    Parameters
+    ----------
+    table : str
+        Name of the table that chooses them (`smpy/collectives/tables`).
+    algorithms : tuple of (str, str)
+        Operations and the algorithms they are to use, whatever the table says.
+    """
+
+    table: str = "smpi"
+    algorithms: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """All that decides how long a program's calls take on a machine, beside its hosts and links."""
+
+    network: NetworkModel = NetworkModel()
+    calls: CallCosts = CallCosts()
+    polling: Polling = Polling()
+    collectives: CollectiveChoice = CollectiveChoice()
+
+    def to_c(self) -> Any:
+        """The kernel's `model`, owned by the cffi object that is returned.
+
+        Raises
+        ------
+        UsageError
+            If a table has more rows than the kernel has room for.
+        """
+        network = self.network
+        thresholds = sorted({step.above_bytes for step in network.latency_factor + network.bandwidth_factor})
+        if len(thresholds) > FACTORS_MAX:
+            raise UsageError(
+                f"the latency and bandwidth factors have {len(thresholds)} different thresholds together, "
+                f"and the model has room for {FACTORS_MAX}: use fewer steps"
+            )
+        model = ffi.new("model *")
+        model.network.n_factors = len(thresholds)
+        for i, above in enumerate(thresholds):
+            model.network.factor_above_bytes[i] = above
+            model.network.latency_factor[i] = _value_above(network.latency_factor, above)
+            model.network.bandwidth_factor[i] = _value_above(network.bandwidth_factor, above)
+        for name in _OVERHEADS:
+            rows: tuple[Overhead, ...] = getattr(self.calls, name)
+            if len(rows) > OVERHEADS_MAX:
+                raise UsageError(f"{name} has {len(rows)} steps and the model has room for {OVERHEADS_MAX}: use fewer")
+            setattr(model.calls, f"n_{name}", len(rows))
+            getattr(model.calls, name)[0 : 3 * len(rows)] = _flat(rows)
+        for part, names in (("network", _NETWORK_NUMBERS), ("calls", _CALL_NUMBERS), ("polling", _POLL_NUMBERS)):
+            for name in names:
+                setattr(getattr(model, part), name.removeprefix("polls_"), getattr(getattr(self, part), name))
+        return model
+
+
+def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:
+    """The value that holds just above `size_bytes`."""
+    return max((s for s in steps if s.above_bytes <= size_bytes), key=lambda s: s.above_bytes, default=Step(0, 1)).value
+
+
+def _flat(rows: tuple[Overhead, ...]) -> list[float]:
+    """Threshold, constant, per byte, ... by rising threshold; the first row holds for every smaller size."""
+    ordered = sorted(rows, key=lambda row: row.above_bytes)
+    thresholds = [-math.inf, *(row.above_bytes for row in ordered[1:])][: len(ordered)]
+    return [
+        number
+        for threshold, row in zip(thresholds, ordered, strict=True)
+        for number in (threshold, row.constant_s, row.per_byte_s)
+    ]
