@@ -194,21 +194,25 @@ def test_an_option_of_the_run_that_cannot_be_applied_is_refused(name: str, value
 
 def test_the_kernel_gets_the_model_as_one_table_of_both_factors() -> None:
     network = NetworkModel(latency_factor=(Step(0, 2), Step(1000, 3)), bandwidth_factor=(Step(500, 0.5),))
-    model = Models(network).to_c()
+    model = Models(network).to_c().network
     rows = [
         (model.factor_above_bytes[i], model.latency_factor[i], model.bandwidth_factor[i])
         for i in range(model.n_factors)
     ]
     assert rows == [(0, 2, 1), (500, 2, 0.5), (1000, 3, 0.5)]
     default = Models().to_c()
-    assert default.n_factors == len(SMPI_LATENCY_FACTOR)
-    assert (default.weight_bytes, default.tcp_gamma_bytes, default.crosstraffic) == (8775, 4194304, 0.05)
-    assert (default.envelope_bytes, default.detached_below_bytes, default.wtime_s) == (16, 65536, 1e-8)
-    assert (default.rendezvous_overheads, MODELS.to_c().rendezvous_overheads) == (0, 1)
+    assert default.network.n_factors == len(SMPI_LATENCY_FACTOR)
+    assert (default.network.weight_bytes, default.network.tcp_gamma_bytes, default.network.crosstraffic) == (
+        8775,
+        4194304,
+        0.05,
+    )
+    assert (default.network.envelope_bytes, default.calls.detached_below_bytes) == (16, 65536)
+    assert (default.calls.rendezvous_overheads, MODELS.to_c().calls.rendezvous_overheads) == (0, 1)
 
 
 def test_the_first_overhead_also_holds_below_its_threshold() -> None:
-    model = Models(calls=CallCosts(send_overhead=(Overhead(1000, 5, 0), Overhead(10, 1, 2)))).to_c()
+    model = Models(calls=CallCosts(send_overhead=(Overhead(1000, 5, 0), Overhead(10, 1, 2)))).to_c().calls
     assert model.n_send_overhead == 2
     assert list(model.send_overhead)[:6] == [-float("inf"), 1, 2, 1000, 5, 0]
 
