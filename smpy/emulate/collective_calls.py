@@ -81,9 +81,9 @@ def _called(frame: FrameType | None) -> tuple[str, int] | None:
 def _started(communicator: Communicator) -> CollectiveCall | None:
     """The first collective of a communicator that somebody has not entered."""
     entered = _n_entered(communicator.joint)
-    for place, meeting in sorted(communicator.joint.open.items()):
+    for place, collective in sorted(communicator.joint.open.items()):
         if min(entered) < place:
-            return CollectiveCall(meeting.signature.call, communicator, place, is_started=True)
+            return CollectiveCall(collective.signature.call, communicator, place, is_started=True)
     return None
 
 

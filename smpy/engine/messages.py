@@ -35,7 +35,7 @@ class Load:
     take: Callable[[memoryview], None] | None = None
 
 
-class Message(NamedTuple):
+class Envelope(NamedTuple):
     """A message as its receiver sees it.
 
     `nbytes` above `capacity` means that it was truncated; `is_cancelled`, that there was none, because the request was
@@ -49,10 +49,12 @@ class Message(NamedTuple):
     is_cancelled: bool = False
 
 
-NO_MESSAGE = Message(ANY, ANY, 0, 0)
+Message = Envelope  # the name under which the compiled surface looks it up
+
+NO_MESSAGE = Envelope(ANY, ANY, 0, 0)
 """What a completed send says of itself."""
 
-CANCELLED = Message(ANY, ANY, 0, 0, is_cancelled=True)
+CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
 """What a request that was cancelled in time says of itself."""
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.loop import Loop, check
-from smpy.engine.messages import BUFFERED, CANCELLED, INNER, NO_MESSAGE, Load, Message
+from smpy.engine.messages import BUFFERED, CANCELLED, INNER, NO_MESSAGE, Envelope, Load
 
 
-def _message_of(request: Any) -> Message:
+def _envelope_of(request: Any) -> Envelope:
     if request.is_cancelled:
         return CANCELLED
     if request.is_send:
         return NO_MESSAGE
-    return Message(request.matched_source, request.matched_tag, request.matched_bytes, request.bytes)
+    return Envelope(request.matched_source, request.matched_tag, request.matched_bytes, request.bytes)
 
 
 class PointToPoint(Loop):
@@ -83,18 +83,18 @@ class PointToPoint(Loop):
         self._post(number, load)
         return int(number)
 
-    def recv(self, comm: int, source: int, tag: int, load: Load, call: str = "Recv") -> Message:
+    def recv(self, comm: int, source: int, tag: int, load: Load, call: str = "Recv") -> Envelope:
         """Receive a message."""
         return self.wait(self.irecv(comm, source, tag, load), call)
 
-    def _collect(self, number: int) -> Message:
+    def _collect(self, number: int) -> Envelope:
         if number <= 0:
             return NO_MESSAGE
-        message = _message_of(lib.sim_request(self._sim, number))
+        message = _envelope_of(lib.sim_request(self._sim, number))
         lib.sim_release(self._sim, number)
         return message
 
-    def wait(self, request: int, call: str = "Wait") -> Message:
+    def wait(self, request: int, call: str = "Wait") -> Envelope:
         """Wait for one request and release it."""
         if request <= 0:
             return NO_MESSAGE
@@ -102,7 +102,7 @@ class PointToPoint(Loop):
         self.block(call)
         return self._collect(request)
 
-    def wait_all(self, requests: Sequence[int], call: str = "Waitall") -> list[Message]:
+    def wait_all(self, requests: Sequence[int], call: str = "Waitall") -> list[Envelope]:
         """Wait for all of them and release them; numbers of 0 are complete."""
         numbers = array("i", requests)
         if any(number > 0 for number in numbers):
@@ -110,7 +110,7 @@ class PointToPoint(Loop):
             self.block(call)
         return [self._collect(number) for number in numbers]
 
-    def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Message]:
+    def wait_any(self, requests: Sequence[int], call: str = "Waitany") -> tuple[int, Envelope]:
         """Wait for one of them and release it: its index and message. 0 is complete, negative ones are skipped."""
         numbers = array("i", requests)
         check(lib.sim_append_wait_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
@@ -118,13 +118,13 @@ class PointToPoint(Loop):
         index = int(lib.sim_answer(self._sim, self.rank))
         return index, self._collect(numbers[index])
 
-    def test(self, request: int, call: str = "Test") -> Message | None:
+    def test(self, request: int, call: str = "Test") -> Envelope | None:
         """Poll one request; it is released when complete. A poll takes simulated time."""
         check(lib.sim_append_test(self._sim, self.timeline, request))
         self.block(call)
         return self._collect(request) if lib.sim_answer(self._sim, self.rank) else None
 
-    def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Message] | None:
+    def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Envelope] | None:
         """Poll several requests: index and message of the first that is complete, or None."""
         numbers = array("i", requests)
         check(lib.sim_append_test_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
@@ -132,13 +132,13 @@ class PointToPoint(Loop):
         index = int(lib.sim_answer(self._sim, self.rank))
         return None if index < 0 else (index, self._collect(numbers[index]))
 
-    def peek(self, request: int, call: str = "Get_status") -> Message | None:
+    def peek(self, request: int, call: str = "Get_status") -> Envelope | None:
         """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
         if request <= 0:
             return NO_MESSAGE
         check(lib.sim_append_get_status(self._sim, self.timeline, request))
         self.block(call)
-        return _message_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
+        return _envelope_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
 
     def cancel(self, request: int) -> None:
         """Take a request back: unless it has matched by then, it ends there and its message says so."""
@@ -161,30 +161,30 @@ class PointToPoint(Loop):
             self._deliveries[payload.token] = replace(load, keep=(load.keep, keep))
         lib.sim_release(self._sim, request)
 
-    def _probed(self) -> Message:
+    def _probed(self) -> Envelope:
         found = lib.sim_probed(self._sim, self.rank)
-        return Message(found.source, found.tag, found.bytes, found.bytes)
+        return Envelope(found.source, found.tag, found.bytes, found.bytes)
 
-    def iprobe(self, comm: int, source: int, tag: int) -> Message | None:
+    def iprobe(self, comm: int, source: int, tag: int) -> Envelope | None:
         """Look for a message that could be received; a look takes simulated time."""
         check(lib.sim_append_iprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Iprobe")
         return self._probed() if lib.sim_answer(self._sim, self.rank) else None
 
-    def probe(self, comm: int, source: int, tag: int) -> Message:
+    def probe(self, comm: int, source: int, tag: int) -> Envelope:
         """Wait until a message could be received."""
         check(lib.sim_append_probe(self._sim, self.timeline, comm, source, tag))
         self.block("Probe")
         return self._probed()
 
-    def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Message] | None:
+    def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Envelope] | None:
         """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
         check(lib.sim_append_improbe(self._sim, self.timeline, comm, source, tag))
         self.block("Improbe")
         held = int(lib.sim_answer(self._sim, self.rank))
         return (held, self._probed()) if held else None
 
-    def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Message]:
+    def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Envelope]:
         """Wait for a message, and hold it."""
         check(lib.sim_append_mprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Mprobe")

@@ -61,16 +61,17 @@ from smpy.mpi.error_codes import (
 )
 from smpy.mpi.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
 from smpy.mpi.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
-from smpy.mpi.files.files import FILE_NULL, File
 from smpy.mpi.info import INFO_ENV, INFO_NULL, Info
 from smpy.mpi.introspection import _addressof as _addressof
 from smpy.mpi.introspection import _handleof as _handleof
 from smpy.mpi.introspection import _sizeof as _sizeof
-from smpy.mpi.pending.grequests import Grequest
-from smpy.mpi.pending.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from smpy.mpi.pending.persistent import Prequest
-from smpy.mpi.pending.requests import REQUEST_NULL, Request
-from smpy.mpi.pending.status import Status
+from smpy.mpi.io.file import FILE_NULL, File
+from smpy.mpi.requests.grequests import Grequest
+from smpy.mpi.requests.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.requests.request import REQUEST_NULL, Request
+from smpy.mpi.requests.status import Status
+from smpy.mpi.rma.window import WIN_NULL, Win
 from smpy.mpi.topology.balanced_dims import Compute_dims
 from smpy.mpi.topology.cartcomm import Cartcomm
 from smpy.mpi.topology.graphcomms import Distgraphcomm, Graphcomm
@@ -83,7 +84,6 @@ from smpy.mpi.unsimulated import (
     Register_datarep,
     Unpublish_name,
 )
-from smpy.mpi.windows.windows import WIN_NULL, Win
 
 __all__ = [
     "BOTTOM",

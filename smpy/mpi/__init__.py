@@ -4,8 +4,8 @@ One module for all ranks: a handle holds a number and no rank, and asks which ra
 makes one call of the engine and returns; families of calls are files of their own. Names and behaviour are mpi4py's
 [1]_.
 
-`data` says what messages are made of, `pending` what is under way, `meetings` what the ranks of a collective leave for
-each other; `comms`, `topology`, `windows` and `files` hold the handles that programs use.
+`data` describes what messages are made of, `requests` operations under way, `collectives` one rank's part in a
+collective and what the ranks leave for each other; `comms`, `topology`, `rma` and `io` hold the handles of programs.
 
 References
 ----------

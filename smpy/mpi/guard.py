@@ -17,9 +17,9 @@ from smpy.mpi.comms.comm import COMM_WORLD, Comm
 from smpy.mpi.environment import check_under_way
 from smpy.mpi.error_handlers import ErrorHandling
 from smpy.mpi.exceptions import Exception as MpiException
-from smpy.mpi.files.files import FILE_NULL, File
 from smpy.mpi.handles import CommBase, RequestBase
-from smpy.mpi.pending.requests import Request
+from smpy.mpi.io.file import FILE_NULL, File
+from smpy.mpi.requests.request import Request
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine

@@ -24,12 +24,12 @@ CommBase
 RequestBase
     ``_kernel_request`` (int): the kernel's request; 0: it has completed in the kernel's eyes, nothing is left to wait
     for; -1: null. ``_buffer``: keeps the memory alive until the request completes, then None. ``_message``: None, or
-    the `Message` of a request that has completed already (then ``_kernel_request`` is 0). ``_finish``: None, or a
-    callable that the owner runs on completion, given the `Message`; what it returns is the object that the lower-case
-    forms return; or an `Undertaking`, for a request that is not one of the kernel's (then ``_kernel_request`` is 0). An
-    inactive persistent request is null here: its `Prequest` keeps the operation to start. ``RequestBase.__new__`` takes
-    any arguments and leaves a null request; ``_refer_to(number)``, ``_share(other)`` and ``_let_go()``, which makes it
-    null, alone change the first two.
+    the `Envelope` of a request that has completed already (then ``_kernel_request`` is 0). ``_finish``: None, or a
+    callable that the owner runs on completion, given the `Envelope`; what it returns is the object that the lower-case
+    forms return; or a `CompoundOperation`, for a request that is not one of the kernel's (then ``_kernel_request`` is
+    0). An inactive persistent request has number -1; its `Prequest` keeps the operation to start.
+    ``RequestBase.__new__`` takes any arguments and leaves a null request; ``_refer_to(number)``, ``_share(other)`` and
+    ``_let_go()``, which makes it null, alone change the first two.
     ``Wait(status=None) -> True`` and ``Test(status=None) -> bool`` fall back to
     ``self._Wait`` and ``self._Test``; the fast path is for requests whose ``_message`` and ``_finish`` are None. On
     completion they become null. ``Waitall(requests, statuses=None)`` is a class method: the

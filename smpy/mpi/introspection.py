@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.mpi.handle import Handle
-from smpy.mpi.pending.status import Status
+from smpy.mpi.requests.status import Status
 
 __all__ = ["_addressof", "_handleof", "_sizeof"]
 

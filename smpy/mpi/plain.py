@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
 
 if TYPE_CHECKING:
-    from smpy.engine.messages import Message
-    from smpy.mpi.pending.requests import Request
-    from smpy.mpi.pending.status import Status
+    from smpy.engine.messages import Envelope
+    from smpy.mpi.requests.request import Request
+    from smpy.mpi.requests.status import Status
 
 __all__ = ["CommBase", "RequestBase"]
 
@@ -139,7 +139,7 @@ class CommBase:
     def _Allreduce(self, *args: Any, **named: Any) -> None:
         raise NotImplementedError
 
-    def _truncated(self, call: str, message: Message) -> NoReturn:
+    def _truncated(self, call: str, message: Envelope) -> NoReturn:
         raise NotImplementedError
 
 
@@ -158,7 +158,7 @@ class RequestBase:
 
     _kernel_request: int
     _buffer: object
-    _message: Message | None
+    _message: Envelope | None
     _finish: Any
 
     def __new__(cls, *args: object, **named: object) -> Self:
@@ -203,5 +203,5 @@ class RequestBase:
     def _Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
         raise NotImplementedError
 
-    def _truncated(self, call: str, message: Message) -> NoReturn:
+    def _truncated(self, call: str, message: Envelope) -> NoReturn:
         raise NotImplementedError

@@ -10,7 +10,7 @@ import pytest
 from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import surface
-from smpy.engine.messages import Message
+from smpy.engine.messages import Envelope
 from smpy.platforms import default_cluster, place
 
 if surface is None:
@@ -37,7 +37,7 @@ class Recorder:
         cls.handed_over.append(what)
         return GENERAL
 
-    def _truncated(self, call: str, message: Message) -> None:
+    def _truncated(self, call: str, message: Envelope) -> None:
         raise Truncated(call, message)
 
 
@@ -99,7 +99,7 @@ class Status:
         self._source = self._tag = self._error = self._nbytes = 99
         self._cancelled = True
 
-    def told(self) -> tuple[int, int, int]:
+    def fields(self) -> tuple[int, int, int]:
         """Source, tag and size; the rest must have been set."""
         assert self._error == 0
         assert self._cancelled is False

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smpy.mpi import MPI
-from smpy.mpi.data.messages import message_of, vector_of
+from smpy.mpi.data.message_specifications import part_of, vector_of
 from tests.mpi.conftest import run_world
 from tests.mpi.reference_typemaps import datatype, recipes, reference
 
@@ -56,10 +56,10 @@ def test_a_message_carries_the_bytes_of_the_typemap_in_its_order(recipe, count):
     assume(made.extent >= 0)
     memory = room_for(expected, shift, count, made.extent).astype(np.uint8)
     places = bytes_at(expected, shift, count, made.extent)
-    part = message_of([memory, count, made.Commit()], is_written=False)
+    part = part_of([memory, count, made.Commit()], is_written=False)
     assert bytes(part.carried()) == memory[places].tobytes()
     target = np.zeros_like(memory)
-    message_of([target, count, made], is_written=True).put(bytes(memory[places]))
+    part_of([target, count, made], is_written=True).put(bytes(memory[places]))
     wanted = np.zeros_like(memory)
     wanted[places] = memory[places]
     assert target.tolist() == wanted.tolist()
@@ -175,7 +175,7 @@ def test_blocks_that_touch_are_one_and_gapless_datatypes_travel_by_reference():
     ):
         assert made._layout.is_contiguous
         data = np.arange(30.0)
-        part = message_of([data, 1, made.Commit()], is_written=False)
+        part = part_of([data, 1, made.Commit()], is_written=False)
         assert part.outgoing().address == data.__array_interface__["data"][0]
 
 
@@ -194,10 +194,10 @@ def test_many_places_without_a_rule_are_found_again():
     once = [p + i for k, p in enumerate(places) for i in range(1 + (k % 3 == 0))]
     step = places[-1] - places[0] + 1
     expected = [memory[p + entry * step] for entry in range(40) for p in once]
-    part = message_of([memory, 1, made.Commit()], is_written=False)
+    part = part_of([memory, 1, made.Commit()], is_written=False)
     assert np.frombuffer(part.carried(), "i4").tolist() == expected
     target = np.zeros_like(memory)
-    message_of([target, 1, made], is_written=True).put(bytes(part.carried()))
+    part_of([target, 1, made], is_written=True).put(bytes(part.carried()))
     assert np.flatnonzero(target).tolist() == sorted(expected)
 
 
@@ -218,14 +218,14 @@ def test_absolute_addresses_reach_memory_below_bottom(run_ranks):
 
 def test_entries_below_bottom_without_addresses_are_an_error():
     with pytest.raises(MPI.Exception, match="displacements are addresses"):
-        message_of([MPI.BOTTOM, 2, MPI.INT.Create_vector(2, 1, 2).Commit()], is_written=False).carried()
+        part_of([MPI.BOTTOM, 2, MPI.INT.Create_vector(2, 1, 2).Commit()], is_written=False).carried()
 
 
 def test_a_datatype_that_was_not_committed_is_refused_by_name():
     pair = MPI.INT.Create_contiguous(2)
     pair.Set_name("pair of ints")
     with pytest.raises(MPI.Exception, match="pair of ints was not committed") as caught:
-        message_of([bytearray(8), pair], is_written=False)
+        part_of([bytearray(8), pair], is_written=False)
     assert caught.value.Get_error_class() == MPI.ERR_TYPE
 
 

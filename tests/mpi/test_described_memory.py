@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.data.messages import message_of
+from smpy.mpi.data.message_specifications import part_of
 
 
 class Tensor:
@@ -46,7 +46,7 @@ MAKERS = [Tensor, lambda array: Tensor(array, 0), CudaArray]
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("letter", "bhilBHILefdFD")
 def test_what_is_described_has_a_datatype_and_a_count(make, letter):
-    part = message_of(make(np.arange(6).reshape(2, 3).astype(letter)), is_written=True)
+    part = part_of(make(np.arange(6).reshape(2, 3).astype(letter)), is_written=True)
     assert (part.count, part.datatype) == (6, MPI.Datatype.fromcode(letter))
     assert np.frombuffer(part.carried(), letter).tolist() == list(range(6))
 
@@ -72,15 +72,15 @@ def test_both_orders_are_memory_without_gaps_and_a_column_is_not(make):
     array = np.arange(6.0).reshape(2, 3)
     assert MPI.Get_address(make(array.T)) == array.ctypes.data
     with pytest.raises(BufferError, match="not contiguous"):
-        message_of(make(array[:, 0]), is_written=False)
+        part_of(make(array[:, 0]), is_written=False)
 
 
 def test_read_only_memory_is_not_received_into():
     array = np.zeros(3)
     array.flags.writeable = False
-    message_of(CudaArray(array), is_written=False)
+    part_of(CudaArray(array), is_written=False)
     with pytest.raises(BufferError, match="read-only"):
-        message_of(CudaArray(array), is_written=True)
+        part_of(CudaArray(array), is_written=True)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_read_only_memory_is_not_received_into():
 )
 def test_a_description_that_makes_no_message_is_an_error(other, error, text):
     with pytest.raises(error, match=text):
-        message_of(CudaArray(np.zeros(3), **other), is_written=False)
+        part_of(CudaArray(np.zeros(3), **other), is_written=False)
 
 
 def test_a_capsule_that_was_used_already_is_an_error():
@@ -103,7 +103,7 @@ def test_a_capsule_that_was_used_already_is_an_error():
     tensor.array = type(
         "Once", (), {"__dlpack__": lambda self, **_: capsule, "__dlpack_device__": lambda self: (1, 0)}
     )()
-    message_of(tensor, is_written=False)
+    part_of(tensor, is_written=False)
     np.from_dlpack(tensor)
     with pytest.raises(BufferError, match="used already"):
-        message_of(tensor, is_written=False)
+        part_of(tensor, is_written=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.data.messages import message_of, several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of, several_of, vector_of
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ from smpy.mpi.data.messages import message_of, several_of, vector_of
     ],
 )
 def test_a_specification_means_entries_of_a_datatype(spec, count, datatype, start):
-    part = message_of(spec, is_written=False)
+    part = part_of(spec, is_written=False)
     assert (part.count, part.datatype, part.start) == (count, datatype, start)
     assert part.nbytes == count * datatype.size
 
 
 def test_a_count_is_per_block():
-    assert message_of(np.zeros(12), is_written=True, n_blocks=4).count == 3
-    assert message_of([np.zeros(12), 2, MPI.DOUBLE], is_written=True, n_blocks=4).count == 2
+    assert part_of(np.zeros(12), is_written=True, n_blocks=4).count == 3
+    assert part_of([np.zeros(12), 2, MPI.DOUBLE], is_written=True, n_blocks=4).count == 2
 
 
 @pytest.mark.parametrize(
@@ -78,21 +78,21 @@ def test_a_count_is_per_block():
 )
 def test_a_specification_that_makes_no_sense_is_an_error(spec, error, text):
     with pytest.raises(error, match=text):
-        message_of(spec, is_written=False)
+        part_of(spec, is_written=False)
 
 
 def test_a_receive_refuses_memory_that_cannot_be_written():
     with pytest.raises(BufferError, match="not writable"):
-        message_of(b"text", is_written=True)
+        part_of(b"text", is_written=True)
     frozen = np.zeros(3)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        message_of(frozen, is_written=True)
+        part_of(frozen, is_written=True)
 
 
 def test_entries_need_not_be_a_whole_number_of_blocks_unless_counted():
     with pytest.raises(ValueError, match="5 entries are not a multiple of 2 blocks"):
-        message_of(np.zeros(5), is_written=True, n_blocks=2)
+        part_of(np.zeros(5), is_written=True, n_blocks=2)
 
 
 def test_a_pair_with_a_gap_travels_without_it(run_ranks):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.pending.persistent import new_prequest
+from smpy.mpi.requests.persistent import new_prequest
 
 
 def test_an_inactive_persistent_request_completes_at_once_and_stays(run_ranks):

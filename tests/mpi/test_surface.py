@@ -9,7 +9,7 @@ import pytest
 
 from smpy.compute.folded import folded
 from smpy.engine.kernel import lib
-from smpy.engine.messages import Message
+from smpy.engine.messages import Envelope
 from smpy.errors import DeadlockError
 from tests.mpi.surface_world import (
     ALONE,
@@ -76,7 +76,7 @@ def test_every_argument_may_be_named() -> None:
         assert got == b"two"
         WORLD.Sendrecv(b"4", 0, recvbuf=got, sendtag=3, status=status)
         assert got == b"3wo"
-        assert status.told() == (0, 3, 1)
+        assert status.fields() == (0, 3, 1)
 
     assert both(sender, receiver) == []
 
@@ -85,18 +85,18 @@ def test_a_status_tells_of_the_message_received_and_of_nothing_for_a_send() -> N
     def sender() -> None:
         status = Status()
         WORLD.Isend(np.zeros(3), 1, 7).Wait(status)
-        assert status.told() == (-1, -1, 0)
+        assert status.fields() == (-1, -1, 0)
         WORLD.Isend(np.zeros(RENDEZVOUS), 1, 8).Wait(status)
-        assert status.told() == (-1, -1, 0)
+        assert status.fields() == (-1, -1, 0)
 
     def receiver() -> None:
         status, got = Status(), np.zeros(RENDEZVOUS)
         WORLD.Recv(got, status=status)
-        assert status.told() == (0, 7, 24)
+        assert status.fields() == (0, 7, 24)
         request = WORLD.Irecv(got)
         while not request.Test(status):
-            assert status.told() == (0, 7, 24)
-        assert status.told() == (0, 8, 8 * RENDEZVOUS)
+            assert status.fields() == (0, 7, 24)
+        assert status.fields() == (0, 8, 8 * RENDEZVOUS)
 
     assert both(sender, receiver) == []
 
@@ -111,7 +111,7 @@ def test_a_look_tells_of_the_message_it_found_and_of_nothing_else() -> None:
         assert status._tag == 99  # as it was
         while not WORLD.Iprobe(status=status):
             pass
-        assert status.told() == (0, 7, 24)
+        assert status.fields() == (0, 7, 24)
         assert WORLD.Iprobe(source=0, tag=7)
         WORLD.Recv(np.zeros(3), 0, 7)
         assert not WORLD.Iprobe()
@@ -145,11 +145,11 @@ def test_folded_arrays_travel_without_bytes(n_doubles: int) -> None:
     def receiver() -> None:
         status, got = Status(), np.full(length, 7.0)
         WORLD.Recv(got, status=status)
-        assert status.told() == (0, 0, 8 * n_doubles)
+        assert status.fields() == (0, 0, 8 * n_doubles)
         WORLD.Irecv(got[0]).Wait(status)
-        assert status.told() == (0, 0, 4 * n_doubles)
+        assert status.fields() == (0, 0, 4 * n_doubles)
         WORLD.Recv(folded(length), status=status)
-        assert status.told() == (0, 0, 8 * n_doubles)
+        assert status.fields() == (0, 0, 8 * n_doubles)
         assert (got == 7).all()
 
     assert both(sender, receiver) == []
@@ -248,7 +248,7 @@ def test_a_message_too_long_is_reported_with_its_call(form: str) -> None:
 
     with pytest.raises(Truncated) as caught:
         both(lambda: WORLD.Send(b"12345", 1, 5), receiver)
-    assert caught.value.args == (form, Message(0, 5, 5, 2))
+    assert caught.value.args == (form, Envelope(0, 5, 5, 2))
 
 
 def test_a_deadlock_is_raised_by_the_run_and_names_the_calls() -> None:

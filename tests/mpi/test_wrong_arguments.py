@@ -7,7 +7,7 @@ import pytest
 
 import smpy
 from smpy.mpi import MPI
-from smpy.mpi.data.messages import message_of, several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of, several_of, vector_of
 
 SELF, WORLD = MPI.COMM_SELF, MPI.COMM_WORLD
 ONE = np.zeros(8)
@@ -81,8 +81,8 @@ def test_an_error_of_the_program_s_own_inside_a_call_stays_as_it_is(run_ranks):
         lambda datatype: datatype.Unpack(bytes(100), 0, ONE, SELF),
         lambda datatype: datatype.Pack_external("external32", ONE, bytearray(100), 0),
         lambda datatype: datatype.Unpack_external("external32", bytes(100), 0, ONE),
-        lambda datatype: message_of([ONE, 1, datatype], is_written=True),
-        lambda datatype: message_of([ONE, (1, 0), datatype], is_written=True),
+        lambda datatype: part_of([ONE, 1, datatype], is_written=True),
+        lambda datatype: part_of([ONE, (1, 0), datatype], is_written=True),
         lambda datatype: vector_of([ONE, [1], [0], datatype], is_written=True, n_blocks=1),
         lambda datatype: several_of([ONE, [1], [0], [datatype]], is_written=True, n_blocks=1),
     ],
@@ -99,7 +99,7 @@ def test_displacements_outside_the_buffer_are_refused(displacement):
     with pytest.raises(ValueError, match=r"before the buffer|the buffer has 64"):
         several_of([ONE, [1], [8 * displacement], [MPI.DOUBLE]], is_written=True, n_blocks=1)
     with pytest.raises(ValueError, match=r"negative displacement|beyond the 8 entries|the buffer has 64"):
-        message_of([ONE, 1, displacement, MPI.DOUBLE], is_written=True)
+        part_of([ONE, 1, displacement, MPI.DOUBLE], is_written=True)
 
 
 @pytest.mark.parametrize("at", [0, 8, -8, 1 << 62])
@@ -115,7 +115,7 @@ def test_what_is_no_address_is_refused_below_bottom(run_ranks, at):
 @pytest.mark.parametrize("count", [1 << 61, 1 << 62, 1 << 70])
 def test_more_bytes_than_64_bits_count_are_refused(count):
     with pytest.raises(MPI.Exception, match="more than a message can") as caught:
-        message_of([ONE, count, EVERYWHERE], is_written=False)
+        part_of([ONE, count, EVERYWHERE], is_written=False)
     assert caught.value == MPI.ERR_COUNT
 
 

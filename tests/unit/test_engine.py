@@ -13,7 +13,7 @@ import pytest
 from smpy.collectives.schedule import NBYTES, RANK, Schedule
 from smpy.engine import beside
 from smpy.engine.engine import Engine
-from smpy.engine.messages import ANY, BUFFERED, CANCELLED, NO_MESSAGE, Load, Message
+from smpy.engine.messages import ANY, BUFFERED, CANCELLED, NO_MESSAGE, Envelope, Load
 from smpy.engine.outcomes import CalledInThread
 from smpy.errors import SmpyError, UsageError
 from smpy.platforms import default_cluster, place
@@ -141,7 +141,7 @@ def test_ranks_of_an_intercommunicator_are_those_of_the_other_side() -> None:
     assert engine.comm_peers(0) == 3
 
     def receive() -> None:
-        assert engine.recv(right, 0, ANY, lent(got)) == Message(0, 5, 4, 4)
+        assert engine.recv(right, 0, ANY, lent(got)) == Envelope(0, 5, 4, 4)
 
     run(engine, lambda: None, receive, lambda: engine.send(left, 0, 5, lent(array("i", [7]))))
     assert got[0] == 7
@@ -249,7 +249,7 @@ def test_a_held_message_is_received_by_its_number_alone() -> None:
         held, message = engine.mprobe(0, ANY, ANY)
         assert message[:3] == (0, 1, 4)
         assert engine.recv(0, ANY, ANY, lent(second)).tag == 2
-        assert engine.wait(engine.imrecv(held, lent(first))) == Message(0, 1, 4, 4)
+        assert engine.wait(engine.imrecv(held, lent(first))) == Envelope(0, 1, 4, 4)
 
     run(engine, send, receive)
     assert (first[0], second[0]) == (1, 2)

@@ -6,9 +6,9 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
-from smpy.mpi.pending.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
-from smpy.mpi.pending.requests import Request, new_request
-from smpy.mpi.pending.sending import buffer, outgoing_of
+from smpy.mpi.requests.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
+from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.requests.sending import outgoing_of, send_buffered
 
 __all__ = ["Attach_buffer", "BufferedPointToPoint", "Detach_buffer", "Flush_buffer", "Iflush_buffer"]
 
@@ -47,12 +47,12 @@ class BufferedPointToPoint(CommCore):
     @mpi_call
     def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a copy of a buffer, which takes room in the attached one until it is delivered."""
-        buffer(self, outgoing_of, buf, dest, tag, "Bsend", is_blocking=True)
+        send_buffered(self, outgoing_of, buf, dest, tag, "Bsend", is_blocking=True)
 
     @mpi_call
     def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Start to send a copy of a buffer, which takes room in the attached one until it is delivered."""
-        return buffer(self, outgoing_of, buf, dest, tag, "Ibsend", is_blocking=False)
+        return send_buffered(self, outgoing_of, buf, dest, tag, "Ibsend", is_blocking=False)
 
 
 @mpi_call

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives import data_movement, reductions, varying_data_movement
+from smpy.mpi.collectives.blocks import Blocks
+from smpy.mpi.collectives.open_collective import NOT_COMPARED, Signature, enter
 from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.datatypes import of_format
 from smpy.mpi.data.folds import Fold, check_defined
-from smpy.mpi.data.messages import message_of
+from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import SUM, Op
-from smpy.mpi.meetings import movements, reductions, varying_movements
-from smpy.mpi.meetings.blocks import Blocks
-from smpy.mpi.meetings.gathering import NOT_COMPARED, Signature, enter
 
 __all__ = ["Collectives"]
 
@@ -34,63 +34,63 @@ class Collectives(CommCore):
 
     def _barrier(self, call: str) -> None:
         communicator, rank = member_of(self, call)
-        meeting = enter(communicator, rank, _BARRIER, object)
-        perform(meeting, communicator, "barrier", 0, 0, call)
-        meeting.leave()
+        collective = enter(communicator, rank, _BARRIER, object)
+        perform(collective, communicator, "barrier", 0, 0, call)
+        collective.leave()
 
     @mpi_call
     def Bcast(self, buf: Any, root: int = 0) -> None:
         """Give all ranks what the root has in its buffer."""
         communicator, rank = member_of(self, "Bcast")
         if communicator.is_inter:
-            movements.Bcast(self, buf, root, "Bcast").perform()
+            data_movement.Bcast(self, buf, root, "Bcast").perform()
         else:
             _bcast_in_group(communicator, rank, buf, root)
 
     @mpi_call
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Put the blocks of all ranks, in rank order, into the root's buffer."""
-        movements.Gather(self, sendbuf, recvbuf, root, "Gather").perform()
+        data_movement.Gather(self, sendbuf, recvbuf, root, "Gather").perform()
 
     @mpi_call
     def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Put the blocks of all ranks, each of its own size, where the root wants them."""
-        varying_movements.Gatherv(self, sendbuf, recvbuf, root, "Gatherv").perform()
+        varying_data_movement.Gatherv(self, sendbuf, recvbuf, root, "Gatherv").perform()
 
     @mpi_call
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Give each rank its block of the root's buffer."""
-        movements.Scatter(self, sendbuf, recvbuf, root, "Scatter").perform()
+        data_movement.Scatter(self, sendbuf, recvbuf, root, "Scatter").perform()
 
     @mpi_call
     def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Give each rank its block of the root's buffer, each of its own size."""
-        varying_movements.Scatterv(self, sendbuf, recvbuf, root, "Scatterv").perform()
+        varying_data_movement.Scatterv(self, sendbuf, recvbuf, root, "Scatterv").perform()
 
     @mpi_call
     def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
         """Put the blocks of all ranks, in rank order, into every rank's buffer."""
-        movements.Allgather(self, sendbuf, recvbuf, "Allgather").perform()
+        data_movement.Allgather(self, sendbuf, recvbuf, "Allgather").perform()
 
     @mpi_call
     def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> None:
         """Put the blocks of all ranks, each of its own size, where every rank wants them."""
-        varying_movements.Allgatherv(self, sendbuf, recvbuf, "Allgatherv").perform()
+        varying_data_movement.Allgatherv(self, sendbuf, recvbuf, "Allgatherv").perform()
 
     @mpi_call
     def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
         """Give every rank a block, and get one from every rank."""
-        movements.Alltoall(self, sendbuf, recvbuf, "Alltoall").perform()
+        data_movement.Alltoall(self, sendbuf, recvbuf, "Alltoall").perform()
 
     @mpi_call
     def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None:
         """Give every rank a block, and get one from every rank, each of its own size."""
-        varying_movements.Alltoallv(self, sendbuf, recvbuf, "Alltoallv").perform()
+        varying_data_movement.Alltoallv(self, sendbuf, recvbuf, "Alltoallv").perform()
 
     @mpi_call
     def Alltoallw(self, sendbuf: Any, recvbuf: Any) -> None:
         """Give every rank a block, and get one from every rank, each of its own size and datatype."""
-        varying_movements.Alltoallw(self, sendbuf, recvbuf, "Alltoallw").perform()
+        varying_data_movement.Alltoallw(self, sendbuf, recvbuf, "Alltoallw").perform()
 
     @mpi_call
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> None:
@@ -119,16 +119,16 @@ class Collectives(CommCore):
 
 
 def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) -> None:
-    """What `movements.Bcast` does in one group, without the object: programs broadcast often."""
+    """What `data_movement.Bcast` does in one group, without the object: programs broadcast often."""
     root = check_root(communicator, root, "Bcast")
-    part = message_of(buf, is_written=rank != root)
-    meeting = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
+    part = part_of(buf, is_written=rank != root)
+    collective = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
     if rank == root:
-        meeting.payload.leave(0, part.carried())
-    perform(meeting, communicator, "bcast", root, part.nbytes, "Bcast")
+        collective.payload.leave(0, part.carried())
+    perform(collective, communicator, "bcast", root, part.nbytes, "Bcast")
     if rank != root:
-        meeting.payload.deliver(part)
-    meeting.leave()
+        collective.payload.deliver(part)
+    collective.leave()
 
 
 if surface is not None:
@@ -142,17 +142,17 @@ def _allreduce_plain(
     operation, layout, nbytes = op._operation, of_format(buffer_format)._layout, len(content)
     check_defined(operation, layout)
     signature = Signature("Allreduce", NOT_COMPARED, nbytes, operation.name, layout.typestr)
-    meeting = enter(communicator, rank, signature, list)
-    payload = meeting.payload
+    collective = enter(communicator, rank, signature, list)
+    payload = collective.payload
     if not payload:
         payload.append(Fold(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
-    if meeting.plain is None and nbytes:
-        meeting.plain = buffer_format, nbytes, operation, fold
+    if collective.plain is None and nbytes:
+        collective.plain = buffer_format, nbytes, operation, fold
         surface.know_books(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(
-        meeting,
+        collective,
         communicator,
         "allreduce",
         0,
@@ -166,6 +166,6 @@ def _allreduce_plain(
     try:
         result = fold.result(operation) if nbytes else None
     finally:
-        meeting.leave()
+        collective.leave()
     if result is not None and not surface.replace(recvbuf, result):
-        message_of(recvbuf, is_written=True).put(result)
+        part_of(recvbuf, is_written=True).put(result)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from smpy.collectives.facts import Query
-from smpy.collectives.selection import algorithms_in
-from smpy.engine.messages import Message
+from smpy.collectives.selectors import schedule_for, select, selection_of
+from smpy.engine.messages import Envelope
 from smpy.engine.running import current
 from smpy.mpi.arguments import integer
+from smpy.mpi.collectives.open_collective import OpenCollective
 from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import PROC_NULL, ROOT
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle
 from smpy.mpi.handles import MYSELF, NOWHERE, CommBase
-from smpy.mpi.meetings.gathering import OpenCollective
-from smpy.mpi.pending.requests import Request, new_request
+from smpy.mpi.requests.request import Request, new_request
 
 __all__ = [
     "CommCore",
@@ -78,7 +77,7 @@ def check_root(communicator: Communicator, root: Any, call: str) -> int:
 
 
 def perform(
-    meeting: OpenCollective,
+    collective: OpenCollective,
     communicator: Communicator,
     op: str,
     root: int,
@@ -93,7 +92,7 @@ def perform(
 
     Parameters
     ----------
-    meeting : OpenCollective
+    collective : OpenCollective
         Where its ranks meet.
     communicator : Communicator
         Its communicator.
@@ -114,9 +113,9 @@ def perform(
     """
     if communicator.joint.n_members == 1:
         return
-    schedule = meeting.schedule
+    schedule = collective.schedule
     if schedule < 0:
-        schedule = _schedule(meeting, communicator, op, nbytes, commutative, item_bytes, **facts)
+        schedule = _schedule(collective, communicator, op, nbytes, commutative, item_bytes, **facts)
     if tables:
         current().collective(communicator.number, schedule, root, nbytes, call, tables)
     else:
@@ -124,12 +123,12 @@ def perform(
 
 
 def start(
-    meeting: OpenCollective,
+    collective: OpenCollective,
     communicator: Communicator,
     op: str,
     root: int,
     nbytes: int,
-    finish: Callable[[Message], Any],
+    finish: Callable[[Envelope], Any],
     commutative: bool = True,
     tables: Sequence[Sequence[int]] = (),
     latch: int = 0,
@@ -140,24 +139,24 @@ def start(
 
     Parameters
     ----------
-    meeting, communicator, op, root, nbytes, commutative, tables, item_bytes, **facts
+    collective, communicator, op, root, nbytes, commutative, tables, item_bytes, **facts
         As for `perform`.
     finish : callable
-        Run when the rank completes the request: it takes the result and leaves the meeting.
+        Run when the rank completes the request: it takes the result and leaves the collective.
     latch : int
         The kernel's number of what holds the ranks back when their messages do not.
     """
     number = 0
     if communicator.joint.n_members > 1:
-        schedule = meeting.schedule
+        schedule = collective.schedule
         if schedule < 0:
-            schedule = _schedule(meeting, communicator, f"i{op}", nbytes, commutative, item_bytes, **facts)
+            schedule = _schedule(collective, communicator, f"i{op}", nbytes, commutative, item_bytes, **facts)
         number = current().start_collective(communicator.number, schedule, root, nbytes, tables, latch)
     return new_request(number, finish=finish)
 
 
 def _schedule(
-    meeting: OpenCollective,
+    collective: OpenCollective,
     communicator: Communicator,
     op: str,
     nbytes: int,
@@ -168,8 +167,9 @@ def _schedule(
     engine = current()
     algorithms = engine.algorithms or algorithms_in(engine)
     if communicator.is_inter:  # each side has its own
-        query = Query(communicator.size, nbytes, communicator.remote.size, commutative, item_bytes, **facts)
-        return algorithms.schedule(engine, f"inter_{op}", query, communicator.hosts)
-    query = Query(communicator.size, nbytes, 0, commutative, item_bytes, **facts)
-    meeting.schedule = algorithms.schedule(engine, op, query, communicator.hosts)
-    return meeting.schedule
+        algorithm = select(f"inter_{op}", communicator.size, nbytes, commutative, **facts)
+        return schedule_for(engine, algorithm, communicator.size, communicator.remote.size, item_bytes)
+    facts |= {"is_hierarchical": communicator.is_hierarchical(), "selection": selection_of(engine)}
+    algorithm = select(op, communicator.size, nbytes, commutative, **facts)
+    collective.schedule = schedule_for(engine, algorithm, communicator.size, 0, item_bytes)
+    return collective.schedule

@@ -10,6 +10,8 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, meet
+from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management, inherit
 from smpy.mpi.comms.creating import announce, exchange, pay_for_new, swap
@@ -19,8 +21,6 @@ from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.error_handlers import Errhandler
 from smpy.mpi.exceptions import fail
 from smpy.mpi.info import INFO_NULL, Info, pairs_of
-from smpy.mpi.meetings.gathering import Signature, enter
-from smpy.mpi.meetings.rendezvous import Rendezvous, meet
 
 __all__ = ["CreationByGroup", "RemoteGroup"]
 
@@ -92,16 +92,16 @@ class CreationByGroup(Management):
         """
         local, rank = member_of(self, "Create_intercomm")
         _check_leader(local_leader, local.size, "local_leader")
-        meeting = enter(local, rank, Signature("Create_intercomm", local_leader), dict)
+        collective = enter(local, rank, Signature("Create_intercomm", local_leader), dict)
         if rank == local_leader:
             peers, my_peer = member_of(peer_comm, "Create_intercomm")
             _check_leader(remote_leader, peers.size, "remote_leader")
             key = ("Create_intercomm", peers.number, tag, *sorted((my_peer, remote_leader)))
-            meeting.payload["joined"] = _join_leaders(
+            collective.payload["joined"] = _join_leaders(
                 local, peers, my_peer, remote_leader, _FIRST_LEADERS_TAG + tag % _FIRST_LEADERS_TAG, key
             )
-        new = _tell_side(local, rank, local_leader, meeting.payload)
-        meeting.leave()
+        new = _tell_side(local, rank, local_leader, collective.payload)
+        collective.leave()
         return self._of_rank(new, local, rank)
 
     @classmethod
@@ -150,18 +150,18 @@ class RemoteGroup(Management):
             Whether this side comes second; all its ranks say the same. When both sides do, side by side as they are.
         """
         communicator, rank = member_of(self, "Merge")
-        meeting = enter(communicator, rank, Signature("Merge"), dict)
-        said: dict[int, bool] = meeting.payload
+        collective = enter(communicator, rank, Signature("Merge"), dict)
+        said: dict[int, bool] = collective.payload
         if said.setdefault(communicator.side, bool(high)) != bool(high):
             fail("ERR_NOT_SAME", f"Merge(high={high}): another rank of this group says the opposite")
         exchange(communicator, rank, _RANK_BYTES, _RANK_BYTES, "Merge")
-        new: Communicator | None = meeting.payload.get("made")
+        new: Communicator | None = collective.payload.get("made")
         if new is None:
             low, high_group = communicator.groups()[:: -1 if said[0] and not said[1] else 1]
-            new = meeting.payload["made"] = world().new_communicator([*low, *high_group])
+            new = collective.payload["made"] = world().new_communicator([*low, *high_group])
         new_rank = current().comm_rank(new.number)
         pay_for_new(new, new_rank, "Merge")
-        meeting.leave()
+        collective.leave()
         inherit(communicator, rank, new, new_rank)
         return self._handle_on(new)
 
@@ -200,13 +200,13 @@ class RemoteGroup(Management):
         if local is None:
             return fail("ERR_GROUP", f"{call}: world rank {current().rank} is not in its own group")
         rank = place_of(mine, current().rank)
-        meeting = enter(local, rank, Signature(call, local_leader), dict)
+        collective = enter(local, rank, Signature(call, local_leader), dict)
         if rank == local_leader:
-            meeting.payload["joined"] = _join_leaders(
+            collective.payload["joined"] = _join_leaders(
                 local, world().communicator(0), current().rank, its[remote_leader], _FIRST_LEADERS_TAG, (call, pair)
             )
-        new = _tell_side(local, rank, local_leader, meeting.payload)
-        meeting.leave()
+        new = _tell_side(local, rank, local_leader, collective.payload)
+        collective.leave()
         cls._handle_on(local).Free()
         made = cls._handle_on(new)
         if info:
@@ -221,11 +221,11 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
     place = place_of(members, current().rank)
     if place < 0:
         return None
-    meeting = meet(key, place, len(members))
-    if meeting.made is None:
-        meeting.made = world().new_communicator(members)
-    pay_for_new(meeting.made, place, call)
-    made: Communicator = meeting.made
+    collective = meet(key, place, len(members))
+    if collective.made is None:
+        collective.made = world().new_communicator(members)
+    pay_for_new(collective.made, place, call)
+    made: Communicator = collective.made
     return made
 
 
@@ -236,16 +236,16 @@ def _join_leaders(
     call, side = "Create_intercomm", int(my_peer > remote_leader)
     if my_peer == remote_leader:
         fail("ERR_ARG", f"{call}(remote_leader={remote_leader}): a leader cannot speak for both groups")
-    meeting: Rendezvous = meet(key, side, 2, local.world_ranks())
+    collective: LeaderlessMeeting = meet(key, side, 2, local.world_ranks())
     swap(peers.shadow(), remote_leader, tag, _RANK_BYTES, _RANK_BYTES, call)
-    groups: list[Members] = [meeting.brought[0], meeting.brought[1]]
+    groups: list[Members] = [collective.brought[0], collective.brought[1]]
     sizes = [_RANK_BYTES * len(group) for group in groups]
     swap(peers.shadow(), remote_leader, tag, sizes[side], sizes[1 - side], call)
-    if meeting.made is None:
+    if collective.made is None:
         if not set(groups[0]).isdisjoint(groups[1]):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")
-        meeting.made = world().new_intercommunicator(*groups)
-    made: Communicator = meeting.made[side]
+        collective.made = world().new_intercommunicator(*groups)
+    made: Communicator = collective.made[side]
     return made
 
 

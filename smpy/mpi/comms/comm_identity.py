@@ -17,7 +17,7 @@ from smpy.mpi.error_handlers import ErrorHandling
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handles import NOWHERE
 from smpy.mpi.info import Info, pairs_of
-from smpy.mpi.pending.peers import LARGEST_TAG
+from smpy.mpi.requests.argument_checks import LARGEST_TAG
 
 __all__ = ["Identity"]
 

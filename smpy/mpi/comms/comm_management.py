@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.arguments import integer
 from smpy.mpi.attributes import copy_attributes, delete_attributes
+from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import handle_on, member_of, start
 from smpy.mpi.comms.comm_identity import Identity
 from smpy.mpi.comms.creating import exchange, pay_for_new, split, split_both
@@ -19,8 +20,7 @@ from smpy.mpi.exceptions import Exception as MpiException
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handles import MYSELF, NOWHERE
 from smpy.mpi.info import Info, pairs_of
-from smpy.mpi.meetings.gathering import Signature, enter
-from smpy.mpi.pending.requests import Request
+from smpy.mpi.requests.request import Request
 
 __all__ = ["Management", "inherit"]
 
@@ -87,17 +87,17 @@ class Management(Identity):
 
     def _duplicated(self, info: Info | None, call: str) -> Any:
         communicator, rank = member_of(self, call)
-        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
-        new = _this_side(meeting.payload, communicator)
+        collective = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(collective.payload, communicator)
         pay_for_new(new, rank, call)
-        meeting.leave()
+        collective.leave()
         return self._as_duplicate(communicator, rank, new, info, call)
 
     def _started_duplicate(self, info: Info | None, call: str) -> tuple[Any, Request]:
         communicator, rank = member_of(self, call)
-        meeting = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
-        new = _this_side(meeting.payload, communicator)
-        meeting.leave()
+        collective = enter(communicator, rank, Signature(call), _duplicate_of, communicator)
+        new = _this_side(collective.payload, communicator)
+        collective.leave()
         op, nbytes = ("barrier", 0) if new.is_inter else ("bcast", _FLAG_BYTES)
         announcing = enter(new, rank, Signature(f"{call}'s broadcast", 0), object)
         request = start(announcing, new, op, 0, nbytes, lambda _: announcing.leave())
@@ -234,29 +234,29 @@ def _check_within(members: Members, communicator: Communicator, call: str) -> No
 
 
 def _create_within(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
-    meeting = enter(communicator, rank, Signature("Create"), dict)
+    collective = enter(communicator, rank, Signature("Create"), dict)
     new: Communicator | None = None
     place = place_of(members, current().rank)
     if place >= 0:
-        new = meeting.payload.get(members)
+        new = collective.payload.get(members)
         if new is None:
-            new = meeting.payload[members] = world().new_communicator(members)
+            new = collective.payload[members] = world().new_communicator(members)
         pay_for_new(new, place, "Create")
-    meeting.leave()
+    collective.leave()
     return new
 
 
 def _create_between(communicator: Communicator, rank: int, members: Members) -> Communicator | None:
-    meeting = enter(communicator, rank, Signature("Create"), dict)
-    groups: dict[int, Members] = meeting.payload
+    collective = enter(communicator, rank, Signature("Create"), dict)
+    groups: dict[int, Members] = collective.payload
     groups[communicator.side] = members
     exchange(communicator, rank, _FLAG_BYTES * communicator.size, _FLAG_BYTES * communicator.remote.size, "Create")
     new: Communicator | None = None
     if groups[0] and groups[1] and place_of(members, current().rank) >= 0:
-        made = meeting.payload.get("made")
+        made = collective.payload.get("made")
         if made is None:
-            made = meeting.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
+            made = collective.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
         new = made[communicator.side]
         pay_for_new(new, current().comm_rank(new.number), "Create")
-    meeting.leave()
+    collective.leave()
     return new

@@ -8,14 +8,14 @@ from itertools import accumulate
 from typing import Any
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives.object_data_movement import all_gathered, broadcast, exchanged, gathered, scattered
+from smpy.mpi.collectives.object_reductions import Operation, PrivateReduction
 from smpy.mpi.comms.comm_collectives import Collectives
 from smpy.mpi.comms.comm_core import CommCore, member_of
 from smpy.mpi.comms.locks import mark_use
 from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.operations import SUM
 from smpy.mpi.environment import option
-from smpy.mpi.meetings.object_movements import all_gathered, broadcast, exchanged, gathered, scattered
-from smpy.mpi.meetings.object_reductions import Operation, PrivateReduction
 
 __all__ = ["ObjectCollectives", "ObjectScans"]
 

@@ -20,14 +20,14 @@ from smpy.mpi.comms.comm_point_to_point import PointToPoint
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.pickling import pickle
 from smpy.mpi.environment import option
-from smpy.mpi.pending.inbox import ANY_SIZE, Inbox
-from smpy.mpi.pending.peers import check_source
-from smpy.mpi.pending.requests import FROM_NOBODY, Request, from_nobody, new_request
-from smpy.mpi.pending.sending import buffer, lent, send, start_send
-from smpy.mpi.pending.status import Status
-from smpy.mpi.pending.undertakings import report
+from smpy.mpi.requests.argument_checks import check_source
+from smpy.mpi.requests.compound_operations import report
+from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
+from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
+from smpy.mpi.requests.sending import lent, send, send_buffered, start_send
+from smpy.mpi.requests.status import Status
 
-__all__ = ["ANY_SIZE", "Inbox", "ObjectPointToPoint", "load_of"]
+__all__ = ["ANY_SIZE", "ObjectPointToPoint", "ObjectReceive", "load_of"]
 
 
 def load_of(obj: Any) -> Load:
@@ -53,7 +53,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
     @mpi_call
     def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object through the attached buffer, in which it takes room until it is delivered."""
-        buffer(self, load_of, obj, dest, tag, "bsend", is_blocking=True)
+        send_buffered(self, load_of, obj, dest, tag, "bsend", is_blocking=True)
 
     @mpi_call
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
@@ -68,7 +68,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
     @mpi_call
     def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object through the attached buffer, in which it takes room until it is delivered."""
-        return buffer(self, load_of, obj, dest, tag, "ibsend", is_blocking=False)
+        return send_buffered(self, load_of, obj, dest, tag, "ibsend", is_blocking=False)
 
     @mpi_call
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
@@ -100,7 +100,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         if source == PROC_NULL:
             return from_nobody()
         source, tag = check_source(number, source, tag, "irecv")
-        inbox = Inbox()
+        inbox = ObjectReceive()
         capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf, "irecv")
         return new_request(current().irecv(number, source, tag, inbox.load(capacity)), finish=inbox.open)
 
@@ -137,7 +137,7 @@ class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPo
         number = number_of(self, call)
         if buf is not None:
             warnings.warn("the 'buf' argument is deprecated", UserWarning, stacklevel=4)
-        message, inbox = FROM_NOBODY, Inbox()
+        message, inbox = FROM_NOBODY, ObjectReceive()
         if source != PROC_NULL:
             source, tag = check_source(number, source, tag, call)
             load = inbox.load(ANY_SIZE if buf is None else _room(buf, call))

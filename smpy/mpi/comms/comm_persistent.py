@@ -11,13 +11,13 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.comms.world import world
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
-from smpy.mpi.data.messages import Part, message_of
+from smpy.mpi.data.message_specifications import Part, part_of
 from smpy.mpi.exceptions import fail
-from smpy.mpi.pending.partitioned import PartitionedReceive, PartitionedSend
-from smpy.mpi.pending.peers import check_dest, check_source, to_fill, to_send
-from smpy.mpi.pending.persistent import Prequest, new_prequest
-from smpy.mpi.pending.requests import Request, from_nobody, new_request
-from smpy.mpi.pending.sending import buffer_load, to_nobody
+from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
+from smpy.mpi.requests.partitioned import PartitionedReceive, PartitionedSend
+from smpy.mpi.requests.persistent import Prequest, new_prequest
+from smpy.mpi.requests.request import Request, from_nobody, new_request
+from smpy.mpi.requests.sending import send_load_buffered, to_nobody
 
 __all__ = ["PersistentPointToPoint"]
 
@@ -37,7 +37,7 @@ class PersistentPointToPoint(CommCore):
         """A send of a buffer through the attached one, to be started."""
 
         def start(number: int, part: Part) -> Request:
-            return buffer_load(number, part.outgoing(), dest, tag, "Bsend_init", is_blocking=True)
+            return send_load_buffered(number, part.outgoing(), dest, tag, "Bsend_init", is_blocking=True)
 
         return _starting(self, buf, dest, tag, start, "Bsend_init")
 
@@ -114,7 +114,7 @@ class PersistentPointToPoint(CommCore):
 def _all_parts(buf: Any, n_partitions: int, call: str, *, is_written: bool) -> Part:
     if n_partitions < 1:
         fail("ERR_ARG", f"{call}(partitions={n_partitions}): there is at least one")
-    one = message_of(buf, is_written=is_written, n_blocks=n_partitions)
+    one = part_of(buf, is_written=is_written, n_blocks=n_partitions)
     return Part(one.memory, one.start, n_partitions * one.count, one.datatype)
 
 

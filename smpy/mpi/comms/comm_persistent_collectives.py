@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives import data_movement, reductions, varying_data_movement
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.operations import SUM, Op
 from smpy.mpi.info import INFO_NULL, Info
-from smpy.mpi.meetings import movements, reductions, varying_movements
-from smpy.mpi.pending.persistent import Prequest
+from smpy.mpi.requests.persistent import Prequest
 
 __all__ = ["PersistentCollectives"]
 
@@ -23,57 +23,57 @@ class PersistentCollectives(CommCore):
     @mpi_call
     def Barrier_init(self, info: Info = INFO_NULL) -> Prequest:
         """A `Barrier` to be started."""
-        return movements.Barrier(self, "Barrier_init").persistent()
+        return data_movement.Barrier(self, "Barrier_init").persistent()
 
     @mpi_call
     def Bcast_init(self, buf: Any, root: int = 0, info: Info = INFO_NULL) -> Prequest:
         """A `Bcast` to be started."""
-        return movements.Bcast(self, buf, root, "Bcast_init").persistent()
+        return data_movement.Bcast(self, buf, root, "Bcast_init").persistent()
 
     @mpi_call
     def Gather_init(self, sendbuf: Any, recvbuf: Any, root: int = 0, info: Info = INFO_NULL) -> Prequest:
         """A `Gather` to be started."""
-        return movements.Gather(self, sendbuf, recvbuf, root, "Gather_init").persistent()
+        return data_movement.Gather(self, sendbuf, recvbuf, root, "Gather_init").persistent()
 
     @mpi_call
     def Gatherv_init(self, sendbuf: Any, recvbuf: Any, root: int = 0, info: Info = INFO_NULL) -> Prequest:
         """A `Gatherv` to be started."""
-        return varying_movements.Gatherv(self, sendbuf, recvbuf, root, "Gatherv_init").persistent()
+        return varying_data_movement.Gatherv(self, sendbuf, recvbuf, root, "Gatherv_init").persistent()
 
     @mpi_call
     def Scatter_init(self, sendbuf: Any, recvbuf: Any, root: int = 0, info: Info = INFO_NULL) -> Prequest:
         """A `Scatter` to be started."""
-        return movements.Scatter(self, sendbuf, recvbuf, root, "Scatter_init").persistent()
+        return data_movement.Scatter(self, sendbuf, recvbuf, root, "Scatter_init").persistent()
 
     @mpi_call
     def Scatterv_init(self, sendbuf: Any, recvbuf: Any, root: int = 0, info: Info = INFO_NULL) -> Prequest:
         """A `Scatterv` to be started."""
-        return varying_movements.Scatterv(self, sendbuf, recvbuf, root, "Scatterv_init").persistent()
+        return varying_data_movement.Scatterv(self, sendbuf, recvbuf, root, "Scatterv_init").persistent()
 
     @mpi_call
     def Allgather_init(self, sendbuf: Any, recvbuf: Any, info: Info = INFO_NULL) -> Prequest:
         """A `Allgather` to be started."""
-        return movements.Allgather(self, sendbuf, recvbuf, "Allgather_init").persistent()
+        return data_movement.Allgather(self, sendbuf, recvbuf, "Allgather_init").persistent()
 
     @mpi_call
     def Allgatherv_init(self, sendbuf: Any, recvbuf: Any, info: Info = INFO_NULL) -> Prequest:
         """A `Allgatherv` to be started."""
-        return varying_movements.Allgatherv(self, sendbuf, recvbuf, "Allgatherv_init").persistent()
+        return varying_data_movement.Allgatherv(self, sendbuf, recvbuf, "Allgatherv_init").persistent()
 
     @mpi_call
     def Alltoall_init(self, sendbuf: Any, recvbuf: Any, info: Info = INFO_NULL) -> Prequest:
         """A `Alltoall` to be started."""
-        return movements.Alltoall(self, sendbuf, recvbuf, "Alltoall_init").persistent()
+        return data_movement.Alltoall(self, sendbuf, recvbuf, "Alltoall_init").persistent()
 
     @mpi_call
     def Alltoallv_init(self, sendbuf: Any, recvbuf: Any, info: Info = INFO_NULL) -> Prequest:
         """A `Alltoallv` to be started."""
-        return varying_movements.Alltoallv(self, sendbuf, recvbuf, "Alltoallv_init").persistent()
+        return varying_data_movement.Alltoallv(self, sendbuf, recvbuf, "Alltoallv_init").persistent()
 
     @mpi_call
     def Alltoallw_init(self, sendbuf: Any, recvbuf: Any, info: Info = INFO_NULL) -> Prequest:
         """A `Alltoallw` to be started."""
-        return varying_movements.Alltoallw(self, sendbuf, recvbuf, "Alltoallw_init").persistent()
+        return varying_data_movement.Alltoallw(self, sendbuf, recvbuf, "Alltoallw_init").persistent()
 
     @mpi_call
     def Reduce_init(self, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0, info: Info = INFO_NULL) -> Prequest:

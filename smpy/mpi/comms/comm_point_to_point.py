@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from smpy.engine.messages import STANDARD, SYNCHRONOUS, Load, Message
+from smpy.engine.messages import STANDARD, SYNCHRONOUS, Envelope, Load
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.comms.world import world
 from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
-from smpy.mpi.pending.peers import check_dest, check_source, to_fill, to_send
-from smpy.mpi.pending.requests import FROM_NOBODY, Request, from_nobody, new_request
-from smpy.mpi.pending.sending import lent, outgoing_of, send, start_send
-from smpy.mpi.pending.status import Status, fill
-from smpy.mpi.pending.undertakings import Several, report, truncated
+from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
+from smpy.mpi.requests.compound_operations import SeveralTransfers, report, truncated
+from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
+from smpy.mpi.requests.sending import lent, outgoing_of, send, start_send
+from smpy.mpi.requests.status import Status, fill
 
 if TYPE_CHECKING:
-    from smpy.mpi.data.messages import Part
+    from smpy.mpi.data.message_specifications import Part
 
 __all__ = ["PointToPoint"]
 
@@ -109,7 +109,7 @@ class PointToPoint(CommCore):
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, call)
         if part is not None and _is_oneself(number, dest, source):
-            message = Message(source, sendtag, part.nbytes, part.nbytes)
+            message = Envelope(source, sendtag, part.nbytes, part.nbytes)
         else:
             load = None if part is None or dest == PROC_NULL else _copy_of(part)
             into = None if source == PROC_NULL else part
@@ -164,7 +164,7 @@ class PointToPoint(CommCore):
 
     # ---- inside ----
 
-    def _truncated(self, call: str, message: Message) -> NoReturn:
+    def _truncated(self, call: str, message: Envelope) -> NoReturn:
         truncated(call, message)
 
 
@@ -193,7 +193,7 @@ def _check_both(number: int, dest: int, sendtag: int, source: int, recvtag: int,
 
 def _exchanged(
     number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int, call: str
-) -> Message:
+) -> Envelope:
     """Both at once: what was received. With nobody on one side it is a blocking call of the other."""
     engine = current()
     if into is None:
@@ -214,13 +214,13 @@ def _exchange_of(
     engine = current()
     sending = 0 if load is None else engine.isend(number, dest, sendtag, load, STANDARD)
     if into is None:
-        return new_request(0, finish=Several([sending], whole=FROM_NOBODY))
+        return new_request(0, finish=SeveralTransfers([sending], whole=FROM_NOBODY))
     receiving = engine.irecv(number, source, recvtag, into.incoming())
-    return new_request(0, finish=Several([sending, receiving]))
+    return new_request(0, finish=SeveralTransfers([sending, receiving]))
 
 
-def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Message:
+def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Envelope:
     """A message to oneself in one call is a copy, and takes no time."""
     carried = out.carried()
     into.put(None if carried is None else bytes(carried)[: into.nbytes])
-    return Message(rank, sendtag, out.nbytes, into.nbytes)
+    return Envelope(rank, sendtag, out.nbytes, into.nbytes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives import reductions
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.operations import SUM, Op
 from smpy.mpi.info import INFO_NULL, Info
-from smpy.mpi.meetings import reductions
-from smpy.mpi.pending.persistent import Prequest
-from smpy.mpi.pending.requests import Request
+from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.requests.request import Request
 
 __all__ = ["Scans"]
 

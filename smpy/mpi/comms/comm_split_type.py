@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management
 from smpy.mpi.comms.creating import pay_for_new, split_both
@@ -22,7 +23,6 @@ from smpy.mpi.constants import (
 )
 from smpy.mpi.exceptions import fail
 from smpy.mpi.info import INFO_NULL, Info
-from smpy.mpi.meetings.gathering import Signature, enter
 
 __all__ = ["TypeSplitting"]
 
@@ -67,12 +67,12 @@ class TypeSplitting(Management):
             if new is not None:
                 pay_for_new(new, current().comm_rank(new.number), "Split_type")
             return self._of_rank(new, communicator, rank)
-        meeting = enter(communicator, rank, Signature("Split_type"), _Hosts, communicator)
-        hosts: _Hosts = meeting.payload
+        collective = enter(communicator, rank, Signature("Split_type"), _Hosts, communicator)
+        hosts: _Hosts = collective.payload
         if split_type == COMM_TYPE_HW_UNGUIDED:
             is_in = len(hosts.ranks) > 1
         new = hosts.split(rank, key if is_in else None)
-        meeting.leave()
+        collective.leave()
         if new is not None and split_type == COMM_TYPE_HW_UNGUIDED and info:
             info.Set(_RESOURCE, _SHARED_MEMORY)
         return self._of_rank(new, communicator, rank)

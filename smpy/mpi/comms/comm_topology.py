@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import CommCore, handle_on, member_of, perform
 from smpy.mpi.comms.comm_management import inherit
 from smpy.mpi.comms.creating import pay_for_new
@@ -19,7 +20,6 @@ from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handles import NOWHERE
-from smpy.mpi.meetings.gathering import Signature, enter
 from smpy.mpi.topology.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
 from smpy.mpi.topology.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
 
@@ -121,10 +121,10 @@ class TopologyCreation(CommCore):
         communicator, rank = member_of(self, "Create_dist_graph_adjacent")
         known = adjacency_of(sources, destinations, sourceweights, destweights)
         check_ranks([*known.sources, *known.destinations], communicator.size, "Create_dist_graph_adjacent")
-        meeting = enter(communicator, rank, Signature("Create_dist_graph_adjacent"), _new_dist_graph, communicator)
-        new: Communicator = meeting.payload
+        collective = enter(communicator, rank, Signature("Create_dist_graph_adjacent"), _new_dist_graph, communicator)
+        new: Communicator = collective.payload
         new.topology.known[rank] = known
-        meeting.leave()
+        collective.leave()
         return _joined(communicator, rank, new, "Create_dist_graph_adjacent")
 
     @mpi_call
@@ -158,12 +158,12 @@ class TopologyCreation(CommCore):
         edges, is_weighted = edges_of(sources, degrees, destinations, weights)
         check_ranks((end for edge in edges for end in edge[:2]), communicator.size, "Create_dist_graph")
         signature = Signature("Create_dist_graph", datatype="weighted edges" if is_weighted else "edges")
-        meeting = enter(communicator, rank, signature, _ScatteredEdges, communicator, is_weighted)
-        scattered: _ScatteredEdges = meeting.payload
+        collective = enter(communicator, rank, signature, _ScatteredEdges, communicator, is_weighted)
+        scattered: _ScatteredEdges = collective.payload
         scattered.told[rank] = edges
-        perform(meeting, communicator, "allreduce", 0, _COUNTS_BYTES, "Create_dist_graph")
+        perform(collective, communicator, "allreduce", 0, _COUNTS_BYTES, "Create_dist_graph")
         scattered.collect()
-        meeting.leave()
+        collective.leave()
         return _joined(communicator, rank, scattered.new, "Create_dist_graph")
 
     @mpi_call
@@ -192,11 +192,11 @@ class TopologyCreation(CommCore):
 def _create(comm: CommCore, topology: CartTopology | GraphTopology, call: str) -> Any:
     communicator, rank = member_of(comm, call)
     _check_size(topology, communicator, call)
-    meeting = enter(communicator, rank, Signature(call), _new_communicator, communicator, topology)
-    new: Communicator | None = meeting.payload
+    collective = enter(communicator, rank, Signature(call), _new_communicator, communicator, topology)
+    new: Communicator | None = collective.payload
     if new is not None and new.topology != topology:
         fail("ERR_NOT_SAME", f"{call}: rank {rank} describes another topology than the ranks before it")
-    meeting.leave()
+    collective.leave()
     if new is None or rank >= new.size:
         return handle_on(topocomm_class(topology), NOWHERE)
     return _joined(communicator, rank, new, call)

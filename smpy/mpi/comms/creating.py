@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 
 from smpy.engine.messages import Load
 from smpy.engine.running import current
+from smpy.mpi.collectives.open_collective import OpenCollective, Signature, enter
 from smpy.mpi.comms.comm_core import perform
 from smpy.mpi.comms.world import Communicator, world
 from smpy.mpi.constants import UNDEFINED
-from smpy.mpi.meetings.gathering import OpenCollective, Signature, enter
 
 __all__ = ["announce", "exchange", "pay_for_new", "private_duplicate", "split", "split_both", "swap"]
 
@@ -44,9 +44,9 @@ def private_duplicate(communicator: Communicator, rank: int, call: str) -> Commu
 
 def announce(communicator: Communicator, rank: int, root: int, nbytes: int, call: str) -> None:
     """One rank tells the others what they need for a new communicator."""
-    meeting = enter(communicator, rank, Signature(f"{call}'s broadcast", root), object)
-    perform(meeting, communicator, "bcast", root, nbytes, call)
-    meeting.leave()
+    collective = enter(communicator, rank, Signature(f"{call}'s broadcast", root), object)
+    perform(collective, communicator, "bcast", root, nbytes, call)
+    collective.leave()
 
 
 def swap(number: int, peer: int, tag: int, sent: int, received: int, call: str) -> None:
@@ -98,33 +98,33 @@ class _Splitting:
 
 def split(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
     """The communicator of those who have chosen the same color; None for no color."""
-    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
-    splitting: _Splitting = meeting.payload
+    collective = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
+    splitting: _Splitting = collective.payload
     splitting.choose(0, rank, color, key)
-    perform(meeting, communicator, "gather", 0, _SPLIT_BYTES, "Split")
+    perform(collective, communicator, "gather", 0, _SPLIT_BYTES, "Split")
     if rank == 0:
-        _tell_groups(communicator, splitting, meeting)
+        _tell_groups(communicator, splitting, collective)
     elif color != UNDEFINED:
-        current().recv(communicator.shadow(), 0, _tag(meeting), Load(_SPLIT_BYTES), "Split")
+        current().recv(communicator.shadow(), 0, _tag(collective), Load(_SPLIT_BYTES), "Split")
     new = splitting.new[0].get(rank)
-    meeting.leave()
+    collective.leave()
     return new
 
 
-def _tell_groups(communicator: Communicator, splitting: _Splitting, meeting: OpenCollective) -> None:
+def _tell_groups(communicator: Communicator, splitting: _Splitting, collective: OpenCollective) -> None:
     """What rank 0 does: make the communicators and tell their members, one group after the other."""
     engine, world_ranks = current(), communicator.world_ranks()
     for ranks in splitting.sides[0].groups().values():
         new = world().new_communicator([world_ranks[r] for r in ranks])
         splitting.new[0].update(dict.fromkeys(ranks, new))
-        sent = [engine.isend(communicator.shadow(), r, _tag(meeting), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
+        sent = [engine.isend(communicator.shadow(), r, _tag(collective), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
         engine.wait_all(sent, "Split")
 
 
 def split_both(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
     """The intercommunicator of those on both sides who have chosen the same color; None when one side has nobody."""
-    meeting = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
-    splitting: _Splitting = meeting.payload
+    collective = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
+    splitting: _Splitting = collective.payload
     splitting.choose(communicator.side, rank, color, key)
     local = communicator.local()
     gathering = enter(local, rank, Signature("Split's gathering"), object)
@@ -134,7 +134,7 @@ def split_both(communicator: Communicator, rank: int, color: Color, key: int) ->
     if not splitting.is_paired:
         _pair_groups(communicator, splitting)
     new = splitting.new[communicator.side].get(rank)
-    meeting.leave()
+    collective.leave()
     return new
 
 
@@ -151,5 +151,5 @@ def _pair_groups(communicator: Communicator, splitting: _Splitting) -> None:
             of_side.update(dict.fromkeys(ranks, new))
 
 
-def _tag(meeting: OpenCollective) -> int:
-    return meeting.place % (1 << 30)
+def _tag(collective: OpenCollective) -> int:
+    return collective.place % (1 << 30)

@@ -13,8 +13,8 @@ from smpy.mpi.error_handlers import Errhandler, ErrorHandling
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import of_family
 from smpy.mpi.info import INFO_NULL, Info, pairs_of
-from smpy.mpi.pending.attached import Flush, attach, attached, detach
-from smpy.mpi.pending.requests import Request, new_request
+from smpy.mpi.requests.attached import Flush, attach, attached, detach
+from smpy.mpi.requests.request import Request, new_request
 
 __all__ = ["SESSION_NULL", "Session"]
 

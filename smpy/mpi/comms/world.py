@@ -20,9 +20,9 @@ from smpy.mpi.exceptions import fail
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.mpi.attributes import Attributes, Kind
+    from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting
+    from smpy.mpi.collectives.open_collective import OpenCollective
     from smpy.mpi.error_handlers import ErrorHandler
-    from smpy.mpi.meetings.gathering import OpenCollective
-    from smpy.mpi.meetings.rendezvous import Rendezvous
 
 __all__ = ["Communicator", "Joint", "Own", "World", "world"]
 
@@ -222,7 +222,7 @@ class World:
         How many have been made.
     added_errors : dict of int to object
         Error classes, codes and strings that a world rank has added.
-    rendezvous : dict of object to list of Rendezvous
+    leaderless_meetings : dict of object to list of LeaderlessMeeting
         Where ranks meet that have no communicator of their own.
     n_error_handlers : Counter
         How many error handlers a world rank has for objects of a family.
@@ -235,7 +235,7 @@ class World:
         self.keyvals: dict[int, Kind] = {}
         self.n_keyvals = 0
         self.added_errors: dict[int, Any] = {}
-        self.rendezvous: dict[Hashable, list[Rendezvous]] = {}
+        self.leaderless_meetings: dict[Hashable, list[LeaderlessMeeting]] = {}
         self.n_error_handlers: Counter[tuple[int, str]] = Counter()
         self._no_steps = -1
         self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}

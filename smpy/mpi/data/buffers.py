@@ -110,7 +110,7 @@ class Memory:
         if last > self.nbytes:
             raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
 
-    def window(self, first: int, last: int) -> memoryview:
+    def stretch(self, first: int, last: int) -> memoryview:
         """The bytes from `first` to `last`."""
         return self.data()[first:last]
 
@@ -140,7 +140,7 @@ class Everywhere(Memory):
         if not _FIRST_PAGE <= first <= last <= _LAST_ADDRESS:
             fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
 
-    def window(self, first: int, last: int) -> memoryview:
+    def stretch(self, first: int, last: int) -> memoryview:
         """The bytes between two addresses."""
         return memoryview(ffi.buffer(ffi.cast("char *", first), last - first))
 

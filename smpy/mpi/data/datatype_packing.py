@@ -178,11 +178,11 @@ def _put(packed: memoryview, into: Memory, position: int, call: str) -> int:
     end = position + len(packed)
     if not 0 <= position <= end <= into.nbytes:
         fail("ERR_TRUNCATE", f"{call}: {len(packed)} bytes from byte {position} on in a buffer of {into.nbytes}")
-    into.window(position, end)[:] = packed
+    into.stretch(position, end)[:] = packed
     return end
 
 
 def _taken(packed: Memory, position: int, nbytes: int, call: str) -> memoryview:
     if not 0 <= position <= position + nbytes <= packed.nbytes:
         fail("ERR_TRUNCATE", f"{call}: {nbytes} bytes from byte {position} on of a buffer of {packed.nbytes}")
-    return packed.window(position, position + nbytes)
+    return packed.stretch(position, position + nbytes)

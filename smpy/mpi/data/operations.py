@@ -11,7 +11,7 @@ from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi.comms.world import World, world
 from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
 from smpy.mpi.data.folds import Fold, check_defined
-from smpy.mpi.data.messages import message_of
+from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.exceptions import fail
 from smpy.mpi.handle import Handle, of_family
 
@@ -121,7 +121,7 @@ class Op(Handle):
         inbuf, inoutbuf : buffer-like or sequence
             Message specifications of the same number of entries of one datatype.
         """
-        left, right = message_of(inbuf, is_written=False), message_of(inoutbuf, is_written=True)
+        left, right = part_of(inbuf, is_written=False), part_of(inoutbuf, is_written=True)
         if left.datatype != right.datatype:
             raise ValueError("mismatch in inbuf and inoutbuf MPI datatypes")
         if left.count != right.count:

@@ -112,7 +112,7 @@ def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDAr
     """Between `packed` and the `count` entries from byte `start` of `memory`."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     first, last = typemap.true_lb + back, typemap.true_ub + ahead
-    window = memory.window(start + first, start + last)
+    window = memory.stretch(start + first, start + last)
     for run in looped(typemap.runs, count, typemap.extent, typemap.size):
         for there, here, chosen, number in _stretches(run.moved(-first, 0), window, packed):
             if is_packing:

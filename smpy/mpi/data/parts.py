@@ -91,7 +91,7 @@ class Part:
             return memoryview(b"")
         at = self._stretch(block * self.count, count)
         if at is not None:
-            return memory.window(at, at + nbytes)
+            return memory.stretch(at, at + nbytes)
         return pack(self.layout.typemap, memory, self.start + block * self.count * self.layout.extent, count)
 
     def put(self, carried: bytes | memoryview | None, block: int = 0) -> None:
@@ -102,7 +102,7 @@ class Part:
             layout = self.layout
             at = self._stretch(block * self.count, -(-len(carried) // layout.size))
             if at is not None:
-                self.memory.window(at, at + len(carried))[:] = carried
+                self.memory.stretch(at, at + len(carried))[:] = carried
             else:
                 start = self.start + block * self.count * layout.extent
                 unpack(layout.typemap, memoryview(carried), self.memory, start)

@@ -6,9 +6,9 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import CommCore
-from smpy.mpi.data.messages import Part, message_of, several_of, vector_of
-from smpy.mpi.pending.persistent import Prequest
-from smpy.mpi.pending.requests import Request
+from smpy.mpi.data.message_specifications import Part, part_of, several_of, vector_of
+from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.requests.request import Request
 from smpy.mpi.topology.neighbourhoods import Exchange
 
 __all__ = ["NeighbourhoodCollectives"]
@@ -97,13 +97,13 @@ class NeighbourhoodCollectives(CommCore):
 
 def _allgather(comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> Exchange:
     mine = Exchange(comm, call)
-    out = [message_of(sendbuf, is_written=False)] * len(mine.outgoing)
+    out = [part_of(sendbuf, is_written=False)] * len(mine.outgoing)
     return mine.between(out, _equal_blocks(recvbuf, len(mine.incoming), is_written=True))
 
 
 def _allgatherv(comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> Exchange:
     mine = Exchange(comm, call)
-    out = [message_of(sendbuf, is_written=False)] * len(mine.outgoing)
+    out = [part_of(sendbuf, is_written=False)] * len(mine.outgoing)
     return mine.between(out, vector_of(recvbuf, is_written=True, n_blocks=len(mine.incoming)))
 
 
@@ -127,6 +127,6 @@ def _alltoallw(comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> Exchang
 
 def _equal_blocks(spec: Any, n: int, *, is_written: bool) -> list[Part]:
     """The blocks of a buffer; without neighbours it is a buffer all the same."""
-    whole = message_of(spec, is_written=is_written, n_blocks=max(n, 1))
+    whole = part_of(spec, is_written=is_written, n_blocks=max(n, 1))
     step = whole.count * whole.layout.extent
     return [Part(whole.memory, whole.start + block * step, whole.count, whole.datatype) for block in range(n)]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.collectives.open_collective import OpenCollective, enter
 from smpy.mpi.comms.comm_core import CommCore, perform
 from smpy.mpi.data.pickled import SIZE_BYTES, pickled_each, unpickled
 from smpy.mpi.data.pickling import pickle
-from smpy.mpi.meetings.gathering import OpenCollective, enter
 from smpy.mpi.topology.neighbourhoods import Neighbourhood
 
 __all__ = ["NeighbourhoodObjects"]
@@ -34,18 +34,18 @@ class NeighbourhoodObjects(CommCore):
 
 
 def _exchanged(mine: Neighbourhood, pickled: Sequence[bytes]) -> list[Any]:
-    meeting = enter(mine.communicator, mine.rank, mine.signature, mine.new_payload)
-    meeting.payload.leave(mine.rank, mine.outgoing, pickled)
-    _perform(mine, meeting, [SIZE_BYTES] * len(mine.outgoing), [SIZE_BYTES] * len(mine.incoming))
-    arriving = [meeting.payload.take(mine.rank, edge) or b"" for edge in mine.incoming]
-    _perform(mine, meeting, list(map(len, pickled)), list(map(len, arriving)))
-    meeting.leave()
+    collective = enter(mine.communicator, mine.rank, mine.signature, mine.new_payload)
+    collective.payload.leave(mine.rank, mine.outgoing, pickled)
+    _perform(mine, collective, [SIZE_BYTES] * len(mine.outgoing), [SIZE_BYTES] * len(mine.incoming))
+    arriving = [collective.payload.take(mine.rank, edge) or b"" for edge in mine.incoming]
+    _perform(mine, collective, list(map(len, pickled)), list(map(len, arriving)))
+    collective.leave()
     return [
         None if edge.peer < 0 else unpickled(block, edge.peer, mine.signature.call)
         for edge, block in zip(mine.incoming, arriving, strict=True)
     ]
 
 
-def _perform(mine: Neighbourhood, meeting: OpenCollective, out_bytes: list[int], in_bytes: list[int]) -> None:
+def _perform(mine: Neighbourhood, collective: OpenCollective, out_bytes: list[int], in_bytes: list[int]) -> None:
     tables = mine.tables_for(out_bytes, in_bytes)
-    perform(meeting, mine.communicator, mine.op, 0, 0, mine.signature.call, tables=tables)
+    perform(collective, mine.communicator, mine.op, 0, 0, mine.signature.call, tables=tables)

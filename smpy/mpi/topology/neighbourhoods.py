@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
+from smpy.mpi.collectives.call import CollectiveCall
+from smpy.mpi.collectives.open_collective import OpenCollective, Signature
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.comms.comm_topology import topology_of
-from smpy.mpi.data.messages import Part
+from smpy.mpi.data.message_specifications import Part
 from smpy.mpi.exceptions import fail
-from smpy.mpi.meetings.gathering import OpenCollective, Signature
-from smpy.mpi.meetings.participation import Participation
 from smpy.mpi.topology.virtual_topologies import Edge, Topology
 
 __all__ = ["Crossing", "Exchange", "Neighbourhood"]
@@ -44,7 +44,7 @@ class Crossing:
         return None if edge.peer < 0 else self._blocks.pop((edge.peer, rank, edge.label))
 
 
-class Neighbourhood(Participation):
+class Neighbourhood(CollectiveCall):
     """One rank's part in a neighbourhood collective.
 
     Parameters
@@ -110,16 +110,16 @@ class Exchange(Neighbourhood):
         self.tables = self.tables_for((part.nbytes for part in out), (part.nbytes for part in into))
         return self
 
-    def give(self, meeting: OpenCollective, *, is_blocking: bool) -> None:
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """Send copies of the blocks on their way."""
-        meeting.payload.leave(self.rank, self.outgoing, _copies(self._out))
+        collective.payload.leave(self.rank, self.outgoing, _copies(self._out))
 
-    def take(self, meeting: OpenCollective) -> None:
+    def take(self, collective: OpenCollective) -> None:
         """Put the blocks that have come where they belong."""
         for edge, part in zip(self.incoming, self._into, strict=True):
             if edge.peer < 0:
                 continue
-            block = meeting.payload.take(self.rank, edge)
+            block = collective.payload.take(self.rank, edge)
             if block is not None and len(block) > part.nbytes:
                 fail(
                     "ERR_TRUNCATE",

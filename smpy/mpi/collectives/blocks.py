@@ -1,0 +1,96 @@
+"""What the ranks of a collective have left for each other: blocks of bytes, None for folded memory."""
+
+from __future__ import annotations
+
+from smpy.mpi.data.message_specifications import Part, Parts
+
+__all__ = ["Blocks"]
+
+
+class Blocks:
+    """One block a rank, or the root's only one; None until it is left, and for folded memory.
+
+    Parameters
+    ----------
+    n : int
+        Number of blocks.
+
+    Attributes
+    ----------
+    at : list of bytes
+        The blocks by their place.
+    """
+
+    __slots__ = ("_is_settled", "_joined", "_n_void", "at")
+
+    def __init__(self, n: int) -> None:
+        self.at: list[bytes | memoryview | None] = [None] * n
+        self._n_void = 0
+        self._is_settled = False
+        self._joined: bytes | None = None
+
+    def leave(self, place: int, carried: memoryview | None, *, is_lent: bool = False) -> None:
+        """Take a rank's block, None when it is folded memory.
+
+        Parameters
+        ----------
+        place : int
+            Where it belongs.
+        carried : memoryview
+            Its bytes.
+        is_lent : bool
+            Whether no rank leaves before all have come: then the first to leave copies all blocks at once, and none
+            is copied before.
+        """
+        if carried is None:
+            self._n_void += 1
+        else:
+            self.at[place] = carried if is_lent else bytes(carried)
+
+    def deliver(self, part: Part) -> None:
+        """Put all blocks into `part`, once all are left."""
+        joined = self._all()
+        if joined is not None:
+            part.put(joined)
+        else:
+            for place, block in enumerate(self.at):
+                part.put(block, place)
+
+    def deliver_each(self, parts: Parts) -> None:
+        """Put each block into its part, once all that are not empty are left."""
+        if not self._n_void and (self._is_settled or None not in self.at):
+            parts.put(self._all() or b"")
+            return
+        for block, part in zip(self.at, parts, strict=True):
+            assert block is not None or self._n_void or not part.nbytes, "a rank is through before all have come"
+            part.put(block)
+
+    def deliver_column(self, part: Part, column: int) -> None:
+        """Put the same piece of every block, as long as one block of `part`, one behind the other into `part`."""
+        nbytes = part.nbytes
+        joined = self._all() if nbytes else b""
+        if joined:
+            part.put(_column(joined, len(self.at), column, nbytes))
+        elif joined is None and self._n_void < len(self.at):
+            for place, block in enumerate(self.at):
+                if block is not None:
+                    part.put(memoryview(block)[column * nbytes : (column + 1) * nbytes], place)
+
+    def _all(self) -> bytes | None:
+        """All blocks in one, or None when some are folded memory; from now on none is lent."""
+        if not self._is_settled:
+            self._is_settled = True
+            if not self._n_void:
+                assert None not in self.at or not any(self.at), "a rank is through before all have come"
+                self._joined = b"".join(block or b"" for block in self.at)
+                self.at = [None] * len(self.at)
+            else:
+                self.at = [None if block is None else bytes(block) for block in self.at]
+        return self._joined
+
+
+def _column(joined: bytes, n_rows: int, column: int, nbytes: int) -> memoryview:
+    import numpy as np
+
+    rows = np.frombuffer(joined, f"V{nbytes}").reshape(n_rows, -1)
+    return memoryview(rows[:, column].tobytes())

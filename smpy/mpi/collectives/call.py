@@ -1,0 +1,176 @@
+"""One rank's part in a collective: read from the program's arguments once, then performed, started, or started often.
+
+Every collective call is a class: what it says of itself (`signature`), what it needs of the network (`op`, `root`,
+`nbytes`, `tables`), what it leaves for the others (`give`) and what it does with what they left (`take`). The
+blocking, the non-blocking and the persistent form of a call are one object, used in three ways.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from smpy.engine.messages import Envelope
+from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
+from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform, start
+from smpy.mpi.comms.world import Communicator
+from smpy.mpi.constants import PROC_NULL, ROOT
+from smpy.mpi.requests.persistent import Prequest, new_prequest
+from smpy.mpi.requests.request import Request
+
+__all__ = ["CollectiveCall", "Root", "both_sides", "both_ways", "equal_offsets", "root_of"]
+
+
+class CollectiveCall:
+    """One rank's part in a collective.
+
+    Parameters
+    ----------
+    comm : CommCore
+        The program's handle.
+    call : str
+        What the program called.
+
+    Attributes
+    ----------
+    communicator : Communicator
+        The communicator as its ranks share it.
+    rank : int
+        The rank there.
+    signature : Signature
+        What must be the same on all ranks.
+    op : str
+        Name of the operation, for its algorithm.
+    root, nbytes : int
+        As the algorithms want them (`smpy.collectives.call.Call`).
+    tables : sequence of arrays
+        Likewise.
+    facts : dict
+        What else the choice of an algorithm depends on.
+    is_idle : bool
+        Whether the rank has no part: beside the root of an intercommunicator.
+    """
+
+    __slots__ = ("communicator", "nbytes", "rank", "root", "signature")
+    op = ""
+    tables: Sequence[Sequence[int]] = ()
+    facts: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+    is_idle = False
+
+    communicator: Communicator
+    rank: int
+    signature: Signature
+    root: int
+    nbytes: int
+
+    def __init__(self, comm: CommCore, call: str) -> None:
+        self.communicator, self.rank = member_of(comm, call)
+        self.root = 0
+        self.nbytes = 0
+
+    def perform(self) -> None:
+        """Take part, and go on when the rank is through."""
+        communicator, call = self.communicator, self.signature.call
+        collective = enter(communicator, self.rank, self.signature, self.new_payload)
+        self.give(collective, is_blocking=True)
+        if self.facts:
+            perform(collective, communicator, self.op, self.root, self.nbytes, call, tables=self.tables, **self.facts)
+        elif not self.is_idle:
+            perform(collective, communicator, self.op, self.root, self.nbytes, call, True, self.tables)
+        self._finish(collective)
+
+    def start(self) -> Request:
+        """Take part, and go on at once."""
+        collective = enter(self.communicator, self.rank, self.signature, self.new_payload)
+        self.give(collective, is_blocking=False)
+        return start(
+            *(collective, self.communicator, self.op, self.root, self.nbytes, partial(self._finish, collective)),
+            tables=self.tables,
+            latch=self.latch(collective),
+            **self.facts,
+        )
+
+    def persistent(self) -> Prequest:
+        """A request that takes part whenever it is started."""
+        return new_prequest(self.start)
+
+    def _finish(self, collective: OpenCollective, _message: Envelope | None = None) -> None:
+        try:
+            if not self.is_idle:
+                self.take(collective)
+        finally:
+            collective.leave()
+
+    # ---- what differs between calls ----
+
+    def new_payload(self) -> Any:
+        """Where the ranks will leave their contributions."""
+        return None
+
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
+        """Leave this rank's contribution; a blocking one may be lent when no rank leaves before all have come."""
+
+    def take(self, collective: OpenCollective) -> None:
+        """Put this rank's result where the program wants it."""
+
+    def latch(self, collective: OpenCollective) -> int:
+        """What holds the ranks back when their messages do not; 0 for nothing."""
+        return 0
+
+
+class Root(NamedTuple):
+    """The root of a collective, as one rank sees it.
+
+    Parameters
+    ----------
+    member : int
+        Its place among the members of both sides; `NOT_COMPARED` when this rank cannot know it.
+    is_here : bool
+        Whether it is this rank.
+    is_idle : bool
+        Whether this rank only stands beside it.
+    """
+
+    member: int
+    is_here: bool
+    is_idle: bool
+
+
+def root_of(communicator: Communicator, rank: int, root: int, call: str) -> Root:
+    """The root that a program names.
+
+    Raises
+    ------
+    Exception
+        Of class ``ERR_ROOT``, if there is no such rank.
+    """
+    root = check_root(communicator, root, call)
+    if not communicator.is_inter:
+        return Root(root, rank == root, False)
+    if root == PROC_NULL:
+        return Root(NOT_COMPARED, False, True)
+    is_here = root == ROOT
+    side, place = (communicator.side, rank) if is_here else (communicator.remote.side, root)
+    return Root(communicator.joint.index(side, place), is_here, False)
+
+
+def both_sides(communicator: Communicator, new: Callable[[int], Any]) -> list[Any]:
+    """A payload for what each side leaves, of as many ranks as it has; an intracommunicator has one."""
+    if not communicator.is_inter:
+        return [new(communicator.size)]
+    payloads = [new(communicator.size), new(communicator.remote.size)]
+    return payloads[::-1] if communicator.side else payloads
+
+
+def both_ways(communicator: Communicator, sent: int, received: int) -> tuple[int, int]:
+    """Bytes that side 0 and side 1 send, for the signature of a rank that sends and receives so much."""
+    if not communicator.is_inter:
+        return sent, NOT_COMPARED
+    return (received, sent) if communicator.side else (sent, received)
+
+
+def equal_offsets(n: int, nbytes: int) -> array[int]:
+    """Offsets of `n` blocks of one size, and their end."""
+    return array("q", range(0, n * nbytes + 1, nbytes)) if nbytes else array("q", bytes(8 * (n + 1)))

@@ -1,0 +1,154 @@
+"""Collectives that move objects, timed as mpi4py performs them: a collective of sizes, then one of the pickled bytes.
+
+The ranks leave their pickled objects where they meet for the sizes, and unpickle those they want when the bytes have
+come.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any, Final
+
+from smpy.mpi.collectives.call import Root, equal_offsets, root_of
+from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
+from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.comms.world import Communicator
+from smpy.mpi.data.pickled import SIZE_BYTES, offsets_of, pickled_each, unpickled, unpickled_all
+from smpy.mpi.data.pickling import pickle
+
+__all__ = ["all_gathered", "broadcast", "exchanged", "gathered", "scattered"]
+
+_NO_TABLE: Final = array("q")
+_NO_ROOT: Final = Root(NOT_COMPARED, is_here=False, is_idle=False)
+
+
+def broadcast(communicator: Communicator, rank: int, obj: Any, root: int, call: str) -> Any:
+    """The root's object, at every rank that is to get it; None at the others."""
+    mine = _Part(communicator, rank, call, root)
+    pickled = pickle.dumps(obj) if mine.is_root else b""
+    collective = mine.enter()
+    if mine.is_root:
+        collective.payload[0] = pickled
+    mine.perform(collective, "bcast", SIZE_BYTES)
+    pickled = b"" if mine.root.is_idle else collective.payload[0]
+    collective.leave()
+    mine.move("bcast", len(pickled))
+    return unpickled(pickled, root, call) if mine.is_below_root else None
+
+
+def gathered(communicator: Communicator, rank: int, obj: Any, root: int, call: str) -> list[Any] | None:
+    """The objects of all ranks, or of all of the other group, at the root; None at the others."""
+    mine = _Part(communicator, rank, call, root)
+    pickled = pickle.dumps(obj) if mine.is_below_root else b""
+    collective = mine.enter()
+    if mine.is_below_root:
+        collective.payload[mine.member] = pickled
+    mine.perform(collective, "gather", SIZE_BYTES)
+    blocks = mine.blocks_of_peers(collective) if mine.is_root else []
+    collective.leave()
+    mine.move("gatherv", len(pickled), into=offsets_of(blocks))
+    return unpickled_all(blocks, call) if mine.is_root else None
+
+
+def scattered(communicator: Communicator, rank: int, objects: Iterable[Any] | None, root: int, call: str) -> Any:
+    """Its own of the root's objects, at every rank that is to get one; None at the others."""
+    mine = _Part(communicator, rank, call, root)
+    blocks = pickled_each(objects, communicator.remote.size) if mine.is_root else []
+    collective = mine.enter()
+    collective.payload.update(enumerate(blocks))
+    mine.perform(collective, "scatter", SIZE_BYTES)
+    block = collective.payload.pop(rank) if mine.is_below_root else b""
+    collective.leave()
+    mine.move("scatterv", len(block), out=offsets_of(blocks))
+    return unpickled(block, root, call) if mine.is_below_root else None
+
+
+def all_gathered(communicator: Communicator, rank: int, obj: Any, call: str) -> list[Any]:
+    """The objects of all ranks, or of all of the other group."""
+    mine = _Part(communicator, rank, call)
+    pickled = pickle.dumps(obj)
+    collective = mine.enter()
+    collective.payload[mine.member] = pickled
+    mine.perform(collective, "allgather", SIZE_BYTES, into=mine.sizes_between_groups())
+    blocks = mine.blocks_of_peers(collective)
+    collective.leave()
+    mine.move("allgatherv", len(pickled), into=offsets_of(blocks))
+    return unpickled_all(blocks, call)
+
+
+def exchanged(communicator: Communicator, rank: int, objects: Iterable[Any] | None, call: str) -> list[Any]:
+    """This rank's object of each rank's, or of each of the other group's."""
+    mine = _Part(communicator, rank, call)
+    pickled = pickled_each(objects, communicator.remote.size)
+    collective = mine.enter()
+    collective.payload[mine.member] = dict(enumerate(pickled))
+    offsets = mine.sizes_between_groups()
+    mine.perform(collective, "alltoall", SIZE_BYTES, offsets, offsets)
+    blocks = [row.pop(rank) for row in mine.blocks_of_peers(collective)]
+    collective.leave()
+    mine.move("alltoallv", 0, out=offsets_of(pickled), into=offsets_of(blocks))
+    return unpickled_all(blocks, call)
+
+
+class _Part:
+    """One rank's part in the two collectives that move objects."""
+
+    __slots__ = ("_call", "_communicator", "_named_root", "_rank", "root")
+
+    def __init__(self, communicator: Communicator, rank: int, call: str, root: Any = _NO_ROOT) -> None:
+        self.root = _NO_ROOT if root is _NO_ROOT else root_of(communicator, rank, root, call)
+        self._communicator = communicator
+        self._rank = rank
+        self._call = call
+        self._named_root = 0 if root is _NO_ROOT else int(root)
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this rank is the root."""
+        return self.root.is_here
+
+    @property
+    def is_below_root(self) -> bool:
+        """Whether this rank is one of those that the root gets from or gives to, maybe the root itself."""
+        is_above = self.root.is_idle or self.root.is_here
+        return not (self._communicator.is_inter and is_above)
+
+    @property
+    def member(self) -> int:
+        """Place of this rank among the members of both groups."""
+        return self._communicator.joint.index(self._communicator.side, self._rank)
+
+    def enter(self) -> OpenCollective:
+        """The collective that comes next; what its ranks leave has a place each."""
+        return enter(self._communicator, self._rank, Signature(self._call, self.root.member), dict)
+
+    def perform(
+        self,
+        collective: OpenCollective,
+        op: str,
+        nbytes: int,
+        out: array[int] = _NO_TABLE,
+        into: array[int] = _NO_TABLE,
+    ) -> None:
+        """Take its time; offsets of blocks where this rank sends or receives several."""
+        if not self.root.is_idle:
+            tables = (out, into) if out or into else ()
+            perform(collective, self._communicator, op, self._named_root, nbytes, self._call, tables=tables)
+
+    def sizes_between_groups(self) -> array[int]:
+        """Offsets of the sizes of the other group's objects, which algorithms between groups want."""
+        remote = self._communicator.remote
+        return equal_offsets(remote.size, SIZE_BYTES) if self._communicator.is_inter else _NO_TABLE
+
+    def move(self, op: str, nbytes: int, out: array[int] = _NO_TABLE, into: array[int] = _NO_TABLE) -> None:
+        """The collective of the bytes."""
+        collective = self.enter()
+        self.perform(collective, op, nbytes, out, into)
+        collective.leave()
+
+    def blocks_of_peers(self, collective: OpenCollective) -> list[Any]:
+        """What those have left whom this rank hears from, in the order of their ranks."""
+        remote = self._communicator.remote
+        first = self._communicator.joint.index(remote.side, 0)
+        return [collective.payload[first + peer] for peer in range(remote.size)]

@@ -1,0 +1,258 @@
+"""Collectives that move blocks of many sizes: Gatherv, Scatterv, Allgatherv, Alltoallv, Alltoallw."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from smpy.engine.kernel import ffi, lib
+from smpy.mpi.collectives.blocks import Blocks
+from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
+from smpy.mpi.collectives.data_movement import check_block
+from smpy.mpi.collectives.open_collective import OpenCollective, Signature, line_of_program
+from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
+from smpy.mpi.comms.comm_core import CommCore
+from smpy.mpi.data.buffers import is_in_place
+from smpy.mpi.data.message_specifications import Part, Parts, part_of, several_of, vector_of
+
+__all__ = ["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv"]
+
+_NO_OFFSETS: Final = array("q")
+
+
+class SizedBlocks(Blocks):
+    """One block a rank, and what the ranks say of their sizes.
+
+    Parameters
+    ----------
+    n : int
+        Number of blocks.
+    """
+
+    __slots__ = ("sizes",)
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.sizes = BlockSizes(n)
+
+
+class Gatherv(CollectiveCall):
+    """The blocks of all ranks for the root."""
+
+    __slots__ = ("_into", "_out", "is_idle", "tables")
+    op = "gatherv"
+
+    def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, root: int, call: str) -> None:
+        super().__init__(comm, call)
+        communicator = self.communicator
+        where = root_of(communicator, self.rank, root, call)
+        self.is_idle, self.root, self.tables = where.is_idle, root, ()
+        self._into: Parts | None = None
+        self._out: Part | None = None
+        if where.is_here:
+            self._into = vector_of(recvbuf, is_written=True, n_blocks=communicator.remote.size)
+            self.tables = (_NO_OFFSETS, self._into.offsets())
+        if not (communicator.is_inter and (where.is_here or where.is_idle)):
+            self._out = _block_of(sendbuf, self._into, self.rank, call)
+            self.nbytes = self._out.nbytes
+        self.signature = Signature(call, where.member)
+
+    def new_payload(self) -> SizedBlocks:
+        """One block for each rank that sends one."""
+        sender = self.communicator if self._out is not None else self.communicator.remote
+        return SizedBlocks(sender.size)
+
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
+        """All leave copies: they may leave before the root takes them."""
+        payload, communicator = collective.payload, self.communicator
+        member = communicator.joint.index(communicator.side, self.rank)
+        if self._into is not None:
+            payload.sizes.say_all(collective, member, sizes_between(self.tables[1]), is_sent=False)
+        if self._out is not None:
+            payload.sizes.say_one(collective, member, self.rank, self.nbytes, is_sent=True)
+            payload.leave(self.rank, self._out.carried())
+
+    def take(self, collective: OpenCollective) -> None:
+        """The root takes all."""
+        if self._into is not None:
+            collective.payload.deliver_each(self._into)
+
+
+class Scatterv(CollectiveCall):
+    """A block of the root's for each rank."""
+
+    __slots__ = ("_into", "_out", "is_idle", "tables")
+    op = "scatterv"
+
+    def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, root: int, call: str) -> None:
+        super().__init__(comm, call)
+        communicator = self.communicator
+        where = root_of(communicator, self.rank, root, call)
+        self.is_idle, self.root, self.tables = where.is_idle, root, ()
+        self._into: Part | None = None
+        self._out: Parts | None = None
+        if where.is_here:
+            self._out = vector_of(sendbuf, is_written=False, n_blocks=communicator.remote.size)
+            self.tables = (self._out.offsets(),)
+        if not (where.is_here and (communicator.is_inter or is_in_place(recvbuf))) and not where.is_idle:
+            self._into = part_of(recvbuf, is_written=True)
+            self.nbytes = self._into.nbytes
+            if self._out is not None:
+                check_block(self.nbytes, self._out[self.rank].nbytes, call)
+        self.signature = Signature(call, where.member)
+
+    def new_payload(self) -> SizedBlocks:
+        """One block for each rank that receives one."""
+        receiver = self.communicator if self._into is not None else self.communicator.remote
+        return SizedBlocks(receiver.size)
+
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
+        """The root leaves copies: it may leave first."""
+        payload, communicator = collective.payload, self.communicator
+        member = communicator.joint.index(communicator.side, self.rank)
+        if self._into is not None:
+            payload.sizes.say_one(collective, member, self.rank, self.nbytes, is_sent=False)
+        if self._out is not None:
+            payload.sizes.say_all(collective, member, sizes_between(self.tables[0]), is_sent=True)
+            for rank, part in enumerate(self._out):
+                payload.leave(rank, part.carried())
+
+    def take(self, collective: OpenCollective) -> None:
+        """Each rank takes its own."""
+        if self._into is not None:
+            self._into.put(collective.payload.at[self.rank])
+
+
+class Allgatherv(CollectiveCall):
+    """The blocks of all ranks for every rank; between groups, those of the other group."""
+
+    __slots__ = ("_into", "_out", "facts", "tables")
+    op = "allgatherv"
+
+    def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> None:
+        super().__init__(comm, call)
+        self._into = vector_of(recvbuf, is_written=True, n_blocks=self.communicator.remote.size)
+        self._out = _block_of(sendbuf, None if self.communicator.is_inter else self._into, self.rank, call)
+        self.nbytes = self._out.nbytes
+        self.tables = (_NO_OFFSETS, self._into.offsets())
+        self.facts = {"total_bytes": self.tables[1][-1]}
+        self.signature = Signature(call)
+
+    def new_payload(self) -> list[SizedBlocks]:
+        """One block a rank, by sides."""
+        return both_sides(self.communicator, SizedBlocks)
+
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
+        """All leave copies: one whose others are empty may leave first."""
+        communicator = self.communicator
+        member = communicator.joint.index(communicator.side, self.rank)
+        mine, theirs = collective.payload[communicator.side], collective.payload[communicator.remote.side]
+        mine.sizes.say_one(collective, member, self.rank, self.nbytes, is_sent=True)
+        theirs.sizes.say_all(collective, member, sizes_between(self.tables[1]), is_sent=False)
+        mine.leave(self.rank, self._out.carried())
+
+    def take(self, collective: OpenCollective) -> None:
+        """Every rank takes all."""
+        collective.payload[self.communicator.remote.side].deliver_each(self._into)
+
+
+class Contributions:
+    """What each member of an Alltoallv sends to all its peers, packed, and what it expects of them.
+
+    What one rank sends to another must be what the other expects: the later of the two to enter finds out.
+
+    Parameters
+    ----------
+    n_members : int
+        Number of ranks, of both sides of an intercommunicator.
+    """
+
+    __slots__ = ("_kept", "_lines", "_members")
+
+    def __init__(self, n_members: int) -> None:
+        self._members = ffi.new("contribution[]", n_members)
+        self._kept: list[tuple[Any, ...]] = [()] * n_members
+        self._lines: dict[int, str] = {}
+
+    def leave(self, collective: OpenCollective, mine: Alltoallv) -> None:
+        """Take copies of all blocks of a rank."""
+        member, sent, expected = mine.member, *(ffi.from_buffer("int64_t[]", offsets) for offsets in mine.tables)
+        packed = mine.out.packed(mine.tables[0][-1])
+        self._members[member] = (sent, expected, ffi.NULL if packed is None else packed)
+        self._kept[member] = sent, expected, packed
+        self._lines[member] = line_of_program()
+        first, n = mine.first_peer, len(mine.out)
+        conflict = lib.contribution_conflict(self._members + member, self._members + first, n, mine.rank)
+        if conflict >= 0:
+            self._fail(collective, mine, conflict)
+
+    def take(self, mine: Alltoallv) -> None:
+        """Give a rank what its peers have for it, once all of them have left what is not empty."""
+        mine.into.take(self._members + mine.first_peer, mine.rank)
+
+    def _fail(self, collective: OpenCollective, mine: Alltoallv, conflict: int) -> NoReturn:
+        peer = mine.first_peer + conflict
+        me, its = self._members[mine.member], self._members[peer]
+        sent, expected = _size(me.sent_offsets, conflict), _size(its.expected_offsets, mine.rank)
+        sender, receiver = (mine.member, sent), (peer, expected)
+        if sent == expected:  # then it is the other way round
+            sender = peer, _size(its.sent_offsets, mine.rank)
+            receiver = mine.member, _size(me.expected_offsets, conflict)
+        collective.fail_between((*sender, self._lines[sender[0]]), (*receiver, self._lines[receiver[0]]))
+
+
+class Alltoallv(CollectiveCall):
+    """A block from every rank for every other."""
+
+    __slots__ = ("first_peer", "into", "member", "out", "tables")
+    op = "alltoallv"
+    _read: Callable[..., Parts] = staticmethod(vector_of)
+
+    def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> None:
+        super().__init__(comm, call)
+        communicator = self.communicator
+        n_blocks = communicator.remote.size
+        self.member = communicator.joint.index(communicator.side, self.rank)
+        self.first_peer = communicator.joint.index(communicator.remote.side, 0)
+        self.into = self._read(recvbuf, is_written=True, n_blocks=n_blocks)
+        if not communicator.is_inter and is_in_place(sendbuf):
+            self.out = self.into
+        else:
+            self.out = self._read(sendbuf, is_written=False, n_blocks=n_blocks)
+        self.tables = (self.out.offsets(), self.into.offsets())
+        self.signature = Signature(call)
+
+    def new_payload(self) -> Contributions:
+        """All blocks of a rank in one."""
+        return Contributions(self.communicator.joint.n_members)
+
+    def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
+        """All leave copies: one whose others are empty may leave first."""
+        collective.payload.leave(collective, self)
+
+    def take(self, collective: OpenCollective) -> None:
+        """Every rank takes its own of all."""
+        collective.payload.take(self)
+
+
+class Alltoallw(Alltoallv):
+    """A block from every rank for every other, each of its own datatype."""
+
+    __slots__ = ()
+    op = "alltoallw"
+    _read: Callable[..., Parts] = staticmethod(several_of)
+
+
+def _size(offsets: Any, block: int) -> int:
+    return int(offsets[block + 1] - offsets[block])
+
+
+def _block_of(sendbuf: Any, into: Parts | None, rank: int, call: str) -> Part:
+    """The block that a rank gives: its send buffer, or in place its own of those it receives."""
+    if into is not None and is_in_place(sendbuf):
+        return into[rank]
+    out = part_of(sendbuf, is_written=False)
+    if into is not None:
+        check_block(out.nbytes, into[rank].nbytes, call)
+    return out

@@ -1,0 +1,122 @@
+"""Operations behind a request that are not one transfer: several transfers, or something the kernel does not know.
+
+It is the ``finish`` of its request. Whoever completes the request asks it which of the kernel's requests to wait for
+next, tells it what came of that, and so on until nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from smpy.engine.messages import NO_MESSAGE, Envelope
+from smpy.engine.running import current
+from smpy.mpi.exceptions import fail
+from smpy.mpi.requests.status import Status, fill
+
+__all__ = ["OUT_OF_REACH", "CompoundOperation", "SeveralTransfers", "report", "truncated"]
+
+OUT_OF_REACH = -1
+"""What waits for something that no message brings about."""
+
+
+def truncated(call: str, message: Envelope) -> NoReturn:
+    """Raise ``ERR_TRUNCATE`` for a message that did not fit."""
+    fail(
+        "ERR_TRUNCATE",
+        f"{call}: the message from rank {message.source} with tag {message.tag} has {message.nbytes} bytes, "
+        f"the buffer has room for {message.capacity}: receive into a larger one",
+    )
+
+
+def report(message: Envelope, status: Status | None, call: str) -> None:
+    """Write a completed operation's message into `status`; raise if it was truncated."""
+    fill(status, message)
+    if message.nbytes > message.capacity:
+        truncated(call, message)
+
+
+class CompoundOperation:
+    """What a request stands for that is not one transfer."""
+
+    __slots__ = ()
+
+    def next(self) -> int:
+        """The kernel's request to wait for now; 0 when nothing is left, `OUT_OF_REACH` when it knows of none."""
+        raise NotImplementedError
+
+    def advance(self, message: Envelope) -> Envelope | None:
+        """What came of the request that `next` named; the whole's message when nothing is left, else None."""
+        raise NotImplementedError
+
+    def complete(self, message: Envelope, status: Status | None, call: str) -> Any:
+        """Complete: fill the status; the object received, if any."""
+        report(message, status, call)
+
+    def fill_status(self, message: Envelope, status: Status | None, call: str) -> None:
+        """Fill the status without completing."""
+        fill(status, message)
+
+    def cancel(self, call: str) -> None:
+        """Try to stop it."""
+        fail("ERR_REQUEST", f"{call}: this operation cannot be cancelled")
+
+    def release(self) -> None:
+        """Nobody will wait for it: it goes on by itself."""
+
+    def explain(self, call: str) -> str:
+        """Why waiting for it, when it is out of reach, would never end."""
+        raise NotImplementedError
+
+
+class SeveralTransfers(CompoundOperation):
+    """Transfers that make one operation.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        The kernel's requests; those that are 0 are complete.
+    finish : callable, optional
+        What the owner does in the end, given the message.
+    whole : Envelope
+        To which those received are added.
+    """
+
+    __slots__ = ("_finish", "_left", "_whole")
+
+    def __init__(
+        self,
+        numbers: Iterable[int],
+        finish: Callable[[Envelope], Any] | None = None,
+        whole: Envelope = NO_MESSAGE,
+    ) -> None:
+        self._left = deque(number for number in numbers if number > 0)
+        self._whole = whole
+        self._finish = finish
+
+    def next(self) -> int:
+        return self._left[0] if self._left else 0
+
+    def advance(self, message: Envelope) -> Envelope | None:
+        if self._left:
+            self._left.popleft()
+            self._add(message)
+        return None if self._left else self._whole
+
+    def _add(self, part: Envelope) -> None:
+        whole = self._whole
+        if part != NO_MESSAGE:
+            self._whole = part._replace(nbytes=whole.nbytes + part.nbytes, capacity=whole.capacity + part.capacity)
+
+    def complete(self, message: Envelope, status: Status | None, call: str) -> Any:
+        report(message, status, call)
+        return None if self._finish is None else self._finish(message)
+
+    def cancel(self, call: str) -> None:
+        for number in self._left:
+            current().cancel(number)
+
+    def release(self) -> None:
+        while self._left:
+            current().release(self._left.popleft())

@@ -1,0 +1,43 @@
+"""The receive of a pickled object: where its bytes arrive."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.engine.messages import Envelope, Load
+from smpy.engine.running import current
+from smpy.mpi.data.pickling import pickle
+
+__all__ = ["ANY_SIZE", "ObjectReceive"]
+
+ANY_SIZE: Final = 1 << 62
+"""Room that every message fits into."""
+
+
+class ObjectReceive:
+    """Where the bytes of a pickled object arrive."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self) -> None:
+        self._data = b""
+
+    def load(self, capacity: int) -> Load:
+        """The payload end of the receive."""
+        return Load(capacity, take=self._take)
+
+    def _take(self, view: memoryview) -> None:
+        self._data = bytes(view)
+
+    def open(self, message: Envelope | None = None) -> Any:
+        """The object; None when nothing came."""
+        data, self._data = self._data, b""
+        try:
+            return pickle.loads(data) if data else None
+        except Exception as error:
+            if message is not None:
+                error.add_note(
+                    f"while rank {current().rank} unpickled what rank {message.source} sent it with tag {message.tag}: "
+                    "recv gets what send sends, Recv what Send sends"
+                )
+            raise

@@ -1,0 +1,149 @@
+"""What windows and files have in common: the ranks of a communicator make them together, and end them together."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from smpy.engine.running import current
+from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.world import Communicator, Own, world
+from smpy.mpi.error_handlers import ErrorHandling
+from smpy.mpi.exceptions import fail
+from smpy.mpi.info import Info, pairs_of
+
+__all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
+
+
+class Membership:
+    """What one rank has of a window or a file.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        The window's or the file's own: the program may free the one it was made with.
+    rank : int
+        The rank there.
+    info : Info or None
+        Its hints.
+
+    Attributes
+    ----------
+    own : Own
+        What the rank has made of it for itself.
+    is_over : bool
+        Whether the rank has given it back.
+    """
+
+    __slots__ = ("communicator", "is_over", "own", "rank")
+
+    def __init__(self, communicator: Communicator, rank: int, info: Info | None) -> None:
+        self.communicator = communicator
+        self.rank = rank
+        self.own = Own()
+        self.own.info = pairs_of(info)
+        self.is_over = False
+
+    @property
+    def number(self) -> int:
+        """Positive, and of no other rank's, as long as the communicator is there."""
+        return self.communicator.number * current().n_ranks + self.rank
+
+    def end(self, n_barriers: int, call: str) -> None:
+        """Give it back, together with the other ranks."""
+        communicator = self.communicator
+        for _ in range(n_barriers):
+            wait_for_all(communicator, self.rank, call)
+        self.is_over = True
+        communicator.joint.n_freed += 1
+        if communicator.joint.n_freed == communicator.size:
+            world().forget(communicator)
+
+
+class CollectiveHandle(ErrorHandling):
+    """A handle on something that ranks have made together; it is the handle of one rank."""
+
+    __slots__ = ()
+    _error_class: ClassVar[str]
+    """Of calls on a null handle."""
+
+    _membership: Any
+
+    @classmethod
+    def _on(cls, membership: Membership | None) -> Self:
+        """A handle; null without a membership."""
+        self = super().__new__(cls)
+        self._membership = membership
+        return self
+
+    def _identity(self) -> int:
+        return 0 if self._membership is None else self._membership.number
+
+    def _become_null(self) -> None:
+        self._membership = None
+
+    def _member(self, call: str) -> Any:
+        """The membership; raises when there is none any more."""
+        if self._membership is None:
+            fail(self._error_class, f"{self._family}.{call}: the handle is null")
+        if self._membership.is_over:
+            fail(
+                self._error_class, f"{self._family}.{call}: {self._giving_back} has been called on another handle of it"
+            )
+        return self._membership
+
+    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
+        own: Own = self._member(call).own
+        return own
+
+    def Get_group(self) -> Group:
+        """The group of the ranks that have made it."""
+        return Group._of(self._member("Get_group").communicator.world_ranks())
+
+    def Get_info(self) -> Info:
+        """Its hints, on this rank, in a new object."""
+        return Info.Create(self._member("Get_info").own.info)
+
+    def Set_info(self, info: Info) -> None:
+        """Give it hints, on this rank; they change nothing.
+
+        Parameters
+        ----------
+        info : Info
+            Added to those it has.
+        """
+        self._member("Set_info").own.info.update(pairs_of(info))
+
+    @property
+    def group(self) -> Group:
+        """The group of the ranks that have made it."""
+        return self.Get_group()
+
+    @property
+    def group_size(self) -> int:
+        """Number of ranks that have made it."""
+        size: int = self._member("group_size").communicator.size
+        return size
+
+    @property
+    def group_rank(self) -> int:
+        """The running rank among them."""
+        rank: int = self._member("group_rank").rank
+        return rank
+
+    @property
+    def info(self) -> Info:
+        """Its hints."""
+        return self.Get_info()
+
+    @info.setter
+    def info(self, value: Info) -> None:
+        self.Set_info(value)
+
+
+def wait_for_all(communicator: Communicator, rank: int, call: str) -> None:
+    """Go on when all ranks have come, as a barrier has it."""
+    collective = enter(communicator, rank, Signature(call), object)
+    perform(collective, communicator, "barrier", 0, 0, call)
+    collective.leave()

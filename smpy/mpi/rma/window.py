@@ -1,0 +1,259 @@
+"""`Win`: memory that ranks open to each other.
+
+A window is made, shared within a host, described and freed; one-sided communication is not simulated yet. It costs
+what it costs in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a barrier
+before that; the end of a window takes two barriers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from smpy.engine.running import mpi_call
+from smpy.mpi import constants
+from smpy.mpi.attributes import delete_attributes
+from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.comms.comm import COMM_SELF, Intracomm
+from smpy.mpi.comms.comm_core import member_of, perform
+from smpy.mpi.comms.creating import announce
+from smpy.mpi.constants import PROC_NULL
+from smpy.mpi.data.buffers import is_bottom
+from smpy.mpi.data.exporter import Exporter
+from smpy.mpi.data.memory_type import buffer
+from smpy.mpi.exceptions import fail
+from smpy.mpi.handle import of_family
+from smpy.mpi.info import INFO_NULL, Info
+from smpy.mpi.rma.collective_handles import wait_for_all
+from smpy.mpi.rma.window_identity import WindowIdentity
+from smpy.mpi.rma.window_parts import Piece, Window, WindowPart, are_on_one_host, no_memory
+from smpy.mpi.unsimulated import unsimulated
+
+__all__ = ["WIN_NULL", "Win"]
+
+_ADDRESS_BYTES: Final = 8
+_END_BARRIERS: Final = 2
+
+
+@unsimulated(
+    "one-sided communication",
+    "Put Get Accumulate Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate "
+    "Fence Start Complete Post Wait Test Lock Unlock Lock_all Unlock_all "
+    "Flush Flush_all Flush_local Flush_local_all Sync",
+)
+class Win(Exporter, WindowIdentity):
+    """A window: memory that each rank opens to the others. As a buffer it is the running rank's memory.
+
+    Parameters
+    ----------
+    win : Win, optional
+        One to make another handle of; null without it.
+    """
+
+    __slots__ = ("__weakref__", "_membership")
+
+    def __new__(cls, win: Win | None = None) -> Self:
+        return cls._of(None if win is None else of_family(win, Win)._membership)
+
+    @classmethod
+    def _of(cls, part: WindowPart | None) -> Self:
+        self = cls._on(part)
+        if part is not None:
+            self._view = part.piece.lent()._view
+        return self
+
+    def _become_null(self) -> None:
+        super()._become_null()
+        self._view = memoryview(b"")
+
+    # ---- making one ----
+
+    @classmethod
+    @mpi_call
+    def Create(cls, memory: Any, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
+        """A window on memory of the program's.
+
+        Parameters
+        ----------
+        memory : buffer-like or None
+            What the running rank opens; None and ``BOTTOM``: nothing.
+        disp_unit : int
+            Bytes between two displacements.
+        info : Info
+            Its hints.
+        comm : Intracomm
+            The ranks that make it.
+        """
+        lent = no_memory() if is_bottom(memory) else _lent(memory)
+        return cls._made("Create", comm, constants.WIN_FLAVOR_CREATE, info, len(lent), disp_unit, lent)
+
+    @classmethod
+    @mpi_call
+    def Allocate(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
+        """A window on new memory.
+
+        Parameters
+        ----------
+        size : int
+            Bytes that the running rank opens.
+        disp_unit, info, comm
+            As for `Create`.
+        """
+        return cls._made("Allocate", comm, constants.WIN_FLAVOR_ALLOCATE, info, size, disp_unit)
+
+    @classmethod
+    @mpi_call
+    def Allocate_shared(
+        cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF
+    ) -> Self:
+        """A window on new memory that all its ranks can read and write: one piece, in rank order.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the running rank's part.
+        disp_unit, info, comm
+            As for `Create`.
+
+        Raises
+        ------
+        Exception
+            Of class ``ERR_RMA_SHARED``, if the ranks are on several hosts.
+        """
+        call = "Win.Allocate_shared"
+        communicator, rank = member_of(of_family(comm, Intracomm), call)
+        if not are_on_one_host(communicator, range(communicator.size)):
+            fail("ERR_RMA_SHARED", f"{call}: the ranks are on several hosts: use comm.Split_type(COMM_TYPE_SHARED)")
+        announce(communicator, rank, 0, _ADDRESS_BYTES, call)
+        wait_for_all(communicator, rank, call)
+        return cls._made("Allocate_shared", comm, constants.WIN_FLAVOR_SHARED, info, size, disp_unit)
+
+    @classmethod
+    @mpi_call
+    def Create_dynamic(cls, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
+        """A window without memory, to `Attach` some.
+
+        Parameters
+        ----------
+        info, comm
+            As for `Create`.
+        """
+        return cls._made("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1, no_memory())
+
+    @classmethod
+    def _made(
+        cls,
+        call: str,
+        comm: Intracomm,
+        flavor: int,
+        info: Info,
+        nbytes: int,
+        disp_unit: int,
+        memory: buffer | None = None,
+    ) -> Self:
+        call = f"Win.{call}"
+        if nbytes < 0:
+            fail("ERR_SIZE", f"{call}({nbytes}): a size is not negative")
+        if disp_unit <= 0:
+            fail("ERR_DISP", f"{call}(disp_unit={disp_unit}): a unit is at least one byte")
+        communicator, rank = member_of(of_family(comm, Intracomm), call)
+        collective = enter(communicator, rank, Signature(call), Window, communicator, flavor)
+        window: Window = collective.payload
+        if flavor == constants.WIN_FLAVOR_ALLOCATE:
+            memory = buffer.allocate(nbytes)
+        window.pieces[rank] = Piece(nbytes, disp_unit, memory)
+        perform(collective, communicator, "allgather", 0, _ADDRESS_BYTES, call)
+        collective.leave()
+        if flavor == constants.WIN_FLAVOR_SHARED:
+            window.lay_out()
+        return cls._of(WindowPart(window, rank, info))
+
+    @mpi_call
+    def Free(self) -> None:
+        """Give the window back, together with the other ranks; the handle becomes null."""
+        part: WindowPart = self._member("Free")
+        delete_attributes(self, part.own.attributes, "Win.Free")
+        part.end(_END_BARRIERS, "Win.Free")
+        self._become_null()
+
+    # ---- its memory ----
+
+    def tomemory(self) -> buffer:
+        """The memory that the running rank opens."""
+        part: WindowPart = self._member("tomemory")
+        return part.piece.lent()
+
+    @mpi_call
+    def Shared_query(self, rank: int) -> tuple[buffer, int]:
+        """The memory of a rank on the same host, to read and write, and its unit of displacements.
+
+        Parameters
+        ----------
+        rank : int
+            Whose memory; ``PROC_NULL``: that of the first rank that has some.
+
+        Returns
+        -------
+        memory : buffer
+            Empty for a rank on another host.
+        disp_unit : int
+            Bytes between two displacements.
+        """
+        part: WindowPart = self._member("Shared_query")
+        window = part.window
+        if window.flavor == constants.WIN_FLAVOR_DYNAMIC:
+            fail("ERR_RMA_FLAVOR", "Win.Shared_query: memory attached to a dynamic window is not shared")
+        if rank == PROC_NULL:
+            rank = next((other for other in range(part.communicator.size) if window.pieces[other].nbytes), part.rank)
+        target = window.pieces.get(rank)
+        if target is None:
+            fail("ERR_RANK", f"Win.Shared_query({rank}): the window has ranks 0 to {part.communicator.size - 1}")
+        is_near = are_on_one_host(part.communicator, (part.rank, rank))
+        return target.lent() if is_near else no_memory(), target.disp_unit
+
+    @mpi_call
+    def Attach(self, memory: Any) -> None:
+        """Open memory, in a window of `Create_dynamic`.
+
+        Parameters
+        ----------
+        memory : buffer-like
+            The memory; it stays where it is until it is detached.
+        """
+        attached, lent = self._dynamic("Attach"), _lent(memory)
+        if lent.address in attached:
+            fail("ERR_RMA_ATTACH", "Win.Attach: this memory is attached already: Detach() it first")
+        attached[lent.address] = lent
+
+    @mpi_call
+    def Detach(self, memory: Any) -> None:
+        """Close memory that was attached.
+
+        Parameters
+        ----------
+        memory : buffer-like
+            What was given to `Attach`.
+        """
+        attached = self._dynamic("Detach")
+        if attached.pop(buffer(memory).address, None) is None:
+            fail("ERR_RMA_ATTACH", "Win.Detach: this memory is not attached")
+
+    def _dynamic(self, call: str) -> dict[int, buffer]:
+        part: WindowPart = self._member(call)
+        if part.window.flavor != constants.WIN_FLAVOR_DYNAMIC:
+            fail("ERR_RMA_FLAVOR", f"Win.{call}: the window has its memory already: use Create_dynamic")
+        return part.attached
+
+
+def _lent(memory: Any) -> buffer:
+    """Memory of the program's, to be written.
+
+    No view of another object's view: Python before 3.12.7 may crash when it collects the two in a reference cycle
+    (python/cpython#77894).
+    """
+    if getattr(memory, "__smpy_folded__", False):
+        fail("ERR_BASE", "Win: a folded array has no memory for others to see: make the window on an ordinary one")
+    return memory[:] if isinstance(memory, buffer) and not memory.readonly else buffer.frombuffer(memory)
+
+
+WIN_NULL: Final = Win()
+Win._know({"WIN_NULL": WIN_NULL})

@@ -1,0 +1,78 @@
+"""What a window is: its name, and what its rank has attached to it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from smpy.mpi import constants
+from smpy.mpi.attributes import Attributed, Attributes
+from smpy.mpi.rma.collective_handles import CollectiveHandle
+from smpy.mpi.rma.window_parts import WindowPart
+
+__all__ = ["WindowIdentity"]
+
+
+class WindowIdentity(CollectiveHandle, Attributed):
+    """What a window is."""
+
+    __slots__ = ()
+    _family: ClassVar = "Win"
+    _error_class: ClassVar = "ERR_WIN"
+    _predefined_keyvals: ClassVar = frozenset(
+        {
+            *(constants.WIN_BASE, constants.WIN_SIZE, constants.WIN_DISP_UNIT),
+            *(constants.WIN_CREATE_FLAVOR, constants.WIN_MODEL),
+        }
+    )
+
+    def Get_name(self) -> str:
+        """What the running rank calls it."""
+        return "MPI_WIN_NULL" if not self else self._member("Get_name").own.name or ""
+
+    def Set_name(self, name: str) -> None:
+        """Call it something, on this rank.
+
+        Parameters
+        ----------
+        name : str
+            At most ``MAX_OBJECT_NAME - 1`` characters are kept.
+        """
+        self._member("Set_name").own.name = name[: constants.MAX_OBJECT_NAME - 1]
+
+    def _attributes_of_rank(self, call: str) -> Attributes:
+        return self._own_part(call).attributes
+
+    def _predefined_attribute(self, keyval: int) -> int:
+        part: WindowPart = self._member("Get_attr")
+        return {
+            constants.WIN_BASE: part.piece.lent().address,
+            constants.WIN_SIZE: part.piece.nbytes,
+            constants.WIN_DISP_UNIT: part.piece.disp_unit,
+            constants.WIN_CREATE_FLAVOR: part.window.flavor,
+            constants.WIN_MODEL: constants.WIN_UNIFIED,
+        }[keyval]
+
+    @property
+    def name(self) -> str:
+        """What the running rank calls it."""
+        return self.Get_name()
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.Set_name(value)
+
+    @property
+    def attrs(self) -> tuple[int, int, int]:
+        """Address and length of the running rank's memory, and its unit of displacements."""
+        part: WindowPart = self._member("attrs")
+        return part.piece.lent().address, part.piece.nbytes, part.piece.disp_unit
+
+    @property
+    def flavor(self) -> int:
+        """How it was made: one of the ``WIN_FLAVOR_`` constants."""
+        return self._predefined_attribute(constants.WIN_CREATE_FLAVOR)
+
+    @property
+    def model(self) -> int:
+        """``WIN_UNIFIED``: there is one copy of the memory."""
+        return self._predefined_attribute(constants.WIN_MODEL)

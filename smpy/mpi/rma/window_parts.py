@@ -1,0 +1,111 @@
+"""What is behind a window: the memory of each of its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smpy.engine.running import current
+from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.data.memory_type import buffer
+from smpy.mpi.info import Info
+from smpy.mpi.rma.collective_handles import Membership
+
+__all__ = ["Piece", "Window", "WindowPart", "are_on_one_host", "no_memory"]
+
+
+class Piece:
+    """Memory that one rank opens to the others.
+
+    Parameters
+    ----------
+    nbytes, disp_unit : int
+        Length, and bytes between two displacements.
+    memory : buffer or None
+        Where it is; None: it will be part of one stretch of memory for all.
+    """
+
+    __slots__ = ("disp_unit", "memory", "nbytes")
+
+    def __init__(self, nbytes: int, disp_unit: int, memory: buffer | None) -> None:
+        self.nbytes = nbytes
+        self.disp_unit = disp_unit
+        self.memory = memory
+
+    def lent(self) -> buffer:
+        """The memory, in a new object."""
+        return no_memory() if self.memory is None or not self.nbytes else self.memory[:]
+
+
+class Window:
+    """A window as its ranks share it.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        The ranks that make it; it has a further one of the same ranks, which lives as long as it does.
+    flavor : int
+        How it is made.
+
+    Attributes
+    ----------
+    pieces : dict of int to Piece
+        What each rank opens; complete when all have come.
+    """
+
+    __slots__ = ("communicator", "flavor", "pieces")
+
+    def __init__(self, communicator: Communicator, flavor: int) -> None:
+        self.communicator = world().new_like(communicator)
+        self.communicator.name = "a window"
+        self.flavor = flavor
+        self.pieces: dict[int, Piece] = {}
+
+    def lay_out(self) -> None:
+        """Put the pieces, in rank order, into one stretch of memory; the first rank to know all lengths does so."""
+        pieces = [self.pieces[rank] for rank in range(self.communicator.size)]
+        if pieces[0].memory is not None:
+            return
+        stretch, first = buffer.allocate(sum(piece.nbytes for piece in pieces)), 0
+        for piece in pieces:
+            piece.memory = stretch[first : first + piece.nbytes]
+            first += piece.nbytes
+
+
+class WindowPart(Membership):
+    """What one rank has of a window.
+
+    Parameters
+    ----------
+    window : Window
+        What it is a part of.
+    rank, info
+        As for `Membership`.
+
+    Attributes
+    ----------
+    piece : Piece
+        What the rank opens.
+    attached : dict of int to buffer
+        What a dynamic window has come to open, by address.
+    """
+
+    __slots__ = ("attached", "piece", "window")
+
+    def __init__(self, window: Window, rank: int, info: Info | None) -> None:
+        super().__init__(window.communicator, rank, info)
+        self.window = window
+        self.piece = window.pieces[rank]
+        self.attached: dict[int, buffer] = {}
+
+
+def no_memory() -> buffer:
+    """Memory of no length, nowhere."""
+    return buffer.fromaddress(0, 0)
+
+
+def are_on_one_host(communicator: Communicator, ranks: Iterable[int]) -> bool:
+    """Whether these ranks can share memory."""
+    world_ranks, engine = communicator.world_ranks(), current()
+    hosts = (engine.host_name(world_ranks[rank]) for rank in ranks)
+    first = next(hosts)
+    return all(host == first for host in hosts)
