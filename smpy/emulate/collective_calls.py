@@ -15,7 +15,7 @@ from smpy.engine.messages import WaitingRank
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.mpi.comms.world import Communicator, Joint
+    from smpy.mpi.state.world import Communicator, Joint
 
 
 class CollectiveCall(NamedTuple):
@@ -41,7 +41,7 @@ class CollectiveCall(NamedTuple):
 
 def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveCall | None:
     """The collective that a rank waits in; None when it is in another call."""
-    from smpy.mpi.comms.world import world  # by now the program has imported it; one without MPI needs none
+    from smpy.mpi.state.world import world  # by now the program has imported it; one without MPI needs none
 
     is_collective = wait.kind == lib.WAIT_COLLECTIVE
     if not is_collective and wait.kind not in (lib.WAIT_SEND, lib.WAIT_RECV):

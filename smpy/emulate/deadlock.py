@@ -16,7 +16,7 @@ from smpy.engine.messages import ANY, WaitingRank
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.mpi.comms.world import Joint
+    from smpy.mpi.state.world import Joint
 
 _LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
 _HINTS_MAX: Final = 3

@@ -39,7 +39,7 @@ def _set_abort_status(status: int) -> None:
 
 
 def _check_options() -> None:
-    sys.modules["smpy.mpi.environment"].imported()
+    sys.modules["smpy.mpi.state.environment"].imported()
 
 
 def _have_mpi(importer: Importer, package: ModuleType) -> None:

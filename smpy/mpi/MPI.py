@@ -1,6 +1,5 @@
 """What programs import as `mpi4py.MPI`: its names, collected from the files that define them."""
 
-from smpy.mpi import constants, exceptions
 from smpy.mpi.comms.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
 from smpy.mpi.comms.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
 from smpy.mpi.comms.groups import GROUP_EMPTY, GROUP_NULL, Group
@@ -28,7 +27,18 @@ from smpy.mpi.data.special_buffers import (
     InPlaceType,
 )
 from smpy.mpi.docstrings import sign_docstrings
-from smpy.mpi.environment import (
+from smpy.mpi.introspection import _addressof as _addressof
+from smpy.mpi.introspection import _handleof as _handleof
+from smpy.mpi.introspection import _sizeof as _sizeof
+from smpy.mpi.io.file import FILE_NULL, File
+from smpy.mpi.requests.grequests import Grequest
+from smpy.mpi.requests.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.requests.request import REQUEST_NULL, Request
+from smpy.mpi.requests.status import Status
+from smpy.mpi.rma.window import WIN_NULL, Win
+from smpy.mpi.state import constants, exceptions
+from smpy.mpi.state.environment import (
     Aint_add,
     Aint_diff,
     Finalize,
@@ -51,7 +61,7 @@ from smpy.mpi.environment import (
     Wtime,
     get_vendor,
 )
-from smpy.mpi.error_codes import (
+from smpy.mpi.state.error_codes import (
     Add_error_class,
     Add_error_code,
     Add_error_string,
@@ -59,24 +69,10 @@ from smpy.mpi.error_codes import (
     Remove_error_code,
     Remove_error_string,
 )
-from smpy.mpi.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
-from smpy.mpi.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
-from smpy.mpi.info import INFO_ENV, INFO_NULL, Info
-from smpy.mpi.introspection import _addressof as _addressof
-from smpy.mpi.introspection import _handleof as _handleof
-from smpy.mpi.introspection import _sizeof as _sizeof
-from smpy.mpi.io.file import FILE_NULL, File
-from smpy.mpi.requests.grequests import Grequest
-from smpy.mpi.requests.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from smpy.mpi.requests.persistent import Prequest
-from smpy.mpi.requests.request import REQUEST_NULL, Request
-from smpy.mpi.requests.status import Status
-from smpy.mpi.rma.window import WIN_NULL, Win
-from smpy.mpi.topology.balanced_dims import Compute_dims
-from smpy.mpi.topology.cartcomm import Cartcomm
-from smpy.mpi.topology.graphcomms import Distgraphcomm, Graphcomm
-from smpy.mpi.topology.topologies import Topocomm
-from smpy.mpi.unsimulated import (
+from smpy.mpi.state.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
+from smpy.mpi.state.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
+from smpy.mpi.state.info import INFO_ENV, INFO_NULL, Info
+from smpy.mpi.state.unsimulated import (
     Close_port,
     Lookup_name,
     Open_port,
@@ -84,6 +80,10 @@ from smpy.mpi.unsimulated import (
     Register_datarep,
     Unpublish_name,
 )
+from smpy.mpi.topology.balanced_dims import Compute_dims
+from smpy.mpi.topology.cartcomm import Cartcomm
+from smpy.mpi.topology.graphcomms import Distgraphcomm, Graphcomm
+from smpy.mpi.topology.topologies import Topocomm
 
 __all__ = [
     "BOTTOM",

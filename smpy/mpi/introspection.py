@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from smpy.mpi.handle import Handle
 from smpy.mpi.requests.status import Status
+from smpy.mpi.state.handle import Handle
 
 __all__ = ["_addressof", "_handleof", "_sizeof"]
 

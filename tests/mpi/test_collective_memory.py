@@ -9,7 +9,7 @@ import pytest
 from smpy import folded
 from smpy.engine.running import current
 from smpy.mpi import MPI
-from smpy.mpi.comms.world import world
+from smpy.mpi.state.world import world
 from tests.mpi.collective_cases import CASES, Draw
 
 

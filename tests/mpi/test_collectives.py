@@ -358,7 +358,7 @@ def test_operations_that_differ_between_ranks_are_an_error(run_ranks):
 
 
 def test_nothing_is_left_of_a_collective_when_all_have_left(run_ranks):
-    from smpy.mpi.comms.world import world
+    from smpy.mpi.state.world import world
 
     def main(rank):
         comm = MPI.COMM_WORLD

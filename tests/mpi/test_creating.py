@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.comms.world import world
+from smpy.mpi.state.world import world
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "created_communicators.json").read_text())
 

@@ -8,8 +8,8 @@ import pytest
 
 from smpy.engine.outcomes import Aborted
 from smpy.mpi import MPI
-from smpy.mpi.environment import imported
-from smpy.mpi.handles import CommBase
+from smpy.mpi.state.bases import CommBase
+from smpy.mpi.state.environment import imported
 
 
 @pytest.fixture

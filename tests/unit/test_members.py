@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpy.mpi.comms.members import common, in_order, joined, place_of, without
+from smpy.mpi.state.members import common, in_order, joined, place_of, without
 
 ranks = st.lists(st.integers(0, 12), unique=True)
 spaced = st.builds(range, st.integers(0, 9), st.integers(0, 30), st.integers(1, 4))

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from smpy.engine.messages import Envelope
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
 from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform, start
-from smpy.mpi.comms.world import Communicator
-from smpy.mpi.constants import PROC_NULL, ROOT
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.constants import PROC_NULL, ROOT
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["CollectiveCall", "Root", "both_sides", "both_ways", "equal_offsets", "root_of"]
 

@@ -13,7 +13,7 @@ from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, S
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.message_specifications import Part, part_of
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Allgather", "Alltoall", "Barrier", "Bcast", "Gather", "Scatter", "block_of", "check_block"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from smpy.mpi.comms.world import world
+from smpy.mpi.state.world import world
 
 __all__ = ["LeaderlessMeeting", "meet"]
 

@@ -17,10 +17,10 @@ from smpy.mpi.collectives.object_data_movement import broadcast
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_objects import ANY_SIZE, ObjectReceive, load_of
 from smpy.mpi.comms.creating import private_duplicate
-from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickled import SIZE_BYTES
 from smpy.mpi.data.pickling import pickle
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["Operation", "PrivateReduction"]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from smpy.engine.running import current
-from smpy.mpi.comms.world import Communicator
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.world import Communicator
 
 if TYPE_CHECKING:
     from smpy.mpi.data.built_in_operations import Operation

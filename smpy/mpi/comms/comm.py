@@ -13,10 +13,10 @@ from smpy.mpi.comms.comm_persistent_collectives import PersistentCollectives
 from smpy.mpi.comms.comm_scans import Scans
 from smpy.mpi.comms.comm_split_type import TypeSplitting
 from smpy.mpi.comms.comm_topology import TopologyCreation, topocomm_class
-from smpy.mpi.comms.world import Communicator
-from smpy.mpi.handle import of_family
-from smpy.mpi.handles import MYSELF, NOWHERE
-from smpy.mpi.unsimulated import unsimulated
+from smpy.mpi.state.bases import MYSELF, NOWHERE
+from smpy.mpi.state.handle import of_family
+from smpy.mpi.state.unsimulated import unsimulated
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Comm", "Intercomm", "Intracomm"]
 

@@ -11,11 +11,11 @@ from smpy.mpi.collectives import data_movement, reductions, varying_data_movemen
 from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, Signature, enter
 from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform
-from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.datatypes import of_format
 from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import SUM, Op
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["Collectives"]
 

@@ -16,11 +16,11 @@ from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management, inherit
 from smpy.mpi.comms.creating import announce, exchange, pay_for_new, swap
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.comms.members import Members, place_of
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.error_handlers import Errhandler
-from smpy.mpi.exceptions import fail
-from smpy.mpi.info import INFO_NULL, Info, pairs_of
+from smpy.mpi.state.error_handlers import Errhandler
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
+from smpy.mpi.state.members import Members, place_of
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["CreationByGroup", "RemoteGroup"]
 

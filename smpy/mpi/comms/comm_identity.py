@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current
-from smpy.mpi import constants
-from smpy.mpi.attributes import Attributed, Attributes
 from smpy.mpi.comms.comm_core import CommCore, member_of, number_of
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.comms.members import Members
-from smpy.mpi.comms.world import Communicator, Own, world
-from smpy.mpi.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
-from smpy.mpi.error_codes import last_used_code
-from smpy.mpi.error_handlers import ErrorHandling
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import NOWHERE
-from smpy.mpi.info import Info, pairs_of
 from smpy.mpi.requests.argument_checks import LARGEST_TAG
+from smpy.mpi.state import constants
+from smpy.mpi.state.attributes import Attributed, Attributes
+from smpy.mpi.state.bases import NOWHERE
+from smpy.mpi.state.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
+from smpy.mpi.state.error_codes import last_used_code
+from smpy.mpi.state.error_handlers import ErrorHandling
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info, pairs_of
+from smpy.mpi.state.members import Members
+from smpy.mpi.state.world import Communicator, Own, world
 
 __all__ = ["Identity"]
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any, Final, NoReturn
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.arguments import integer
-from smpy.mpi.attributes import copy_attributes, delete_attributes
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import handle_on, member_of, start
 from smpy.mpi.comms.comm_identity import Identity
 from smpy.mpi.comms.creating import exchange, pay_for_new, split, split_both
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.comms.members import Members, place_of
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import UNDEFINED
-from smpy.mpi.environment import abort
-from smpy.mpi.exceptions import Exception as MpiException
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import MYSELF, NOWHERE
-from smpy.mpi.info import Info, pairs_of
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.attributes import copy_attributes, delete_attributes
+from smpy.mpi.state.bases import MYSELF, NOWHERE
+from smpy.mpi.state.constants import UNDEFINED
+from smpy.mpi.state.environment import abort
+from smpy.mpi.state.exceptions import Exception as MpiException
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info, pairs_of
+from smpy.mpi.state.members import Members, place_of
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["Management", "inherit"]
 

@@ -13,9 +13,9 @@ from smpy.mpi.collectives.object_reductions import Operation, PrivateReduction
 from smpy.mpi.comms.comm_collectives import Collectives
 from smpy.mpi.comms.comm_core import CommCore, member_of
 from smpy.mpi.comms.locks import mark_use
-from smpy.mpi.comms.world import Communicator
 from smpy.mpi.data.operations import SUM
-from smpy.mpi.environment import option
+from smpy.mpi.state.environment import option
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["ObjectCollectives", "ObjectScans"]
 

@@ -17,15 +17,15 @@ from smpy.mpi.comms.comm_core import number_of
 from smpy.mpi.comms.comm_matched import MatchedProbes
 from smpy.mpi.comms.comm_persistent import PersistentPointToPoint
 from smpy.mpi.comms.comm_point_to_point import PointToPoint
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.pickling import pickle
-from smpy.mpi.environment import option
 from smpy.mpi.requests.argument_checks import check_source
 from smpy.mpi.requests.compound_operations import report
 from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.sending import lent, send, send_buffered, start_send
 from smpy.mpi.requests.status import Status
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.state.environment import option
 
 __all__ = ["ANY_SIZE", "ObjectPointToPoint", "ObjectReceive", "load_of"]
 

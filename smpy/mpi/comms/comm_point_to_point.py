@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from smpy.engine.messages import STANDARD, SYNCHRONOUS, Envelope, Load
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.comm_core import CommCore, number_of
-from smpy.mpi.comms.world import world
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
 from smpy.mpi.requests.compound_operations import SeveralTransfers, report, truncated
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.sending import lent, outgoing_of, send, start_send
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.state.world import world
 
 if TYPE_CHECKING:
     from smpy.mpi.data.message_specifications import Part

@@ -8,9 +8,9 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.collectives import reductions
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.operations import SUM, Op
-from smpy.mpi.info import INFO_NULL, Info
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.info import INFO_NULL, Info
 
 __all__ = ["Scans"]
 

@@ -13,16 +13,16 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management
 from smpy.mpi.comms.creating import pay_for_new, split_both
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import (
+from smpy.mpi.state.constants import (
     COMM_TYPE_HW_GUIDED,
     COMM_TYPE_HW_UNGUIDED,
     COMM_TYPE_RESOURCE_GUIDED,
     COMM_TYPE_SHARED,
     UNDEFINED,
 )
-from smpy.mpi.exceptions import fail
-from smpy.mpi.info import INFO_NULL, Info
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import INFO_NULL, Info
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["TypeSplitting"]
 

@@ -16,12 +16,12 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import CommCore, handle_on, member_of, perform
 from smpy.mpi.comms.comm_management import inherit
 from smpy.mpi.comms.creating import pay_for_new
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import UNDEFINED
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import NOWHERE
-from smpy.mpi.topology.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
-from smpy.mpi.topology.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
+from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
+from smpy.mpi.state.bases import NOWHERE
+from smpy.mpi.state.constants import UNDEFINED
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["TopologyCreation", "placed", "topocomm_class", "topology_of", "use_topocomm_class"]
 

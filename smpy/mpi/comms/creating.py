@@ -13,8 +13,8 @@ from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, enter
 from smpy.mpi.comms.comm_core import perform
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import UNDEFINED
+from smpy.mpi.state.constants import UNDEFINED
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["announce", "exchange", "pay_for_new", "private_duplicate", "split", "split_both", "swap"]
 

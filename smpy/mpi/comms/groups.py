@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.arguments import integer
-from smpy.mpi.comms.members import NOBODY, Members, common, in_order, joined, place_of, without
-from smpy.mpi.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle, of_family
+from smpy.mpi.state.members import NOBODY, Members, common, in_order, joined, place_of, without
 
 if TYPE_CHECKING:
     from smpy.mpi.comms.sessions import Session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from smpy.mpi.comms.world import Communicator
+    from smpy.mpi.state.world import Communicator
 
 __all__ = ["locks_of", "mark_use"]
 

@@ -18,7 +18,7 @@ from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.locks import locks_of
 
 if TYPE_CHECKING:
-    from smpy.mpi.comms.world import Communicator
+    from smpy.mpi.state.world import Communicator
 
 __all__ = ["_comm_lock", "_comm_lock_table", "_commctx_inter", "_commctx_intra"]
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.comms.members import Members
-from smpy.mpi.comms.world import Own
-from smpy.mpi.error_handlers import Errhandler, ErrorHandling
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import of_family
-from smpy.mpi.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.requests.attached import Flush, attach, attached, detach
 from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.state.error_handlers import Errhandler, ErrorHandling
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import of_family
+from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
+from smpy.mpi.state.members import Members
+from smpy.mpi.state.world import Own
 
 __all__ = ["SESSION_NULL", "Session"]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from smpy.engine.kernel import ffi
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 __all__ = [
     "BOTTOM",

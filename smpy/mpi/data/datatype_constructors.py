@@ -7,14 +7,14 @@ from operator import index
 from typing import Self
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.constants import ORDER_C, ORDER_FORTRAN
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatype_marks import Marks
 from smpy.mpi.data.layout import Origin
 from smpy.mpi.data.typemap_arrays import darray, subarray
 from smpy.mpi.data.typemaps import Typemap, joined, placed, repeated, resized
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import of_family
+from smpy.mpi.state.constants import ORDER_C, ORDER_FORTRAN
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import of_family
 
 __all__ = ["Constructors"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
-from smpy.mpi import constants
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.layout import Layout
+from smpy.mpi.state import constants
 
 __all__ = ["Contents"]
 

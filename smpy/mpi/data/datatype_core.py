@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout, Origin
 from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Typemap
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle
 
 __all__ = ["DatatypeCore"]
 

@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 from weakref import WeakKeyDictionary
 
 from smpy.engine.running import current, is_running, mpi_call
-from smpy.mpi.attributes import Attributed, Attributes, attributes_of, copy_attributes, delete_attributes
-from smpy.mpi.comms.world import World, world
-from smpy.mpi.constants import MAX_OBJECT_NAME
 from smpy.mpi.data.datatype_core import DatatypeCore
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.attributes import Attributed, Attributes, attributes_of, copy_attributes, delete_attributes
+from smpy.mpi.state.constants import MAX_OBJECT_NAME
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.world import World, world
 
 __all__ = ["Marks"]
 

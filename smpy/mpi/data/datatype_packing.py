@@ -9,8 +9,8 @@ from smpy.mpi.data.buffers import Memory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.external32 import external_size, from_external, to_external
 from smpy.mpi.data.packing import check_bounds, pack, unpack
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import CommBase
+from smpy.mpi.state.bases import CommBase
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from smpy.mpi.comms.comm_core import CommCore

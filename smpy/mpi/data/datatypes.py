@@ -11,7 +11,7 @@ from smpy.mpi.data.datatype_contents import Contents
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatype_packing import Packing
 from smpy.mpi.data.predefined_types import LAYOUTS, f90_complex, f90_integer, f90_real, pair_of, sized
-from smpy.mpi.handle import of_family
+from smpy.mpi.state.handle import of_family
 
 __all__ = ["BYTE", "DATATYPE_NULL", "PREDEFINED", "Datatype", "_typecode", "as_datatype", "of_format"]
 

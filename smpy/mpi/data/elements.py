@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.data.typemaps import Typemap
+from smpy.mpi.state.constants import UNDEFINED
 
 __all__ = ["bytes_of_elements", "elements_in"]
 

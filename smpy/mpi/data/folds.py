@@ -16,7 +16,7 @@ from smpy.mpi.data.built_in_operations import Operation
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.packing import gathered, spread
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from smpy.engine.kernel import ffi
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.exporter import Exporter
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
-    from smpy.mpi.info import Info
+    from smpy.mpi.state.info import Info
 
 __all__ = ["Alloc_mem", "Free_mem", "buffer"]
 

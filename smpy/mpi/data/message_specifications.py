@@ -17,7 +17,7 @@ from typing import Any
 from smpy.mpi.data.buffers import BOTTOM, EVERYWHERE, NOTHING, Memory, is_bottom, memory_of
 from smpy.mpi.data.datatypes import Datatype, as_datatype, of_format
 from smpy.mpi.data.parts import Part, Parts
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Part", "Parts", "part_of", "several_of", "vector_of"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Final, Self
 from weakref import WeakKeyDictionary
 
 from smpy.engine.running import current, is_running, mpi_call
-from smpy.mpi.comms.world import World, world
 from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
 from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle, of_family
+from smpy.mpi.state.world import World, world
 
 __all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
 

@@ -11,7 +11,7 @@ from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
 from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Loop, Places, Run, Typemap, looped
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from smpy.mpi import constants
 from smpy.mpi.data.basic_types import ALIASES, BASIC, NOT_HERE, PAIRS
 from smpy.mpi.data.layout import Layout, Origin
 from smpy.mpi.data.typemaps import Typemap, basic, joined
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state import constants
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["LAYOUTS", "f90_complex", "f90_integer", "f90_real", "pair_of", "sized"]
 

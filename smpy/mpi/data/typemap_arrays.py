@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from smpy.mpi.constants import DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, DISTRIBUTE_NONE
 from smpy.mpi.data.typemaps import Typemap, joined, placed, repeated, resized
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.constants import DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, DISTRIBUTE_NONE
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["darray", "subarray"]
 

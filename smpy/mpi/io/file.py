@@ -11,19 +11,19 @@ from typing import ClassVar, Final, Self
 from weakref import WeakKeyDictionary
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi import constants
 from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.comms.collective_handles import CollectiveHandle, Membership, wait_for_all
 from smpy.mpi.comms.comm import Intracomm
 from smpy.mpi.comms.comm_core import member_of, perform
 from smpy.mpi.comms.creating import announce
-from smpy.mpi.comms.world import Own, World, world
 from smpy.mpi.data.datatypes import Datatype
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import of_family
-from smpy.mpi.info import INFO_NULL, Info
 from smpy.mpi.io.open_files import OpenFile, Path, check_mode, remove, telling_of_failures
-from smpy.mpi.rma.collective_handles import CollectiveHandle, Membership, wait_for_all
-from smpy.mpi.unsimulated import unsimulated
+from smpy.mpi.state import constants
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import of_family
+from smpy.mpi.state.info import INFO_NULL, Info
+from smpy.mpi.state.unsimulated import unsimulated
+from smpy.mpi.state.world import Own, World, world
 
 __all__ = ["FILE_NULL", "File"]
 

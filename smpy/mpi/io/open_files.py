@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, NoReturn, TypeAlias
 from weakref import finalize
 
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import (
+from smpy.mpi.state.constants import (
     MODE_CREATE,
     MODE_DELETE_ON_CLOSE,
     MODE_EXCL,
@@ -19,7 +18,8 @@ from smpy.mpi.constants import (
     MODE_SEQUENTIAL,
     MODE_WRONLY,
 )
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["OpenFile", "Path", "check_mode", "remove", "telling_of_failures"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final, NoReturn
 
-from smpy.mpi.arguments import integer
-from smpy.mpi.comms.world import world
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.data.message_specifications import Part, part_of
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.world import world
 
 __all__ = ["LARGEST_TAG", "blame", "check_dest", "check_source", "to_fill", "to_send"]
 

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 from smpy.engine.engine import Engine
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
-from smpy.mpi.constants import BSEND_OVERHEAD
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.special_buffers import BUFFER_AUTOMATIC, BufferAutomaticType
-from smpy.mpi.exceptions import fail
 from smpy.mpi.requests.compound_operations import CompoundOperation
+from smpy.mpi.state.constants import BSEND_OVERHEAD
+from smpy.mpi.state.exceptions import fail
 
 __all__ = [
     "ALL_COMMUNICATORS",

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
-from smpy.mpi.constants import UNDEFINED
-from smpy.mpi.exceptions import Exception as MPIException
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handles import RequestBase
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation, report
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.bases import RequestBase
+from smpy.mpi.state.constants import UNDEFINED
+from smpy.mpi.state.exceptions import Exception as MPIException
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from smpy.mpi.requests.request import Request

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
-from smpy.mpi.exceptions import fail
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["OUT_OF_REACH", "CompoundOperation", "SeveralTransfers", "report", "truncated"]
 

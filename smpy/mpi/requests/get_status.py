@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
-from smpy.mpi.constants import UNDEFINED
 from smpy.mpi.requests.completion import checked, look, reported
 from smpy.mpi.requests.compound_operations import CompoundOperation
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.constants import UNDEFINED
 
 if TYPE_CHECKING:
     from smpy.mpi.requests.request import Request

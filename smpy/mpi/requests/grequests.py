@@ -12,11 +12,11 @@ from typing import Any, Self
 
 from smpy.engine.messages import Envelope
 from smpy.engine.running import mpi_call
-from smpy.mpi.exceptions import Exception as MPIException
-from smpy.mpi.exceptions import fail
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
+from smpy.mpi.state.exceptions import Exception as MPIException
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Grequest"]
 

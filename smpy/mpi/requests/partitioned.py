@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current
 from smpy.mpi.data.parts import Part
-from smpy.mpi.exceptions import fail
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation, SeveralTransfers
 from smpy.mpi.requests.request import Request, from_nobody, new_request
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["PartitionedReceive", "PartitionedSend"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.exceptions import fail
 from smpy.mpi.requests.completion import look
 from smpy.mpi.requests.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Prequest", "new_prequest"]
 

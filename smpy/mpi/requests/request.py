@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.constants import ANY_TAG, PROC_NULL
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle, of_family
-from smpy.mpi.handles import RequestBase, use_request_class
 from smpy.mpi.requests import completion, get_status
 from smpy.mpi.requests.compound_operations import CompoundOperation, SeveralTransfers, truncated
 from smpy.mpi.requests.status import Status
+from smpy.mpi.state.bases import RequestBase, use_request_class
+from smpy.mpi.state.constants import ANY_TAG, PROC_NULL
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle, of_family
 
 __all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request"]
 
@@ -248,7 +248,7 @@ def new_request(
 ) -> Request:
     """A request for what the kernel knows by `number`, or for an operation.
 
-    `smpy.mpi.handles` says what the arguments are.
+    `smpy.mpi.state.bases` says what the arguments are.
     """
     request = Request()
     request._refer_to(number)

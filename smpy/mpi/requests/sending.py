@@ -9,11 +9,11 @@ from smpy.engine.kernel import ffi
 from smpy.engine.messages import BUFFERED, Load
 from smpy.engine.running import current
 from smpy.mpi.comms.comm_core import CommCore, number_of
-from smpy.mpi.constants import PROC_NULL
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.requests.argument_checks import blame, check_dest
 from smpy.mpi.requests.attached import room_for
 from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.state.constants import PROC_NULL
 
 __all__ = ["Payload", "lent", "outgoing_of", "send", "send_buffered", "send_load_buffered", "start_send", "to_nobody"]
 

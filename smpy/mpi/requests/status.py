@@ -7,10 +7,10 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from smpy.mpi.data.datatypes import BYTE, Datatype
 from smpy.mpi.data.elements import bytes_of_elements, elements_in
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, UNDEFINED
+from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from smpy.engine.messages import Envelope

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from smpy.mpi import constants
-from smpy.mpi.attributes import Attributed, Attributes
-from smpy.mpi.rma.collective_handles import CollectiveHandle
+from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.rma.window_parts import WindowPart
+from smpy.mpi.state import constants
+from smpy.mpi.state.attributes import Attributed, Attributes
 
 __all__ = ["WindowIdentity"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from smpy.engine.running import current
-from smpy.mpi.comms.world import Communicator, world
+from smpy.mpi.comms.collective_handles import Membership
 from smpy.mpi.data.memory_type import buffer
-from smpy.mpi.info import Info
-from smpy.mpi.rma.collective_handles import Membership
+from smpy.mpi.state.info import Info
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["Piece", "Window", "WindowPart", "are_on_one_host", "no_memory"]
 

@@ -12,7 +12,7 @@ from math import prod
 from operator import index
 from typing import Any
 
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Compute_dims"]
 

@@ -9,11 +9,11 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_core import handle_on, member_of
 from smpy.mpi.comms.comm_management import inherit
 from smpy.mpi.comms.comm_topology import placed, use_topocomm_class
-from smpy.mpi.comms.world import world
-from smpy.mpi.exceptions import fail
+from smpy.mpi.comms.topology_arguments import ints
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.virtual_topologies import CartTopology
+from smpy.mpi.state.world import world
 from smpy.mpi.topology.topologies import Topocomm
-from smpy.mpi.topology.topology_arguments import ints
-from smpy.mpi.topology.virtual_topologies import CartTopology
 
 __all__ = ["Cartcomm"]
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm_topology import placed, use_topocomm_class
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.virtual_topologies import DistGraphTopology, GraphTopology
 from smpy.mpi.topology.topologies import Topocomm
-from smpy.mpi.topology.virtual_topologies import DistGraphTopology, GraphTopology
 
 __all__ = ["Distgraphcomm", "Graphcomm"]
 

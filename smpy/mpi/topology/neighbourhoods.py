@@ -17,8 +17,8 @@ from smpy.mpi.collectives.open_collective import OpenCollective, Signature
 from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.comms.comm_topology import topology_of
 from smpy.mpi.data.message_specifications import Part
-from smpy.mpi.exceptions import fail
-from smpy.mpi.topology.virtual_topologies import Edge, Topology
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.virtual_topologies import Edge, Topology
 
 __all__ = ["Crossing", "Exchange", "Neighbourhood"]
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 from smpy.mpi.comms.comm import Comm, Intracomm
 from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_topology import placed
+from smpy.mpi.state.virtual_topologies import Topology
 from smpy.mpi.topology.neighbourhood_collectives import NeighbourhoodCollectives
 from smpy.mpi.topology.neighbourhood_objects import NeighbourhoodObjects
-from smpy.mpi.topology.virtual_topologies import Topology
 
 __all__ = ["Topocomm"]
 

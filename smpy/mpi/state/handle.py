@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self, TypeVar
 from weakref import WeakValueDictionary
 
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
 
 __all__ = ["FixedClass", "Handle", "of_family"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from smpy.mpi.constants import ANY_SOURCE, ANY_TAG
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG
 
 if TYPE_CHECKING:
     from smpy.engine.messages import Envelope

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, NamedTuple
 
-from smpy.mpi.constants import CART, DIST_GRAPH, GRAPH, PROC_NULL
+from smpy.mpi.state.constants import CART, DIST_GRAPH, GRAPH, PROC_NULL
 
 __all__ = ["Adjacency", "CartTopology", "DistGraphTopology", "Edge", "GraphTopology", "Topology"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from smpy.engine.running import current, is_running
-from smpy.mpi.comms.world import world
-from smpy.mpi.exceptions import ERROR_CLASSES, fail, look_up_with
+from smpy.mpi.state.exceptions import ERROR_CLASSES, fail, look_up_with
+from smpy.mpi.state.world import world
 
 __all__ = [
     "Add_error_class",

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, TypeVar
 from smpy.collectives.selectors import schedule_for, select, selection_of
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current
-from smpy.mpi.arguments import integer
 from smpy.mpi.collectives.open_collective import OpenCollective
-from smpy.mpi.comms.world import Communicator, world
-from smpy.mpi.constants import PROC_NULL, ROOT
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
-from smpy.mpi.handles import MYSELF, NOWHERE, CommBase
 from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.bases import MYSELF, NOWHERE, CommBase
+from smpy.mpi.state.constants import PROC_NULL, ROOT
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = [
     "CommCore",

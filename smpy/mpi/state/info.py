@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from smpy.engine.running import current, is_running
-from smpy.mpi.constants import MAX_INFO_KEY, MAX_INFO_VAL
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.state.constants import MAX_INFO_KEY, MAX_INFO_VAL
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle, of_family
 
 __all__ = ["INFO_ENV", "INFO_NULL", "Info", "pairs_of"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from smpy.engine.running import current
-from smpy.mpi.comms.world import world
-from smpy.mpi.constants import KEYVAL_INVALID
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle
+from smpy.mpi.state.constants import KEYVAL_INVALID
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle
+from smpy.mpi.state.world import world
 
 __all__ = ["Attributed", "Attributes", "Kind", "attributes_of", "copy_attributes", "delete_attributes"]
 

@@ -14,12 +14,12 @@ from weakref import ref
 
 from smpy.engine.running import current, guard_calls, mpi_call
 from smpy.mpi.comms.comm import COMM_WORLD, Comm
-from smpy.mpi.environment import check_under_way
-from smpy.mpi.error_handlers import ErrorHandling
-from smpy.mpi.exceptions import Exception as MpiException
-from smpy.mpi.handles import CommBase, RequestBase
 from smpy.mpi.io.file import FILE_NULL, File
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.bases import CommBase, RequestBase
+from smpy.mpi.state.environment import check_under_way
+from smpy.mpi.state.error_handlers import ErrorHandling
+from smpy.mpi.state.exceptions import Exception as MpiException
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine

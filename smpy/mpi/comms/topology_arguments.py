@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from operator import index as as_int
 from typing import Any
 
-from smpy.mpi.constants import UNWEIGHTED, WEIGHTS_EMPTY
-from smpy.mpi.exceptions import fail
-from smpy.mpi.topology.virtual_topologies import Adjacency, CartTopology, GraphTopology
+from smpy.mpi.state.constants import UNWEIGHTED, WEIGHTS_EMPTY
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.virtual_topologies import Adjacency, CartTopology, GraphTopology
 
 __all__ = ["adjacency_of", "check_ranks", "edges_of", "graph_of", "grid_of", "ints"]
 

@@ -14,15 +14,15 @@ from weakref import WeakKeyDictionary, ref
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.schedule import RANK, Schedule
 from smpy.engine.running import current
-from smpy.mpi.comms.members import Members, in_order
-from smpy.mpi.exceptions import fail
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.members import Members, in_order
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.mpi.attributes import Attributes, Kind
     from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting
     from smpy.mpi.collectives.open_collective import OpenCollective
-    from smpy.mpi.error_handlers import ErrorHandler
+    from smpy.mpi.state.attributes import Attributes, Kind
+    from smpy.mpi.state.error_handlers import ErrorHandler
 
 __all__ = ["Communicator", "Joint", "Own", "World", "world"]
 

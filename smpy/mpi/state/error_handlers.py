@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comms.world import Own, world
-from smpy.mpi.environment import abort
-from smpy.mpi.exceptions import Exception as MpiException
-from smpy.mpi.exceptions import fail
-from smpy.mpi.handle import Handle, of_family
+from smpy.mpi.state.environment import abort
+from smpy.mpi.state.exceptions import Exception as MpiException
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.handle import Handle, of_family
+from smpy.mpi.state.world import Own, world
 
 __all__ = [
     "ERRHANDLER_NULL",
@@ -191,7 +191,7 @@ class ErrorHandling(Handle):
             fail("ERR_ARG", f"Set_errhandler: this is the error handler of a {handler.family}")
         own.error_handler = None if handler is ERRORS_RETURN._handler else handler
         if own.error_handler is not None:
-            from smpy.mpi.guard import watch_calls  # it imports what it watches
+            from smpy.mpi.state.guard import watch_calls  # it imports what it watches
 
             watch_calls()
 

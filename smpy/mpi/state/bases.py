@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING
 from smpy.engine.kernel import surface
 
 if TYPE_CHECKING or surface is None:
-    from smpy.mpi.plain import CommBase, RequestBase
+    from smpy.mpi.state.plain import CommBase, RequestBase
 else:
     CommBase, RequestBase = surface.CommBase, surface.RequestBase
 

@@ -8,10 +8,10 @@ from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_core import perform
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.comms.world import Communicator, Own, world
-from smpy.mpi.error_handlers import ErrorHandling
-from smpy.mpi.exceptions import fail
-from smpy.mpi.info import Info, pairs_of
+from smpy.mpi.state.error_handlers import ErrorHandling
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info, pairs_of
+from smpy.mpi.state.world import Communicator, Own, world
 
 __all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
 

@@ -9,11 +9,11 @@ from typing import Any, Final, NoReturn
 from smpy import __version__
 from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, is_running, mpi_call
-from smpy.mpi import constants
-from smpy.mpi.comms.world import world
 from smpy.mpi.data.buffers import address_of
-from smpy.mpi.exceptions import fail
-from smpy.mpi.info import Info
+from smpy.mpi.state import constants
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info
+from smpy.mpi.state.world import world
 
 __all__ = [
     "Aint_add",
@@ -123,7 +123,7 @@ def imported() -> None:
 
 
 def _watch() -> None:
-    from smpy.mpi.guard import watch_calls  # it imports what it watches
+    from smpy.mpi.state.guard import watch_calls  # it imports what it watches
 
     watch_calls()
 
