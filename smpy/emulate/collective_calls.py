@@ -66,7 +66,7 @@ def missing_ranks(call: CollectiveCall) -> list[int]:
 
 def _called(frame: FrameType | None) -> tuple[str, int] | None:
     """Name of the program's call, and number of the communicator it is called on."""
-    from smpy.mpi.comms.comm_core import CommCore
+    from smpy.mpi.state.comm_core import CommCore
 
     found = None
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("smpy."):

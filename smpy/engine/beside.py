@@ -13,11 +13,10 @@ from time import monotonic
 from types import FrameType
 from typing import Final
 
-import smpy
 from smpy.errors import UsageError
 
 _real_s: Final = monotonic  # `time`'s functions give simulated time while a program runs
-OURS: Final = os.path.dirname(os.path.abspath(smpy.__file__)) + os.sep
+OURS: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """Where smpy's own code lies."""
 
 

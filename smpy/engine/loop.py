@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from math import isnan
 from threading import RLock, current_thread, get_ident
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
 
@@ -29,7 +29,6 @@ from smpy.engine.outcomes import CalledInThread
 from smpy.errors import DeadlockError, Interrupted, SmpyError, UsageError
 
 if TYPE_CHECKING:
-    from smpy.compute.clock import Clock
     from smpy.platforms.models import Models
     from smpy.platforms.platform import Platform
 
@@ -43,6 +42,25 @@ TROUBLE = {
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
 }
 """What the kernel's error codes mean."""
+
+
+class Clock(Protocol):
+    """What measures the running rank's own computing."""
+
+    def start(self) -> None:
+        """The rank's own code begins."""
+
+    def stop(self) -> bool:
+        """The rank's own code ends: charge it. Whether the clock ran."""
+
+    def pause(self) -> float:
+        """What follows is not the rank's: what it has computed so far, in seconds; negative when the clock stood."""
+
+    def resume(self, mark_s: float) -> None:
+        """The rank's own code goes on, if it was `pause` that stopped it."""
+
+    def charge_s(self, mark_s: float) -> float:
+        """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
 
 
 def check(code: int) -> None:
@@ -71,6 +89,10 @@ class Loop:
     ----------
     wake : callable
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
+    guard : callable or None
+        Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
+    at_end : list of callable
+        Called when this is no longer the running world.
     """
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
@@ -99,6 +121,13 @@ class Loop:
         self._broken_off: object = None
         self._communicators = RLock()
         self.wake: Callable[[], None] = lambda: None
+        self.guard: Callable[..., Any] | None = None
+        self.at_end: list[Callable[[], None]] = []
+
+    def leave_behind(self) -> None:
+        """This is no longer the running world."""
+        while self.at_end:
+            self.at_end.pop()()
 
     # ---- the loop ----
 

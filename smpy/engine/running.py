@@ -18,7 +18,6 @@ _PLAIN: Final = (TypeError, AttributeError, ValueError, LookupError, OverflowErr
 """What a wrong argument may end in, unless somebody looked at it."""
 
 _engine: Engine | None = None
-_guard: Callable[..., Any] | None = None
 _explain: Callable[..., None] | None = None
 
 
@@ -43,13 +42,9 @@ def is_running() -> bool:
 def enter(engine: Engine | None) -> None:
     """Make `engine` the running world; None when it is over."""
     global _engine
-    _engine = engine
-
-
-def guard_calls(guard: Callable[..., Any] | None) -> None:
-    """Have every MPI call made by `guard(method, *args, **kwargs)`; None: they are made as they are."""
-    global _guard
-    _guard = guard
+    left, _engine = _engine, engine
+    if left is not None and left is not engine:
+        left.leave_behind()
 
 
 def explain_failures(explain: Callable[..., None]) -> None:
@@ -66,8 +61,9 @@ def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        clock = _engine.clock if _engine is not None else None
-        made = method if _guard is None else functools.partial(_guard, method)
+        engine = _engine
+        clock = engine.clock if engine is not None else None
+        made = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
         stopped = clock if clock is not None and clock.stop() else None
         try:
             return made(*args, **kwargs)
@@ -82,4 +78,18 @@ def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
 
     function: Any = call
     function.__code__ = function.__code__.replace(co_name=method.__name__)  # frames tell which call the program made
+    return call
+
+
+def mpi_question(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a public MPI call that takes no simulated time, and is too short for the clock to be stopped."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        guard = _engine.guard if _engine is not None else None
+        if guard is None:
+            return method(*args, **kwargs)
+        answer: R = guard(method, *args, **kwargs)
+        return answer
+
     return call

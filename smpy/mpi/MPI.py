@@ -15,7 +15,7 @@ from smpy.mpi.data.datatypes import _typecode as _typecode
 from smpy.mpi.data.datatypes import _typedict as _typedict
 from smpy.mpi.data.datatypes import _typedict_c as _typedict_c
 from smpy.mpi.data.datatypes import _typedict_f as _typedict_f
-from smpy.mpi.data.memory_type import Alloc_mem, Free_mem, buffer
+from smpy.mpi.data.memory_type import Aint_add, Aint_diff, Alloc_mem, Free_mem, Get_address, buffer
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickling import Pickle, pickle
 from smpy.mpi.data.special_buffers import (
@@ -39,13 +39,10 @@ from smpy.mpi.requests.status import Status
 from smpy.mpi.rma.window import WIN_NULL, Win
 from smpy.mpi.state import constants, exceptions
 from smpy.mpi.state.environment import (
-    Aint_add,
-    Aint_diff,
     Finalize,
     Get_abi_fortran_info,
     Get_abi_info,
     Get_abi_version,
-    Get_address,
     Get_hw_resource_info,
     Get_library_version,
     Get_processor_name,

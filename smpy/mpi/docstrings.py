@@ -31,7 +31,8 @@ def _sign_class(kind: type) -> None:
         kind.__doc__ = kind.__doc__.rstrip()
     for value in vars(kind).values():
         if isinstance(value, type):
-            sign_docstrings([value])
+            if value.__qualname__ == f"{kind.__qualname__}.{value.__name__}":
+                sign_docstrings([value])
         else:
             _sign(value.__func__ if isinstance(value, _METHODS) else value)
 

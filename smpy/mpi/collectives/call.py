@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 
 from smpy.engine.messages import Envelope
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
-from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform, start
+from smpy.mpi.collectives.run import perform, start
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.comm_core import CommCore, member_of
 from smpy.mpi.state.constants import PROC_NULL, ROOT
+from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.world import Communicator
 
-__all__ = ["CollectiveCall", "Root", "both_sides", "both_ways", "equal_offsets", "root_of"]
+__all__ = ["CollectiveCall", "Root", "both_sides", "both_ways", "check_root", "equal_offsets", "root_of"]
 
 
 class CollectiveCall:
@@ -136,6 +139,15 @@ class Root(NamedTuple):
     member: int
     is_here: bool
     is_idle: bool
+
+
+def check_root(communicator: Communicator, root: Any, call: str) -> int:
+    """`root`, if it is a rank; between groups, one of the other group, ``ROOT`` or ``PROC_NULL``."""
+    number: int = root if type(root) is int else integer(call, "root", root)
+    if 0 <= number < communicator.remote.size or (communicator.is_inter and number in (ROOT, PROC_NULL)):
+        return number
+    which = "the other group" if communicator.is_inter else "the communicator"
+    return fail("ERR_ROOT", f"{call}(root={root}): {which} has ranks 0 to {communicator.remote.size - 1}")
 
 
 def root_of(communicator: Communicator, rank: int, root: int, call: str) -> Root:

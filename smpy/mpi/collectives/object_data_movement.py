@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from smpy.mpi.collectives.call import Root, equal_offsets, root_of
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
-from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.data.pickled import SIZE_BYTES, offsets_of, pickled_each, unpickled, unpickled_all
 from smpy.mpi.data.pickling import pickle
 from smpy.mpi.state.world import Communicator

@@ -1,8 +1,8 @@
 """Reductions of objects, as mpi4py performs them: trees of messages on a duplicate of the communicator.
 
 Of each object its size is sent first. Every rank takes part in every round of the tree to rank 0, also when what it
-gathers is of no use. Between groups, each group reduces on a communicator of its own. The duplicate and these are made
-when they are first needed.
+gathers is of no use. Between groups, each group reduces on a communicator of its own. These are made when
+they are first needed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.collectives.call import root_of
 from smpy.mpi.collectives.object_data_movement import broadcast
-from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_objects import ANY_SIZE, ObjectReceive, load_of
-from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickled import SIZE_BYTES
 from smpy.mpi.data.pickling import pickle
+from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
+from smpy.mpi.requests.sending import load_of
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["Operation", "PrivateReduction"]
@@ -34,6 +33,8 @@ class PrivateReduction:
     ----------
     communicator : Communicator
         What the program reduces on.
+    private : Communicator
+        The duplicate of it that the messages go on.
     rank : int
         The running rank there.
     op : Op or callable
@@ -44,10 +45,9 @@ class PrivateReduction:
 
     __slots__ = ("_call", "_communicator", "_local", "_op", "_private", "_rank")
 
-    def __init__(self, communicator: Communicator, rank: int, op: Operation, call: str) -> None:
-        enter(communicator, rank, Signature(call), object).leave()  # counted among the collectives, as all are
+    def __init__(self, communicator: Communicator, private: Communicator, rank: int, op: Operation, call: str) -> None:
         self._communicator = communicator
-        self._private = private_duplicate(communicator, rank, call)
+        self._private = private
         self._local = communicator.local() if communicator.is_inter else self._private
         self._rank = rank
         self._op = op

@@ -13,12 +13,12 @@ from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import Allgather
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
-from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.folds import Fold, Prefixes, check_defined
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import Part, part_of
 from smpy.mpi.data.operations import Op, Operation
+from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allreduce", "Exscan", "Reduce", "ReduceScatter", "ReduceScatterBlock", "Scan"]
 

@@ -12,9 +12,9 @@ from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import check_block
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, line_of_program
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
-from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.message_specifications import Part, Parts, part_of, several_of, vector_of
+from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv"]
 

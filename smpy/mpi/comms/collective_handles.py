@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Self
 
 from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
-from smpy.mpi.state.world import Communicator, Own, world
+from smpy.mpi.state.own import Own
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
-from smpy.mpi.comms.comm_core import handle_on
 from smpy.mpi.comms.comm_groups import CreationByGroup, RemoteGroup
 from smpy.mpi.comms.comm_nonblocking_collectives import NonblockingCollectives
 from smpy.mpi.comms.comm_object_collectives import ObjectCollectives, ObjectScans
@@ -12,8 +11,10 @@ from smpy.mpi.comms.comm_objects import ObjectPointToPoint
 from smpy.mpi.comms.comm_persistent_collectives import PersistentCollectives
 from smpy.mpi.comms.comm_scans import Scans
 from smpy.mpi.comms.comm_split_type import TypeSplitting
-from smpy.mpi.comms.comm_topology import TopologyCreation, topocomm_class
+from smpy.mpi.comms.comm_topology import TopologyCreation
 from smpy.mpi.state.bases import MYSELF, NOWHERE
+from smpy.mpi.state.comm_core import handle_on
+from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.unsimulated import unsimulated
 from smpy.mpi.state.world import Communicator
@@ -49,7 +50,7 @@ class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, Persis
     def _handle_on(cls, communicator: Communicator) -> Any:
         kind: type[Any] = Intercomm if communicator.is_inter else Intracomm
         if communicator.topology is not None:
-            kind = topocomm_class(communicator.topology)
+            kind = communicator.topology.comm_class
         return handle_on(kind, communicator.number)
 
     @classmethod
@@ -108,3 +109,4 @@ COMM_NULL: Final = Comm()
 COMM_SELF: Final[Intracomm] = handle_on(Intracomm, MYSELF)
 COMM_WORLD: Final[Intracomm] = handle_on(Intracomm, 0)
 Comm._know({"COMM_NULL": COMM_NULL, "COMM_SELF": COMM_SELF, "COMM_WORLD": COMM_WORLD})
+ErrorHandling._in_place_of_none = COMM_WORLD

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.requests.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
 from smpy.mpi.requests.request import Request, new_request
 from smpy.mpi.requests.sending import outgoing_of, send_buffered
+from smpy.mpi.state.comm_core import CommCore, number_of
 
 __all__ = ["Attach_buffer", "BufferedPointToPoint", "Detach_buffer", "Flush_buffer", "Iflush_buffer"]
 

@@ -9,12 +9,15 @@ from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives import data_movement, reductions, varying_data_movement
 from smpy.mpi.collectives.blocks import Blocks
+from smpy.mpi.collectives.call import check_root
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, Signature, enter
-from smpy.mpi.comms.comm_core import CommCore, check_root, member_of, perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.data.datatypes import of_format
 from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import SUM, Op
+from smpy.mpi.state.bases import taken_over
+from smpy.mpi.state.comm_core import CommCore, member_of
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["Collectives"]
@@ -22,6 +25,7 @@ __all__ = ["Collectives"]
 _BARRIER: Final = Signature("Barrier")
 
 
+@taken_over("Allreduce")
 class Collectives(CommCore):
     """Collective calls on buffers."""
 
@@ -98,7 +102,8 @@ class Collectives(CommCore):
         reductions.Reduce(self, sendbuf, recvbuf, op, root, "Reduce").perform()
 
     @mpi_call
-    def _Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
+    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
+        """Reduce the ranks' buffers, entry by entry and from left to right, into every rank's."""
         if surface is not None:
             communicator, rank = member_of(self, "Allreduce")
             plain = surface.contents(sendbuf, recvbuf)

@@ -12,10 +12,10 @@ from typing import Any, Final
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, meet
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management, inherit
 from smpy.mpi.comms.creating import announce, exchange, pay_for_new, swap
 from smpy.mpi.comms.groups import Group
+from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.error_handlers import Errhandler
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import INFO_NULL, Info, pairs_of

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current
-from smpy.mpi.comms.comm_core import CommCore, member_of, number_of
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.requests.argument_checks import LARGEST_TAG
 from smpy.mpi.state import constants
-from smpy.mpi.state.attributes import Attributed, Attributes
+from smpy.mpi.state.attributes import Attributed
 from smpy.mpi.state.bases import NOWHERE
+from smpy.mpi.state.comm_core import CommCore, member_of, number_of
 from smpy.mpi.state.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.state.error_codes import last_used_code
 from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
 from smpy.mpi.state.members import Members
-from smpy.mpi.state.world import Communicator, Own, world
+from smpy.mpi.state.own import Attributes, Own
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["Identity"]
 
@@ -63,12 +64,6 @@ class Identity(CommCore, Attributed, ErrorHandling):
         return communicator.own_of(rank, to_change=to_change)
 
     # ---- its ranks ----
-
-    def _Get_size(self) -> int:
-        return current().comm_size(number_of(self, "Get_size"))
-
-    def _Get_rank(self) -> int:
-        return current().comm_rank(number_of(self, "Get_rank"))
 
     def Get_group(self) -> Group:
         """The group of its ranks; of an intercommunicator, those on the running rank's side."""

@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_core import handle_on, member_of, start
+from smpy.mpi.collectives.run import start
 from smpy.mpi.comms.comm_identity import Identity
 from smpy.mpi.comms.creating import exchange, pay_for_new, split, split_both
 from smpy.mpi.comms.groups import Group
@@ -14,6 +14,7 @@ from smpy.mpi.requests.request import Request
 from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.attributes import copy_attributes, delete_attributes
 from smpy.mpi.state.bases import MYSELF, NOWHERE
+from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.environment import abort
 from smpy.mpi.state.exceptions import Exception as MpiException

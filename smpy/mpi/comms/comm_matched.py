@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.requests.matched import Message, probe_matched
 from smpy.mpi.requests.status import Status
+from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG
 
 __all__ = ["MatchedProbes"]

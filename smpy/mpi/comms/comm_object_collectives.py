@@ -10,10 +10,12 @@ from typing import Any
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.object_data_movement import all_gathered, broadcast, exchanged, gathered, scattered
 from smpy.mpi.collectives.object_reductions import Operation, PrivateReduction
+from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.comm_collectives import Collectives
-from smpy.mpi.comms.comm_core import CommCore, member_of
+from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.locks import mark_use
 from smpy.mpi.data.operations import SUM
+from smpy.mpi.state.comm_core import CommCore, member_of
 from smpy.mpi.state.environment import option
 from smpy.mpi.state.world import Communicator
 
@@ -60,7 +62,7 @@ class ObjectCollectives(Collectives):
         """Reduce the ranks' objects, in rank order, at the root."""
         communicator, rank = _entering(self, "reduce")
         if option("fast_reduce", True):
-            return PrivateReduction(communicator, rank, op, "reduce").reduce(sendobj, root)
+            return _private(communicator, rank, op, "reduce").reduce(sendobj, root)
         objects = gathered(communicator, rank, sendobj, root, "reduce")
         return None if objects is None else reduce(op, objects)
 
@@ -69,7 +71,7 @@ class ObjectCollectives(Collectives):
         """Reduce the ranks' objects, in rank order, at every rank."""
         communicator, rank = _entering(self, "allreduce")
         if option("fast_reduce", True):
-            return PrivateReduction(communicator, rank, op, "allreduce").allreduce(sendobj)
+            return _private(communicator, rank, op, "allreduce").allreduce(sendobj)
         return reduce(op, all_gathered(communicator, rank, sendobj, "allreduce"))
 
 
@@ -83,7 +85,7 @@ class ObjectScans(CommCore):
         """Reduce the objects of ranks 0 to this one, in rank order."""
         communicator, rank = _entering(self, "scan")
         if option("fast_reduce", True):
-            return PrivateReduction(communicator, rank, op, "scan").scan(sendobj)
+            return _private(communicator, rank, op, "scan").scan(sendobj)
         objects = gathered(communicator, rank, sendobj, 0, "scan")
         prefixes = None if objects is None else list(accumulate(objects, op))
         return scattered(communicator, rank, prefixes, 0, "scan")
@@ -93,7 +95,7 @@ class ObjectScans(CommCore):
         """Reduce the objects of the ranks before this one, in rank order; None at rank 0."""
         communicator, rank = _entering(self, "exscan")
         if option("fast_reduce", True):
-            return PrivateReduction(communicator, rank, op, "exscan").exscan(sendobj)
+            return _private(communicator, rank, op, "exscan").exscan(sendobj)
         objects = gathered(communicator, rank, sendobj, 0, "exscan")
         prefixes = None if objects is None else [None, *accumulate(objects[:-1], op)]
         return scattered(communicator, rank, prefixes, 0, "exscan")
@@ -104,3 +106,9 @@ def _entering(comm: CommCore, call: str) -> tuple[Communicator, int]:
     communicator, rank = member_of(comm, call)
     mark_use(communicator, rank, call)
     return communicator, rank
+
+
+def _private(communicator: Communicator, rank: int, op: Operation, call: str) -> PrivateReduction:
+    """A reduction by messages; it counts as a collective of the communicator."""
+    enter(communicator, rank, Signature(call), object).leave()
+    return PrivateReduction(communicator, private_duplicate(communicator, rank, call), rank, op, call)

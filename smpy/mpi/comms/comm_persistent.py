@@ -8,13 +8,13 @@ from typing import Any
 
 from smpy.engine.messages import STANDARD, SYNCHRONOUS
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.data.message_specifications import Part, part_of
 from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
 from smpy.mpi.requests.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.requests.request import Request, from_nobody, new_request
 from smpy.mpi.requests.sending import send_load_buffered, to_nobody
+from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.world import world

@@ -7,9 +7,9 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives import data_movement, reductions, varying_data_movement
-from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.operations import SUM, Op
 from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.info import INFO_NULL, Info
 
 __all__ = ["PersistentCollectives"]

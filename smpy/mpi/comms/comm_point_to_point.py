@@ -1,4 +1,4 @@
-"""Point-to-point communication of buffers: the general versions of the hot calls, and the rest of the family."""
+"""Point-to-point communication of buffers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from smpy.engine.messages import STANDARD, SYNCHRONOUS, Envelope, Load
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
 from smpy.mpi.requests.compound_operations import SeveralTransfers, report, truncated
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.sending import lent, outgoing_of, send, start_send
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.bases import taken_over
+from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.world import world
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["PointToPoint"]
 
 
+@taken_over("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Sendrecv_replace", "Iprobe")
 class PointToPoint(CommCore):
     """Send and receive buffers."""
 
     __slots__ = ()
 
     @mpi_call
-    def _Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer; returns when it may be used again."""
         send(self, outgoing_of, buf, dest, tag, STANDARD, "Send")
 
     @mpi_call
@@ -41,7 +44,8 @@ class PointToPoint(CommCore):
         send(self, outgoing_of, buf, dest, tag, STANDARD, "Rsend")
 
     @mpi_call
-    def _Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send a buffer, which must not change until the request completes."""
         return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Isend")
 
     @mpi_call
@@ -55,7 +59,8 @@ class PointToPoint(CommCore):
         return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Irsend")
 
     @mpi_call
-    def _Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+        """Receive a message into a buffer."""
         number = number_of(self, "Recv")
         message = FROM_NOBODY
         if source != PROC_NULL:
@@ -65,7 +70,8 @@ class PointToPoint(CommCore):
         report(message, status, "Recv")
 
     @mpi_call
-    def _Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Start to receive a message into a buffer."""
         number = number_of(self, "Irecv")
         if source == PROC_NULL:
             return from_nobody()
@@ -74,7 +80,7 @@ class PointToPoint(CommCore):
         return new_request(current().irecv(number, source, tag, load))
 
     @mpi_call
-    def _Sendrecv(
+    def Sendrecv(
         self,
         sendbuf: Any,
         dest: int,
@@ -84,6 +90,7 @@ class PointToPoint(CommCore):
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
+        """Send one buffer and receive into another at the same time."""
         number = number_of(self, "Sendrecv")
         out = None if dest == PROC_NULL else to_send(sendbuf, "Sendrecv")
         into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv")
@@ -96,7 +103,7 @@ class PointToPoint(CommCore):
         report(message, status, "Sendrecv")
 
     @mpi_call
-    def _Sendrecv_replace(
+    def Sendrecv_replace(
         self,
         buf: Any,
         dest: int,
@@ -105,6 +112,7 @@ class PointToPoint(CommCore):
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
+        """Send what is in a buffer and receive another message into it."""
         number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, call)
@@ -153,8 +161,8 @@ class PointToPoint(CommCore):
         return True
 
     @mpi_call
-    def _Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Whether there is a message to receive."""
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Whether there is a message to receive; looking takes simulated time."""
         number = number_of(self, "Iprobe")
         source, tag = check_source(number, source, tag, "Iprobe")
         message = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)

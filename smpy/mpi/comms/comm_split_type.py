@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_core import member_of
 from smpy.mpi.comms.comm_management import Management
 from smpy.mpi.comms.creating import pay_for_new, split_both
+from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.constants import (
     COMM_TYPE_HW_GUIDED,
     COMM_TYPE_HW_UNGUIDED,

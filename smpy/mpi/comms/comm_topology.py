@@ -13,34 +13,23 @@ from typing import Any, Final, TypeVar
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_core import CommCore, handle_on, member_of, perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.comm_management import inherit
 from smpy.mpi.comms.creating import pay_for_new
 from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
 from smpy.mpi.state.bases import NOWHERE
+from smpy.mpi.state.comm_core import CommCore, handle_on, member_of
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["TopologyCreation", "placed", "topocomm_class", "topology_of", "use_topocomm_class"]
+__all__ = ["TopologyCreation", "placed", "topology_of"]
 
 _COUNTS_BYTES: Final = 16
 """Numbers of incoming and outgoing edges, which a rank learns when a graph is made of scattered edges."""
 
 T = TypeVar("T", bound=Topology)
-
-_classes: dict[int, type[CommCore]] = {}
-
-
-def use_topocomm_class(topology: type[Topology], comm_class: type[CommCore]) -> None:
-    """Say which class the handles have on communicators with a topology; it derives from what makes them here."""
-    _classes[topology.kind] = comm_class
-
-
-def topocomm_class(topology: Topology) -> type[CommCore]:
-    """Class of the handles on a communicator with this topology."""
-    return _classes[topology.kind]
 
 
 def topology_of(communicator: Communicator, kind: type[T], call: str) -> T:
@@ -198,7 +187,7 @@ def _create(comm: CommCore, topology: CartTopology | GraphTopology, call: str) -
         fail("ERR_NOT_SAME", f"{call}: rank {rank} describes another topology than the ranks before it")
     collective.leave()
     if new is None or rank >= new.size:
-        return handle_on(topocomm_class(topology), NOWHERE)
+        return handle_on(topology.comm_class, NOWHERE)
     return _joined(communicator, rank, new, call)
 
 
@@ -248,4 +237,4 @@ def _joined(communicator: Communicator, rank: int, new: Communicator, call: str)
     """The handle of a rank that has the same place on both communicators."""
     pay_for_new(new, rank, call)
     inherit(communicator, rank, new, rank)
-    return handle_on(topocomm_class(new.topology), new.number)
+    return handle_on(new.topology.comm_class, new.number)

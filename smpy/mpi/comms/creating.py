@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, enter
-from smpy.mpi.comms.comm_core import perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.world import Communicator, world
 

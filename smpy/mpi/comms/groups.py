@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.state.arguments import integer
@@ -12,10 +12,12 @@ from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
 from smpy.mpi.state.members import NOBODY, Members, common, in_order, joined, place_of, without
 
-if TYPE_CHECKING:
-    from smpy.mpi.comms.sessions import Session
-
 __all__ = ["GROUP_EMPTY", "GROUP_NULL", "Group"]
+
+
+class _Session(Protocol):
+    def Create_group(self, pset_name: str) -> Group:
+        """The group of a set of processes."""
 
 
 class Group(Handle):
@@ -188,7 +190,7 @@ class Group(Handle):
 
     @classmethod
     @mpi_call
-    def Create_from_session_pset(cls, session: Session, pset_name: str) -> Self:
+    def Create_from_session_pset(cls, session: _Session, pset_name: str) -> Self:
         """The group of a session's set of processes.
 
         Parameters

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm import Comm, Intercomm, Intracomm
-from smpy.mpi.comms.comm_core import handle_on, member_of
 from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.locks import locks_of
+from smpy.mpi.state.comm_core import handle_on, member_of
 
 if TYPE_CHECKING:
     from smpy.mpi.state.world import Communicator

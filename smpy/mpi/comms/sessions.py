@@ -14,7 +14,7 @@ from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.state.members import Members
-from smpy.mpi.state.world import Own
+from smpy.mpi.state.own import Own
 
 __all__ = ["SESSION_NULL", "Session"]
 

@@ -208,19 +208,3 @@ def _described(exporter: Any, is_written: bool) -> Memory:
     lent = ffi.buffer(ffi.cast("char *", described.address), described.nbytes)
     view = memoryview(lent).toreadonly() if described.is_readonly else memoryview(lent)
     return Memory(lent, view, described.format, owner=described.owner, is_host=described.is_host)
-
-
-def address_of(location: Any) -> int:
-    """`Get_address`: where a buffer begins.
-
-    Raises
-    ------
-    Exception
-        Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
-    """
-    if location is None or isinstance(location, SpecialBuffer):
-        return 0 if location is None else int(location)
-    memory = memory_of(location, is_written=False)
-    if memory.is_folded:
-        fail("ERR_BUFFER", "Get_address: a folded array has no memory of its own")
-    return memory.address

@@ -7,9 +7,10 @@ from weakref import WeakKeyDictionary
 
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi.data.datatype_core import DatatypeCore
-from smpy.mpi.state.attributes import Attributed, Attributes, attributes_of, copy_attributes, delete_attributes
+from smpy.mpi.state.attributes import Attributed, attributes_of, copy_attributes, delete_attributes
 from smpy.mpi.state.constants import MAX_OBJECT_NAME
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.own import Attributes
 from smpy.mpi.state.world import World, world
 
 __all__ = ["Marks"]

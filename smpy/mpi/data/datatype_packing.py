@@ -13,7 +13,7 @@ from smpy.mpi.state.bases import CommBase
 from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
-    from smpy.mpi.comms.comm_core import CommCore
+    from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Packing"]
 

@@ -1,4 +1,4 @@
-"""`buffer`: memory as a program holds it, its own or another object's; and MPI's own allocations."""
+"""`buffer`: memory as a program holds it, its own or another object's; MPI's own allocations, and addresses."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from smpy.engine.kernel import ffi
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.exporter import Exporter
+from smpy.mpi.data.special_buffers import SpecialBuffer
 from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from smpy.mpi.state.info import Info
 
-__all__ = ["Alloc_mem", "Free_mem", "buffer"]
+__all__ = ["Aint_add", "Aint_diff", "Alloc_mem", "Free_mem", "Get_address", "buffer"]
 
 
 _NONE: Final = memoryview(bytearray())
@@ -210,3 +211,34 @@ def Alloc_mem(size: int, info: Info | None = None) -> buffer:
 def Free_mem(mem: buffer) -> None:
     """Give back memory of `Alloc_mem`; what is left has no bytes."""
     mem.release()
+
+
+def Get_address(location: Any) -> int:
+    """Where a buffer begins.
+
+    Parameters
+    ----------
+    location : buffer-like
+        The buffer.
+
+    Raises
+    ------
+    Exception
+        Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
+    """
+    if location is None or isinstance(location, SpecialBuffer):
+        return 0 if location is None else int(location)
+    memory = memory_of(location, is_written=False)
+    if memory.is_folded:
+        fail("ERR_BUFFER", "Get_address: a folded array has no memory of its own")
+    return memory.address
+
+
+def Aint_add(base: int, disp: int) -> int:
+    """An address and a displacement, added."""
+    return base + disp
+
+
+def Aint_diff(addr1: int, addr2: int) -> int:
+    """The displacement from the second address to the first."""
+    return addr1 - addr2

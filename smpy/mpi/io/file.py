@@ -12,18 +12,20 @@ from weakref import WeakKeyDictionary
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import CollectiveHandle, Membership, wait_for_all
 from smpy.mpi.comms.comm import Intracomm
-from smpy.mpi.comms.comm_core import member_of, perform
 from smpy.mpi.comms.creating import announce
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.io.open_files import OpenFile, Path, check_mode, remove, telling_of_failures
 from smpy.mpi.state import constants
+from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info
+from smpy.mpi.state.own import Own
 from smpy.mpi.state.unsimulated import unsimulated
-from smpy.mpi.state.world import Own, World, world
+from smpy.mpi.state.world import World, world
 
 __all__ = ["FILE_NULL", "File"]
 
@@ -241,3 +243,4 @@ def _own_of_null() -> Own:
 
 FILE_NULL: Final = File()
 File._know({"FILE_NULL": FILE_NULL})
+File._in_place_of_none = FILE_NULL

@@ -11,7 +11,7 @@ all are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
@@ -21,9 +21,6 @@ from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.exceptions import Exception as MPIException
 from smpy.mpi.state.exceptions import fail
-
-if TYPE_CHECKING:
-    from smpy.mpi.requests.request import Request
 
 __all__ = [
     "checked",
@@ -42,7 +39,7 @@ __all__ = [
 ]
 
 
-def end(request: Request, message: Envelope, status: Status | None, call: str) -> Any:
+def end(request: RequestBase, message: Envelope, status: Status | None, call: str) -> Any:
     """Make a request null, now that its operation has completed: the object that was received, if any."""
     finish = request._finish
     request._let_go()
@@ -52,7 +49,7 @@ def end(request: Request, message: Envelope, status: Status | None, call: str) -
     return None if finish is None else finish(message)
 
 
-def release(request: Request) -> None:
+def release(request: RequestBase) -> None:
     """Make a request null whose operation may go on by itself; it still delivers."""
     operation = request._finish
     if isinstance(operation, CompoundOperation):
@@ -64,7 +61,7 @@ def release(request: Request) -> None:
     request._let_go()
 
 
-def wait(request: Request, status: Status | None, call: str) -> Any:
+def wait(request: RequestBase, status: Status | None, call: str) -> Any:
     """Wait for one: the object received."""
     if request._kernel_request < 0:
         fill(status, NO_MESSAGE)
@@ -72,7 +69,7 @@ def wait(request: Request, status: Status | None, call: str) -> Any:
     return end(request, _wait_for_all_of(request, call), status, call)
 
 
-def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]:
+def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, Any]:
     """Look at one: whether it has completed, and the object received."""
     if request._kernel_request < 0:
         fill(status, NO_MESSAGE)
@@ -81,7 +78,7 @@ def test(request: Request, status: Status | None, call: str) -> tuple[bool, Any]
     return (False, None) if message is None else (True, end(request, message, status, call))
 
 
-def look(request: Request, call: str) -> Envelope | None:
+def look(request: RequestBase, call: str) -> Envelope | None:
     """Look at a request that is not null: its message when it has completed, which is remembered."""
     while request._message is None:
         number = _next_of(request)
@@ -92,7 +89,7 @@ def look(request: Request, call: str) -> Envelope | None:
     return request._message
 
 
-def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any]:
+def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
     given = checked(requests, call)
     open_ones = [request for request in given if request._kernel_request >= 0 and request._message is None]
@@ -106,14 +103,14 @@ def wait_all(requests: Iterable[Request], statuses: list[Status] | None, call: s
     return _end_all(given, statuses, call)
 
 
-def test_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[Any] | None:
+def test_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Look at each: the objects received when all have completed, else None."""
     given = checked(requests, call)
     are_complete = [request._kernel_request < 0 or look(request, call) is not None for request in given]
     return _end_all(given, statuses, call) if all(are_complete) else None
 
 
-def wait_any(requests: Iterable[Request], status: Status | None, call: str) -> tuple[int, Any]:
+def wait_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
     """Wait for one of several: its index and the object received; ``UNDEFINED`` when all are null."""
     given = checked(requests, call)
     while (early := _early(given)) is None:
@@ -128,7 +125,7 @@ def wait_any(requests: Iterable[Request], status: Status | None, call: str) -> t
     return early, _end_early(given[early], status, call)
 
 
-def test_any(requests: Iterable[Request], status: Status | None, call: str) -> tuple[int, bool, Any]:
+def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool, Any]:
     """Look at several: index of one that has completed, whether there is one or all are null, its object."""
     given = checked(requests, call)
     if _early(given) is None and not _are_null(given):
@@ -145,7 +142,7 @@ def test_any(requests: Iterable[Request], status: Status | None, call: str) -> t
 
 
 def wait_some(
-    requests: Iterable[Request], statuses: list[Status] | None, call: str
+    requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Wait for one, then look at the others: indices and objects of those completed; None when all are null."""
     given = checked(requests, call)
@@ -160,7 +157,7 @@ def wait_some(
 
 
 def test_some(
-    requests: Iterable[Request], statuses: list[Status] | None, call: str
+    requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Look at each: indices and objects of those that have completed; None when all are null."""
     given = checked(requests, call)
@@ -184,7 +181,7 @@ def reported(statuses: list[Status] | None, told: list[Status]) -> None:
         status.__setstate__(source.__getstate__())
 
 
-def checked(requests: Iterable[Request], call: str) -> list[Request]:
+def checked(requests: Iterable[RequestBase], call: str) -> list[RequestBase]:
     """The requests of a call, as a list; raises ``TypeError`` for what is none."""
     if not isinstance(requests, Iterable):
         raise TypeError(f"{call}: requests is of type {type(requests).__name__}, not a sequence of Requests")
@@ -195,7 +192,7 @@ def checked(requests: Iterable[Request], call: str) -> list[Request]:
     return given
 
 
-def _wait_for_all_of(request: Request, call: str) -> Envelope:
+def _wait_for_all_of(request: RequestBase, call: str) -> Envelope:
     while request._message is None:
         number = _next_of(request)
         _check_reach(request, number, call)
@@ -203,22 +200,22 @@ def _wait_for_all_of(request: Request, call: str) -> Envelope:
     return request._message
 
 
-def _next_of(request: Request) -> int:
+def _next_of(request: RequestBase) -> int:
     """What to ask the kernel for."""
     operation = request._finish
     return operation.next() if isinstance(operation, CompoundOperation) else request._kernel_request
 
 
-def _next_of_each(requests: Sequence[Request]) -> list[int]:
+def _next_of_each(requests: Sequence[RequestBase]) -> list[int]:
     return [request._kernel_request if request._kernel_request < 0 else _next_of(request) for request in requests]
 
 
-def _check_reach(request: Request, number: int, call: str) -> None:
+def _check_reach(request: RequestBase, number: int, call: str) -> None:
     if number == OUT_OF_REACH:
         fail("ERR_PENDING", request._finish.explain(call))
 
 
-def _tell(request: Request, message: Envelope) -> None:
+def _tell(request: RequestBase, message: Envelope) -> None:
     """Take what the kernel says; the request is complete unless more is left of it."""
     operation = request._finish
     whole = operation.advance(message) if isinstance(operation, CompoundOperation) else message
@@ -226,25 +223,25 @@ def _tell(request: Request, message: Envelope) -> None:
         _complete(request, whole)
 
 
-def _complete(request: Request, message: Envelope) -> None:
+def _complete(request: RequestBase, message: Envelope) -> None:
     request._refer_to(0)
     request._message = message
 
 
-def _are_null(requests: Sequence[Request]) -> bool:
+def _are_null(requests: Sequence[RequestBase]) -> bool:
     return all(request._kernel_request < 0 for request in requests)
 
 
-def _early(requests: Sequence[Request]) -> int | None:
+def _early(requests: Sequence[RequestBase]) -> int | None:
     return next((i for i, request in enumerate(requests) if request._message is not None), None)
 
 
-def _end_early(request: Request, status: Status | None, call: str) -> Any:
+def _end_early(request: RequestBase, status: Status | None, call: str) -> Any:
     return end(request, request._message or NO_MESSAGE, status, call)
 
 
 def _look_at_each(
-    requests: Sequence[Request], call: str, indices: list[int], objects: list[Any], told: list[Status]
+    requests: Sequence[RequestBase], call: str, indices: list[int], objects: list[Any], told: list[Status]
 ) -> None:
     for index, request in enumerate(requests):
         message = look(request, call) if request._kernel_request >= 0 else None
@@ -255,7 +252,7 @@ def _look_at_each(
             told.append(status)
 
 
-def _end_all(requests: Sequence[Request], statuses: list[Status] | None, call: str) -> list[Any]:
+def _end_all(requests: Sequence[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
     objects: list[Any] = []
     told = [Status() for _ in requests]
     first_error: MPIException | None = None

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
 from smpy.mpi.requests.completion import checked, look, reported
 from smpy.mpi.requests.compound_operations import CompoundOperation
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
-
-if TYPE_CHECKING:
-    from smpy.mpi.requests.request import Request
 
 __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
 
-def get_status(request: Request, status: Status | None, call: str) -> bool:
+def get_status(request: RequestBase, status: Status | None, call: str) -> bool:
     """Whether one has completed; null ones have."""
     message = NO_MESSAGE if request._kernel_request < 0 else _seen(request, call)
     if message is None:
@@ -31,7 +28,7 @@ def get_status(request: Request, status: Status | None, call: str) -> bool:
     return True
 
 
-def get_status_any(requests: Iterable[Request], status: Status | None, call: str) -> tuple[int, bool]:
+def get_status_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool]:
     """Index of the first that has completed, and whether there is one or all are null."""
     given = checked(requests, call)
     for index, request in enumerate(given):
@@ -43,7 +40,7 @@ def get_status_any(requests: Iterable[Request], status: Status | None, call: str
     return UNDEFINED, are_null
 
 
-def get_status_all(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> bool:
+def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> bool:
     """Whether all have completed."""
     given = checked(requests, call)
     told = [Status() for _ in given]
@@ -54,7 +51,7 @@ def get_status_all(requests: Iterable[Request], statuses: list[Status] | None, c
     return True
 
 
-def get_status_some(requests: Iterable[Request], statuses: list[Status] | None, call: str) -> list[int] | None:
+def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[int] | None:
     """Indices of those that have completed; None when all are null."""
     given = checked(requests, call)
     if _are_null(given):
@@ -70,7 +67,7 @@ def get_status_some(requests: Iterable[Request], statuses: list[Status] | None, 
     return indices
 
 
-def _seen(request: Request, call: str) -> Envelope | None:
+def _seen(request: RequestBase, call: str) -> Envelope | None:
     """What has come of a request; the parts of an operation are completed as they are seen."""
     if isinstance(request._finish, CompoundOperation):
         return look(request, call)
@@ -79,5 +76,5 @@ def _seen(request: Request, call: str) -> Envelope | None:
     return current().peek(request._kernel_request) if request._kernel_request > 0 else NO_MESSAGE
 
 
-def _are_null(requests: Sequence[Request]) -> bool:
+def _are_null(requests: Sequence[RequestBase]) -> bool:
     return all(request._kernel_request < 0 for request in requests)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.messages import Envelope, Load
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.requests.argument_checks import check_source, to_fill
 from smpy.mpi.requests.compound_operations import report
 from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family

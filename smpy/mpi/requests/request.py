@@ -10,7 +10,7 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.requests import completion, get_status
 from smpy.mpi.requests.compound_operations import CompoundOperation, SeveralTransfers, truncated
 from smpy.mpi.requests.status import Status
-from smpy.mpi.state.bases import RequestBase, use_request_class
+from smpy.mpi.state.bases import RequestBase, taken_over, use_request_class
 from smpy.mpi.state.constants import ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
@@ -21,6 +21,7 @@ FROM_NOBODY: Final = Envelope(PROC_NULL, ANY_TAG, 0, 0)
 """What a receive from ``PROC_NULL`` gets."""
 
 
+@taken_over("Wait", "Test", "Waitall")
 class Request(RequestBase, Handle):
     """An operation under way; null once it has completed.
 
@@ -69,12 +70,14 @@ class Request(RequestBase, Handle):
     # ---- one ----
 
     @mpi_call
-    def _Wait(self, status: Status | None = None) -> Literal[True]:
+    def Wait(self, status: Status | None = None) -> Literal[True]:
+        """Wait until the operation has completed."""
         completion.wait(self, status, "Wait")
         return True
 
     @mpi_call
-    def _Test(self, status: Status | None = None) -> bool:
+    def Test(self, status: Status | None = None) -> bool:
+        """Whether the operation has completed; if so the request becomes null."""
         return completion.test(self, status, "Test")[0]
 
     @mpi_call
@@ -133,7 +136,8 @@ class Request(RequestBase, Handle):
 
     @classmethod
     @mpi_call
-    def _Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
+    def Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
+        """Wait until all operations have completed."""
         completion.wait_all(requests, statuses, "Waitall")
         return True
 

@@ -8,14 +8,25 @@ from typing import Any
 from smpy.engine.kernel import ffi
 from smpy.engine.messages import BUFFERED, Load
 from smpy.engine.running import current
-from smpy.mpi.comms.comm_core import CommCore, number_of
 from smpy.mpi.data.message_specifications import part_of
+from smpy.mpi.data.pickling import pickle
 from smpy.mpi.requests.argument_checks import blame, check_dest
 from smpy.mpi.requests.attached import room_for
 from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import PROC_NULL
 
-__all__ = ["Payload", "lent", "outgoing_of", "send", "send_buffered", "send_load_buffered", "start_send", "to_nobody"]
+__all__ = [
+    "Payload",
+    "lent",
+    "load_of",
+    "outgoing_of",
+    "send",
+    "send_buffered",
+    "send_load_buffered",
+    "start_send",
+    "to_nobody",
+]
 
 Payload = Callable[[Any], Load]
 """Makes the payload end of what the program wants sent."""
@@ -30,6 +41,11 @@ def lent(data: bytes) -> Load:
 def outgoing_of(buf: Any) -> Load:
     """The payload end of what a program passes as a message."""
     return part_of(buf, is_written=False).outgoing()
+
+
+def load_of(obj: Any) -> Load:
+    """The payload end of a send of an object."""
+    return lent(pickle.dumps(obj))
 
 
 def to_nobody() -> Request:

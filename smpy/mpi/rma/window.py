@@ -11,9 +11,9 @@ from typing import Any, Final, Self
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import wait_for_all
 from smpy.mpi.comms.comm import COMM_SELF, Intracomm
-from smpy.mpi.comms.comm_core import member_of, perform
 from smpy.mpi.comms.creating import announce
 from smpy.mpi.data.buffers import is_bottom
 from smpy.mpi.data.exporter import Exporter
@@ -22,6 +22,7 @@ from smpy.mpi.rma.window_identity import WindowIdentity
 from smpy.mpi.rma.window_parts import Piece, Window, WindowPart, are_on_one_host, no_memory
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import delete_attributes
+from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family

@@ -5,31 +5,19 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final
 
 from smpy.engine.running import current
 from smpy.mpi.state.constants import KEYVAL_INVALID
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle
+from smpy.mpi.state.own import Attributes, KeyKind
 from smpy.mpi.state.world import world
 
-__all__ = ["Attributed", "Attributes", "Kind", "attributes_of", "copy_attributes", "delete_attributes"]
+__all__ = ["Attributed", "attributes_of", "copy_attributes", "delete_attributes"]
 
 _FIRST_KEYVAL: Final = 100
 """Above the predefined ones."""
-
-
-class Kind(NamedTuple):
-    """What Create_keyval was told."""
-
-    family: str
-    copy_fn: Callable[[Any, int, Any], Any] | bool | None
-    delete_fn: Callable[[Any, int, Any], None] | None
-    is_number: bool
-
-
-Attributes: TypeAlias = dict[int, tuple[Kind, Any]]
-"""What one rank has cached on one object."""
 
 
 class Attributed(Handle):
@@ -119,7 +107,7 @@ class Attributed(Handle):
         known = world()
         keyval = _FIRST_KEYVAL + known.n_keyvals
         known.n_keyvals += 1
-        known.keyvals[keyval] = Kind(cls._family, copy_fn, delete_fn, nopython)
+        known.keyvals[keyval] = KeyKind(cls._family, copy_fn, delete_fn, nopython)
         return keyval
 
     @classmethod
@@ -141,7 +129,7 @@ class Attributed(Handle):
         return KEYVAL_INVALID
 
     @classmethod
-    def _kind_of_keyval(cls, keyval: int, call: str) -> Kind:
+    def _kind_of_keyval(cls, keyval: int, call: str) -> KeyKind:
         kind = world().keyvals.get(keyval)
         if kind is None or kind.family != cls._family:
             fail("ERR_KEYVAL", f"{call}({keyval}): this is no key of a {cls._family}: Create_keyval makes one")

@@ -9,20 +9,17 @@ from typing import Any, Final, NoReturn
 from smpy import __version__
 from smpy.engine.outcomes import Aborted
 from smpy.engine.running import current, is_running, mpi_call
-from smpy.mpi.data.buffers import address_of
 from smpy.mpi.state import constants
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.guard import ask_before_calls, watch_calls
 from smpy.mpi.state.info import Info
 from smpy.mpi.state.world import world
 
 __all__ = [
-    "Aint_add",
-    "Aint_diff",
     "Finalize",
     "Get_abi_fortran_info",
     "Get_abi_info",
     "Get_abi_version",
-    "Get_address",
     "Get_hw_resource_info",
     "Get_library_version",
     "Get_processor_name",
@@ -112,20 +109,14 @@ def Finalize() -> None:
     if not Is_initialized() or rank in known.finalized:
         fail("ERR_OTHER", "Finalize: MPI has not been started, or has ended already")
     known.finalized.add(rank)
-    _watch()
+    watch_calls()
 
 
 def imported() -> None:
     """A rank imports `mpi4py.MPI`: when ``mpi4py.rc.initialize`` is false, calls before `Init` are errors."""
     _warn_of_options()
     if not option("initialize", True):
-        _watch()
-
-
-def _watch() -> None:
-    from smpy.mpi.state.guard import watch_calls  # it imports what it watches
-
-    watch_calls()
+        watch_calls()
 
 
 def check_under_way(call: str) -> None:
@@ -134,6 +125,9 @@ def check_under_way(call: str) -> None:
         fail("ERR_OTHER", f"{call}: rank {current().rank} has called Finalize and can make no further calls")
     if not Is_initialized():
         fail("ERR_OTHER", f"{call}: MPI has not been started: mpi4py.rc.initialize is False, so call Init() first")
+
+
+ask_before_calls(check_under_way)
 
 
 def abort(errorcode: int) -> NoReturn:
@@ -227,24 +221,3 @@ def Pcontrol(level: int) -> None:
     level : int
         Ignored.
     """
-
-
-def Get_address(location: Any) -> int:
-    """Where a buffer begins.
-
-    Parameters
-    ----------
-    location : buffer-like
-        The buffer.
-    """
-    return address_of(location)
-
-
-def Aint_add(base: int, disp: int) -> int:
-    """An address and a displacement, added."""
-    return base + disp
-
-
-def Aint_diff(addr1: int, addr2: int) -> int:
-    """The displacement from the second address to the first."""
-    return addr1 - addr2

@@ -15,8 +15,10 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.state.environment import abort
 from smpy.mpi.state.exceptions import Exception as MpiException
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.guard import tell_of_errors, watch_calls
 from smpy.mpi.state.handle import Handle, of_family
-from smpy.mpi.state.world import Own, world
+from smpy.mpi.state.own import ErrorHandler, Own
+from smpy.mpi.state.world import world
 
 __all__ = [
     "ERRHANDLER_NULL",
@@ -24,60 +26,24 @@ __all__ = [
     "ERRORS_ARE_FATAL",
     "ERRORS_RETURN",
     "Errhandler",
-    "ErrorHandler",
     "ErrorHandling",
+    "tell",
 ]
 
 _MAX_MADE: Final = 32
 """Error handlers of one kind that a rank can have at a time, as in mpi4py."""
 
 
-class ErrorHandler:
-    """What is done about errors.
-
-    Parameters
-    ----------
-    family : str
-        Kind of object that it serves.
-    function : callable, optional
-        Called with the object and the error code; without it the run ends (``ends_run``), or nothing is done.
-    ends_run : bool
-        Whether an error ends the run.
-    """
-
-    __slots__ = ("_n_handles", "ends_run", "family", "function")
-
-    def __init__(self, family: str, function: Callable[[Any, int], None] | None = None, ends_run: bool = False) -> None:
-        self.family = family
-        self.function = function
-        self.ends_run = ends_run
-        self._n_handles = 0
-
-    def take(self) -> None:
-        """One handle more."""
-        if self.function is not None:
-            counts, key = world().n_error_handlers, (current().rank, self.family)
-            if self._n_handles == 0 and counts[key] == _MAX_MADE:
-                raise RuntimeError(f"a rank has {_MAX_MADE} error handlers of a {self.family} at a time: Free() others")
-            counts[key] += self._n_handles == 0
-            self._n_handles += 1
-
-    def give_back(self) -> None:
-        """One handle less."""
-        if self.function is not None:
-            self._n_handles -= 1
-            world().n_error_handlers[current().rank, self.family] -= self._n_handles == 0
-
-    def tell(self, holder: object, code: int, reason: object) -> None:
-        """Do what is to be done about an error of `holder`."""
-        if self.ends_run:
-            _end_run(reason, code)
-        if self.function is not None:
-            try:
-                self.function(holder, code)
-            except Exception as error:  # noqa: BLE001  # whatever the program's function raises
-                traceback.print_exc(file=sys.stderr)
-                _end_run(f"an error handler raised {type(error).__name__}", code)
+def tell(handler: ErrorHandler, holder: object, code: int, reason: object) -> None:
+    """Do what a handler does about an error of `holder`."""
+    if handler.ends_run:
+        _end_run(reason, code)
+    if handler.function is not None:
+        try:
+            handler.function(holder, code)
+        except Exception as error:  # noqa: BLE001  # whatever the program's function raises
+            traceback.print_exc(file=sys.stderr)
+            _end_run(f"an error handler raised {type(error).__name__}", code)
 
 
 def _end_run(reason: object, code: int) -> NoReturn:
@@ -122,12 +88,19 @@ class Errhandler(Handle):
         handler = self._handler
         if any(known is self for known in self._predefined.values()):
             fail("ERR_ERRHANDLER", "Free: the error handler is predefined")
-        handler.give_back()
+        if handler.function is not None:
+            handler.n_handles -= 1
+            world().n_error_handlers[current().rank, handler.family] -= handler.n_handles == 0
         self._become_null()
 
 
 def _handle(handler: ErrorHandler) -> Errhandler:
-    handler.take()
+    if handler.function is not None:
+        counts, key = world().n_error_handlers, (current().rank, handler.family)
+        if handler.n_handles == 0 and counts[key] == _MAX_MADE:
+            raise RuntimeError(f"a rank has {_MAX_MADE} error handlers of a {handler.family} at a time: Free() others")
+        counts[key] += handler.n_handles == 0
+        handler.n_handles += 1
     made = Errhandler()
     made._handler_or_null = handler
     return made
@@ -151,6 +124,8 @@ class ErrorHandling(Handle):
     """An object that has an error handler."""
 
     __slots__ = ()
+    _in_place_of_none: ClassVar[ErrorHandling]
+    """Whose handler is told of the errors of calls on no object; a family without one has that of all families."""
 
     def _own_part(self, call: str, *, to_change: bool = False) -> Own:
         """What the running rank has made of the object; raises when the handle is null."""
@@ -191,8 +166,6 @@ class ErrorHandling(Handle):
             fail("ERR_ARG", f"Set_errhandler: this is the error handler of a {handler.family}")
         own.error_handler = None if handler is ERRORS_RETURN._handler else handler
         if own.error_handler is not None:
-            from smpy.mpi.state.guard import watch_calls  # it imports what it watches
-
             watch_calls()
 
     @mpi_call
@@ -206,4 +179,19 @@ class ErrorHandling(Handle):
         """
         handler = self._own_part("Call_errhandler").error_handler
         if handler is not None and errorcode:
-            handler.tell(self, errorcode, MpiException(errorcode))
+            tell(handler, self, errorcode, MpiException(errorcode))
+
+
+def _tell_of_error(args: tuple[Any, ...], error: MpiException) -> None:
+    first = args[0] if args else None
+    if isinstance(first, ErrorHandling) and first:
+        holder = first
+    else:  # a request, say, does not know its communicator
+        kind = first if isinstance(first, type) else type(first)
+        holder = (kind if issubclass(kind, ErrorHandling) else ErrorHandling)._in_place_of_none
+    handler = holder._own_part("error handler").error_handler
+    if handler is not None:
+        tell(handler, holder, int(error), error)
+
+
+tell_of_errors(_tell_of_error)

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from smpy.mpi.state.constants import CART, DIST_GRAPH, GRAPH, PROC_NULL
 
@@ -31,6 +31,8 @@ class Topology:
 
     __slots__ = ()
     kind: ClassVar[int]
+    comm_class: ClassVar[Any]
+    """Class of the handles on communicators with such a topology; it sets this when it is defined."""
 
     @property
     def n_ranks(self) -> int:

@@ -16,42 +16,12 @@ from smpy.collectives.schedule import RANK, Schedule
 from smpy.engine.running import current
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.members import Members, in_order
+from smpy.mpi.state.own import NOTHING_OF_ITS_OWN, Attributes, KeyKind, Own
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting
-    from smpy.mpi.collectives.open_collective import OpenCollective
-    from smpy.mpi.state.attributes import Attributes, Kind
-    from smpy.mpi.state.error_handlers import ErrorHandler
 
-__all__ = ["Communicator", "Joint", "Own", "World", "world"]
-
-
-class Own:
-    """What one rank has made of a communicator, a window or a session for itself.
-
-    Attributes
-    ----------
-    name : str or None
-        What it calls it, if something else than the others.
-    attributes : dict
-        What it has cached there.
-    error_handler : ErrorHandler or None
-        Who is told of its errors; None: they are raised.
-    info : dict of str to str
-        Its hints.
-    """
-
-    __slots__ = ("attributes", "error_handler", "info", "name")
-
-    def __init__(self) -> None:
-        self.name: str | None = None
-        self.attributes: Attributes = {}
-        self.error_handler: ErrorHandler | None = None
-        self.info: dict[str, str] = {}
-
-
-_NOTHING = Own()
+__all__ = ["Communicator", "Joint", "World", "world"]
 
 
 class Joint:
@@ -78,7 +48,7 @@ class Joint:
 
     def __init__(self, *sizes: int) -> None:
         self.entered: array[int] | None = None
-        self.open: dict[int, OpenCollective] = {}
+        self.open: dict[int, Any] = {}
         self.n_members = sum(sizes)
         self.n_freed = 0
         self._n_first = sizes[0]
@@ -144,7 +114,7 @@ class Communicator:
         """What a rank has made of it for itself; unless `to_change`, those who have made nothing of it share that."""
         own = self.own.get(rank)
         if own is None:
-            own = _NOTHING
+            own = NOTHING_OF_ITS_OWN
             if to_change:
                 own = self.own[rank] = Own()
         return own
@@ -216,7 +186,7 @@ class World:
         World ranks that have called Init, or Finalize.
     attributes : dict
         What a world rank has cached on an object of a family, other than a communicator.
-    keyvals : dict of int to Kind
+    keyvals : dict of int to KeyKind
         Keys of attributes that have not been freed; no two ranks have the same.
     n_keyvals : int
         How many have been made.
@@ -232,10 +202,10 @@ class World:
         self.initialized: set[int] = set()
         self.finalized: set[int] = set()
         self.attributes: dict[tuple[int, str, int], Attributes] = {}
-        self.keyvals: dict[int, Kind] = {}
+        self.keyvals: dict[int, KeyKind] = {}
         self.n_keyvals = 0
         self.added_errors: dict[int, Any] = {}
-        self.leaderless_meetings: dict[Hashable, list[LeaderlessMeeting]] = {}
+        self.leaderless_meetings: dict[Hashable, list[Any]] = {}
         self.n_error_handlers: Counter[tuple[int, str]] = Counter()
         self._no_steps = -1
         self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}

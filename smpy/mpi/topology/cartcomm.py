@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_core import handle_on, member_of
 from smpy.mpi.comms.comm_management import inherit
-from smpy.mpi.comms.comm_topology import placed, use_topocomm_class
+from smpy.mpi.comms.comm_topology import placed
 from smpy.mpi.comms.topology_arguments import ints
+from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import CartTopology
 from smpy.mpi.state.world import world
@@ -144,4 +144,4 @@ class Cartcomm(Topocomm):
         return self.Get_topo()[2]
 
 
-use_topocomm_class(CartTopology, Cartcomm)
+CartTopology.comm_class = Cartcomm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_topology import placed, use_topocomm_class
+from smpy.mpi.comms.comm_topology import placed
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import DistGraphTopology, GraphTopology
 from smpy.mpi.topology.topologies import Topocomm
@@ -137,8 +137,8 @@ class Distgraphcomm(Topocomm):
         return known.sources.tolist(), known.destinations.tolist(), weights
 
 
-use_topocomm_class(GraphTopology, Graphcomm)
-use_topocomm_class(DistGraphTopology, Distgraphcomm)
+GraphTopology.comm_class = Graphcomm
+DistGraphTopology.comm_class = Distgraphcomm
 
 
 def _neighbours(comm: Graphcomm, rank: int, call: str) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_core import CommCore
 from smpy.mpi.data.message_specifications import Part, part_of, several_of, vector_of
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
+from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.topology.neighbourhoods import Exchange
 
 __all__ = ["NeighbourhoodCollectives"]

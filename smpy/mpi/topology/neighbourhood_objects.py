@@ -7,9 +7,10 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import OpenCollective, enter
-from smpy.mpi.comms.comm_core import CommCore, perform
+from smpy.mpi.collectives.run import perform
 from smpy.mpi.data.pickled import SIZE_BYTES, pickled_each, unpickled
 from smpy.mpi.data.pickling import pickle
+from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.topology.neighbourhoods import Neighbourhood
 
 __all__ = ["NeighbourhoodObjects"]
