@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.loop import Loop, check
@@ -37,12 +37,6 @@ class Collectives(Loop):
 
     algorithms: Any = None
 
-    def run(self, on_air: Callable[[], None]) -> object:
-        """As `Loop.run`; where there is a compiled surface, ranks enter collectives through it."""
-        if surface is not None:
-            self.collective = surface.collective  # type: ignore[method-assign]
-        return super().run(on_air)
-
     def new_schedule(self, words: Iterable[int]) -> int:
         """Hand a collective's program to the kernel: its number."""
         self.must_be_here()
@@ -51,7 +45,7 @@ class Collectives(Loop):
         check(number)
         return number
 
-    def collective(
+    def _collective(
         self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
     ) -> None:
         """Take part in a collective and wait until this rank is through with it.
@@ -67,15 +61,12 @@ class Collectives(Loop):
         tables : sequence of sequences of int
             At most four: the numbers of this rank that the schedule reads.
         """
-        self._collective(comm, schedule, root, nbytes, call, tables)
-
-    def _collective(
-        self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
-    ) -> None:
         given, _alive = _rank_tables(tables)
         code = lib.sim_append_collective(self._sim, self.timeline, comm, schedule, root, nbytes, given)
         check(code)
         self.block(call)
+
+    collective = _collective if TYPE_CHECKING or surface is None else surface.collective
 
     def start_collective(
         self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), latch: int = 0

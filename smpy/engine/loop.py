@@ -89,6 +89,8 @@ class Loop:
     ----------
     wake : callable
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
+    kept : dict of type to object
+        What layers above keep for this world, each in one object of a class of its own (`running.of_world`).
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     at_end : list of callable
@@ -121,6 +123,7 @@ class Loop:
         self._broken_off: object = None
         self._communicators = RLock()
         self.wake: Callable[[], None] = lambda: None
+        self.kept: dict[type, Any] = {}
         self.guard: Callable[..., Any] | None = None
         self.at_end: list[Callable[[], None]] = []
 
@@ -190,7 +193,6 @@ class Loop:
         if surface is None:
             return self._loop(on_air)
         surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
-        self._next, self.block = surface.step, surface.block  # type: ignore[method-assign]
         try:
             return self._loop(on_air)
         finally:
@@ -259,6 +261,9 @@ class Loop:
             self._hub.switch(word)
         if lib.sim_running(self._sim) != rank:
             raise RuntimeError(f"a greenlet that waits in MPI, of rank {rank}, was switched to by rank {self.rank}")
+
+    if not TYPE_CHECKING and surface is not None:
+        _next, block = surface.step, surface.block  # the same, compiled, of the world that is attached
 
     def interrupt(self) -> None:
         """From a signal handler: leave the user's code at once; `run` raises `Interrupted`."""

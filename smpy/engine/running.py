@@ -11,6 +11,7 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
+K = TypeVar("K")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -37,6 +38,15 @@ def current() -> Engine:
 def is_running() -> bool:
     """Whether a simulated world is running in this process."""
     return _engine is not None
+
+
+def of_world(kind: type[K]) -> K:
+    """What a layer above keeps for the world that runs: its one object of a class, made when it is first asked for."""
+    kept = current().kept
+    found: K | None = kept.get(kind)
+    if found is None:
+        found = kept[kind] = kind()
+    return found
 
 
 def enter(engine: Engine | None) -> None:

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from threading import Lock
-from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from smpy.mpi.state.world import Communicator
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["locks_of", "mark_use"]
-
-_of_communicators: Final[WeakKeyDictionary[Communicator, dict[int, dict[Hashable, Lock]]]] = WeakKeyDictionary()
 
 
 def locks_of(communicator: Communicator, rank: int) -> dict[Hashable, Lock]:
     """The locks of a rank, by their key."""
-    return _of_communicators.setdefault(communicator, {}).setdefault(rank, {})
+    return communicator.locks.setdefault(rank, {})
 
 
 def mark_use(communicator: Communicator, rank: int, call: str) -> None:
     """A rank makes a call that has a lock; of a communicator whose locks nobody has looked at nothing is kept."""
-    if _of_communicators and communicator in _of_communicators:
+    if communicator.locks:
         locks_of(communicator, rank).setdefault(call, Lock())

@@ -5,24 +5,17 @@ A lock is a rank's own: it keeps apart the threads of one rank.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from threading import Lock
-from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm import Comm, Intercomm, Intracomm
 from smpy.mpi.comms.creating import private_duplicate
 from smpy.mpi.comms.locks import locks_of
 from smpy.mpi.state.comm_core import handle_on, member_of
-
-if TYPE_CHECKING:
-    from smpy.mpi.state.world import Communicator
+from smpy.mpi.state.world import Communicator
 
 __all__ = ["_comm_lock", "_comm_lock_table", "_commctx_inter", "_commctx_intra"]
-
-_n_uses: Final[WeakKeyDictionary[Communicator, Counter[int]]] = WeakKeyDictionary()
 
 
 def _comm_lock(comm: Comm, key: Hashable | None = None) -> Lock:
@@ -53,6 +46,6 @@ def _commctx_inter(comm: Intercomm) -> tuple[Intercomm, int, Intracomm, bool]:
 
 def _next_tag(communicator: Communicator, rank: int) -> int:
     """Positive: reductions of objects use 0."""
-    uses = _n_uses.setdefault(communicator, Counter())
+    uses = communicator.n_private_uses
     uses[rank] += 1
     return uses[rank] % (1 << 30) or 1

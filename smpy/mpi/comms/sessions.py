@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current, mpi_call
@@ -15,11 +14,11 @@ from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.state.members import Members
 from smpy.mpi.state.own import Own
+from smpy.mpi.state.world import world
 
 __all__ = ["SESSION_NULL", "Session"]
 
 _PSETS: Final = ("mpi://WORLD", "mpi://SELF")
-_numbers = count(1)
 
 
 class _Open:
@@ -28,7 +27,9 @@ class _Open:
     __slots__ = ("number", "own")
 
     def __init__(self, info: Info) -> None:
-        self.number = next(_numbers)
+        known = world()
+        known.n_sessions += 1
+        self.number = known.n_sessions
         self.own = Own()
         self.own.info = {"thread_level": "MPI_THREAD_FUNNELED", **pairs_of(info)}
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
-from weakref import WeakKeyDictionary
+from typing import ClassVar
 
-from smpy.engine.running import current, is_running, mpi_call
+from smpy.engine.running import current, is_running, mpi_call, of_world
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.state.attributes import Attributed, attributes_of, copy_attributes, delete_attributes
 from smpy.mpi.state.constants import MAX_OBJECT_NAME
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.own import Attributes
-from smpy.mpi.state.world import World, world
+from smpy.mpi.state.world import world
 
 __all__ = ["Marks"]
 
-_names: Final[WeakKeyDictionary[World, dict[tuple[int, int], str]]] = WeakKeyDictionary()
-"""What ranks call predefined datatypes, by rank and number."""
+
+class _NamesOfPredefined(dict[tuple[int, int], str]):
+    """What ranks of a world call predefined datatypes, by rank and number."""
 
 
 class Marks(DatatypeCore, Attributed):
@@ -42,14 +42,14 @@ class Marks(DatatypeCore, Attributed):
         layout = self._layout_or_null
         if layout is None:
             return "MPI_DATATYPE_NULL"
-        own = _names.get(world(), {}) if layout.is_basic and is_running() else {}
+        own = of_world(_NamesOfPredefined) if layout.is_basic and is_running() else {}
         return own.get((current().rank, layout.number), layout.name) if own else layout.name
 
     def Set_name(self, name: str) -> None:
         """Call it something, on this rank."""
         layout, name = self._layout, name[: MAX_OBJECT_NAME - 1]
         if layout.is_basic:  # all ranks share it
-            _names.setdefault(world(), {})[current().rank, layout.number] = name
+            of_world(_NamesOfPredefined)[current().rank, layout.number] = name
         else:
             layout.name = name
 

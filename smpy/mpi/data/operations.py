@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
-from weakref import WeakKeyDictionary
 
-from smpy.engine.running import current, is_running, mpi_call
+from smpy.engine.running import current, is_running, mpi_call, of_world
 from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
 from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
-from smpy.mpi.state.world import World, world
 
 __all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
 
 _LARGEST_NUMBER: Final = 32
 """So many operations of its own a rank may have at a time, as under mpi4py."""
-_n_made: Final[WeakKeyDictionary[World, Counter[int]]] = WeakKeyDictionary()
-"""How many operations each rank has."""
+
+
+class _NumbersMade(Counter[int]):
+    """How many operations each rank of a world has."""
 
 
 class Op(Handle):
@@ -92,7 +92,7 @@ class Op(Handle):
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         if is_running():
-            n_made = _n_made.setdefault(world(), Counter())
+            n_made = of_world(_NumbersMade)
             if n_made[current().rank] >= _LARGEST_NUMBER:
                 raise RuntimeError(f"a rank can have {_LARGEST_NUMBER} operations of its own at a time: Free one")
             n_made[current().rank] += 1
@@ -109,7 +109,7 @@ class Op(Handle):
         if self._operation.function is None:
             fail("ERR_OP", f"{self._operation.name} is predefined and cannot be freed")
         if is_running():
-            _n_made.get(world(), Counter())[current().rank] -= 1
+            of_world(_NumbersMade)[current().rank] -= 1
         self._become_null()
 
     @mpi_call

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pickle import HIGHEST_PROTOCOL, PickleBuffer, dumps, loads
-from typing import TYPE_CHECKING, Any, Final, Self
-from weakref import WeakKeyDictionary
+from typing import Any, Final, Self
 
 from smpy.engine.kernel import surface
-from smpy.engine.running import current, is_running
+from smpy.engine.running import current, is_running, of_world
 from smpy.mpi.data.memory_type import buffer
-
-if TYPE_CHECKING:
-    from smpy.engine.engine import Engine
 
 __all__ = ["Pickle", "pickle"]
 
@@ -94,15 +90,18 @@ class Pickle:
 _dumps, _loads = dumps, loads
 
 
+class _OwnPickles(dict[int, Pickle]):
+    """What ranks of a world have set for themselves."""
+
+
 class _OfEachRank(Pickle):
     """A `Pickle` that is another one for each rank that has set it; the others share one."""
 
     _of_all: Pickle
-    _own: WeakKeyDictionary[Engine, dict[int, Pickle]]
 
     def __new__(cls, *args: Any, **named: Any) -> Self:
         self = super().__new__(cls)
-        self._of_all, self._own = Pickle(), WeakKeyDictionary()
+        self._of_all = Pickle()
         return self
 
     def __init__(
@@ -116,12 +115,12 @@ class _OfEachRank(Pickle):
 
     def _set(self, own: Pickle) -> None:
         if is_running():
-            self._own.setdefault(current(), {})[current().rank] = own
+            of_world(_OwnPickles)[current().rank] = own
         else:
             self._of_all = own
 
     def _of_rank(self) -> Pickle:
-        return self._own.get(current(), {}).get(current().rank, self._of_all) if self._own else self._of_all
+        return of_world(_OwnPickles).get(current().rank, self._of_all) if is_running() else self._of_all
 
     def _to_change(self) -> Pickle:
         own = self._of_rank()

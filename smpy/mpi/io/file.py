@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from typing import ClassVar, Final, Self
-from weakref import WeakKeyDictionary
 
-from smpy.engine.running import current, mpi_call
+from smpy.engine.running import current, mpi_call, of_world
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import CollectiveHandle, Membership, wait_for_all
@@ -25,15 +24,15 @@ from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info
 from smpy.mpi.state.own import Own
 from smpy.mpi.state.unsimulated import unsimulated
-from smpy.mpi.state.world import World, world
 
 __all__ = ["FILE_NULL", "File"]
 
 _ADDRESS_BYTES: Final = 8
 _END_BARRIERS: Final = 3
 
-_for_new_files: Final[WeakKeyDictionary[World, dict[int, Own]]] = WeakKeyDictionary()
-"""What each world rank has made of ``FILE_NULL``: its error handler is that of files to come."""
+
+class _OwnOfNull(dict[int, Own]):
+    """What each rank of a world has made of ``FILE_NULL``: its error handler is that of files to come."""
 
 
 class _Opening(Membership):
@@ -238,7 +237,7 @@ class File(CollectiveHandle):
 
 
 def _own_of_null() -> Own:
-    return _for_new_files.setdefault(world(), {}).setdefault(current().rank, Own())
+    return of_world(_OwnOfNull).setdefault(current().rank, Own())
 
 
 FILE_NULL: Final = File()

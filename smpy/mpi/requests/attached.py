@@ -7,11 +7,9 @@ the kernel's copies: of the program's memory only the size counts.
 from __future__ import annotations
 
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
-from smpy.engine.engine import Engine
 from smpy.engine.messages import NO_MESSAGE, Envelope
-from smpy.engine.running import current
+from smpy.engine.running import current, of_world
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.special_buffers import BUFFER_AUTOMATIC, BufferAutomaticType
 from smpy.mpi.requests.compound_operations import CompoundOperation
@@ -142,12 +140,13 @@ class Flush(CompoundOperation):
         return None if self.next() else NO_MESSAGE
 
 
-_attached: WeakKeyDictionary[Engine, dict[tuple[int, int], AttachedBuffer]] = WeakKeyDictionary()
+class _AttachedBuffers(dict[tuple[int, int], AttachedBuffer]):
+    """The attached buffers of a world, by rank and communicator."""
 
 
 def attach(communicator: int, memory: Any) -> None:
     """Give the running rank a buffer, for one communicator or for `ALL_COMMUNICATORS`."""
-    known, key = _attached.setdefault(current(), {}), (current().rank, communicator)
+    known, key = of_world(_AttachedBuffers), (current().rank, communicator)
     if key in known:
         fail("ERR_BUFFER", "Attach_buffer: a buffer is attached already: call Detach_buffer first")
     known[key] = AttachedBuffer(BUFFER_AUTOMATIC if memory is None else memory)
@@ -163,7 +162,7 @@ def detach(communicator: int) -> Any:
     """Wait until the messages have been delivered and take the buffer away: what the program attached."""
     buffer = attached(communicator, "Detach_buffer")
     buffer.flush("Detach_buffer")
-    del _attached[current()][current().rank, communicator]
+    del of_world(_AttachedBuffers)[current().rank, communicator]
     return buffer.memory
 
 
@@ -181,4 +180,4 @@ def room_for(communicator: int, nbytes: int, call: str) -> AttachedBuffer:
 
 
 def _find(communicator: int) -> AttachedBuffer | None:
-    return _attached.get(current(), {}).get((current().rank, communicator))
+    return of_world(_AttachedBuffers).get((current().rank, communicator))

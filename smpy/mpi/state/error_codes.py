@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from smpy.engine.running import current, is_running
-from smpy.mpi.state.exceptions import ERROR_CLASSES, fail, look_up_with
-from smpy.mpi.state.world import world
+from smpy.mpi.state.exceptions import AddedCodes, added_codes, fail
 
 __all__ = [
     "Add_error_class",
@@ -18,51 +14,15 @@ __all__ = [
     "last_used_code",
 ]
 
-_LAST_OF_STANDARD: Final = ERROR_CLASSES["ERR_LASTCODE"][0]
-
-
-class _Added:
-    """What one rank has added: the class of each number, and the strings."""
-
-    __slots__ = ("class_of", "last", "strings")
-
-    def __init__(self) -> None:
-        self.last = _LAST_OF_STANDARD
-        self.class_of: dict[int, int] = {}
-        self.strings: dict[int, str] = {}
-
-    def add(self, error_class: int | None) -> int:
-        self.last += 1
-        self.class_of[self.last] = self.last if error_class is None else error_class
-        return self.last
-
-    def remove(self, number: int) -> None:
-        del self.class_of[number]
-        self.last = max(self.class_of, default=_LAST_OF_STANDARD)
-
-
-def _mine() -> _Added:
-    added: _Added = world().added_errors.setdefault(current().rank, _Added())
-    return added
-
-
-def _look_up(number: int) -> tuple[int, str] | None:
-    if not is_running() or number not in (mine := _mine()).class_of:
-        return None
-    return mine.class_of[number], mine.strings.get(number, "")
-
-
-look_up_with(_look_up)
-
 
 def last_used_code() -> int:
     """The largest error code in use."""
-    return _mine().last
+    return added_codes().last
 
 
 def Add_error_class() -> int:
     """A new error class: its number."""
-    return _mine().add(None)
+    return added_codes().add(None)
 
 
 def Add_error_code(errorclass: int) -> int:
@@ -73,7 +33,7 @@ def Add_error_code(errorclass: int) -> int:
     errorclass : int
         One of the standard's classes, or an added one.
     """
-    mine = _mine()
+    mine = added_codes()
     if mine.class_of.get(errorclass, errorclass) != errorclass:
         fail("ERR_ARG", f"Add_error_code({errorclass}): this is a code, not a class")
     return mine.add(errorclass)
@@ -90,7 +50,7 @@ def Add_error_string(errorcode: int, string: str) -> None:
         In words.
     """
     _check_added(errorcode, "Add_error_string")
-    _mine().strings[errorcode] = string
+    added_codes().strings[errorcode] = string
 
 
 def Remove_error_class(errorclass: int) -> None:
@@ -136,13 +96,13 @@ def Remove_error_string(errorcode: int) -> None:
     _check_added(errorcode, "Remove_error_string").strings.pop(errorcode, None)
 
 
-def _check_added(number: int, call: str) -> _Added:
-    mine = _mine()
+def _check_added(number: int, call: str) -> AddedCodes:
+    mine = added_codes()
     if number not in mine.class_of:
         fail("ERR_ARG", f"{call}({number}): no such error class or code has been added")
     return mine
 
 
 def _check_bare(number: int, call: str) -> None:
-    if number in _mine().strings:
+    if number in added_codes().strings:
         fail("ERR_OTHER", f"{call}({number}): remove its error string first")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
 from typing import NoReturn
 
-__all__ = ["ERROR_CLASSES", "Exception", "Get_error_class", "Get_error_string", "fail", "look_up_with"]
+from smpy.engine.running import current, is_running, of_world
+
+__all__ = ["ERROR_CLASSES", "AddedCodes", "Exception", "Get_error_class", "Get_error_string", "added_codes", "fail"]
 
 ERROR_CLASSES: dict[str, tuple[int, str]] = {
     "SUCCESS": (0, "no error"),
@@ -80,13 +81,43 @@ ERROR_CLASSES: dict[str, tuple[int, str]] = {
 _STRINGS = dict(ERROR_CLASSES.values())
 _NUMBERS = {name: number for name, (number, _) in ERROR_CLASSES.items()}
 _UNKNOWN = _NUMBERS["ERR_UNKNOWN"]
+_LAST_OF_STANDARD = _NUMBERS["ERR_LASTCODE"]
 
 
-def _nothing_added(number: int) -> tuple[int, str] | None:
-    return None
+class AddedCodes:
+    """Error classes and codes that one rank has added to the standard's.
+
+    Attributes
+    ----------
+    last : int
+        The largest number in use.
+    class_of : dict of int to int
+        The class of each number.
+    strings : dict of int to str
+        What they mean.
+    """
+
+    __slots__ = ("class_of", "last", "strings")
+
+    def __init__(self) -> None:
+        self.last = _LAST_OF_STANDARD
+        self.class_of: dict[int, int] = {}
+        self.strings: dict[int, str] = {}
+
+    def add(self, error_class: int | None) -> int:
+        """A new code of a class, or a new class: its number."""
+        self.last += 1
+        self.class_of[self.last] = self.last if error_class is None else error_class
+        return self.last
+
+    def remove(self, number: int) -> None:
+        """Forget a class or a code."""
+        del self.class_of[number]
+        self.last = max(self.class_of, default=_LAST_OF_STANDARD)
 
 
-_look_up_added: Callable[[int], tuple[int, str] | None] = _nothing_added
+class _AddedByRanks(dict[int, AddedCodes]):
+    """What each rank of a world has added."""
 
 
 class Exception(builtins.RuntimeError):  # mpi4py's name for it
@@ -176,16 +207,17 @@ def fail(error_class: str, detail: str = "") -> NoReturn:
     raise error
 
 
-def look_up_with(function: Callable[[int], tuple[int, str] | None]) -> None:
-    """Say who knows the class and the string of numbers that are not the standard's."""
-    global _look_up_added
-    _look_up_added = function
+def added_codes() -> AddedCodes:
+    """What the running rank has added."""
+    return of_world(_AddedByRanks).setdefault(current().rank, AddedCodes())
 
 
 def _known(errorcode: int) -> tuple[int, str]:
     if errorcode in _STRINGS:
         return errorcode, _STRINGS[errorcode]
-    return _look_up_added(errorcode) or fail("ERR_ARG", f"{errorcode} is not an error code")
+    if is_running() and errorcode in (added := added_codes()).class_of:
+        return added.class_of[errorcode], added.strings.get(errorcode, "")
+    return fail("ERR_ARG", f"{errorcode} is not an error code")
 
 
 def Get_error_class(errorcode: int) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, ref
+from threading import Lock
+from typing import Any
 
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.schedule import RANK, Schedule
@@ -17,9 +17,6 @@ from smpy.engine.running import current
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.members import Members, in_order
 from smpy.mpi.state.own import NOTHING_OF_ITS_OWN, Attributes, KeyKind, Own
-
-if TYPE_CHECKING:
-    from smpy.engine.engine import Engine
 
 __all__ = ["Communicator", "Joint", "World", "world"]
 
@@ -82,11 +79,15 @@ class Communicator:
         Its virtual topology, or None.
     own : dict of int to Own
         What ranks have made of it for themselves; those who have not are not in it.
+    locks : dict of int to dict
+        Of each rank that has asked for its locks, these by their key.
+    n_private_uses : Counter of int
+        How often each rank has asked for the private duplicate.
     """
 
     __slots__ = (
         *("_duplicate", "_hosts", "_local", "_shadow", "_users", "_world_ranks"),
-        *("__weakref__", "joint", "name", "number", "own", "remote", "side", "size", "topology"),
+        *("joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size", "topology"),
     )
 
     def __init__(self, number: int, name: str = "") -> None:
@@ -98,6 +99,8 @@ class Communicator:
         self.topology: Any = None
         self.name = name
         self.own: dict[int, Own] = {}
+        self.locks: dict[int, dict[Hashable, Lock]] = {}
+        self.n_private_uses: Counter[int] = Counter()
         self._shadow = -1
         self._duplicate: Communicator | None = None
         self._local: Communicator | None = None
@@ -190,10 +193,10 @@ class World:
         Keys of attributes that have not been freed; no two ranks have the same.
     n_keyvals : int
         How many have been made.
-    added_errors : dict of int to object
-        Error classes, codes and strings that a world rank has added.
     leaderless_meetings : dict of object to list of LeaderlessMeeting
         Where ranks meet that have no communicator of their own.
+    n_sessions : int
+        How many sessions have been opened.
     n_error_handlers : Counter
         How many error handlers a world rank has for objects of a family.
     """
@@ -204,9 +207,9 @@ class World:
         self.attributes: dict[tuple[int, str, int], Attributes] = {}
         self.keyvals: dict[int, KeyKind] = {}
         self.n_keyvals = 0
-        self.added_errors: dict[int, Any] = {}
         self.leaderless_meetings: dict[Hashable, list[Any]] = {}
         self.n_error_handlers: Counter[tuple[int, str]] = Counter()
+        self.n_sessions = 0
         self._no_steps = -1
         self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}
 
@@ -257,16 +260,10 @@ class World:
                 current().comm_free(number)
 
 
-_worlds: WeakKeyDictionary[Engine, World] = WeakKeyDictionary()
-_last: tuple[ref[Engine], World] | None = None
-
-
 def world() -> World:
     """What the surface keeps for the world that runs."""
-    global _last
-    engine = current()
-    if _last is None or _last[0]() is not engine:
-        if engine not in _worlds:
-            _worlds[engine] = World()
-        _last = ref(engine), _worlds[engine]
-    return _last[1]
+    kept = current().kept
+    found: World | None = kept.get(World)
+    if found is None:
+        found = kept[World] = World()
+    return found
