@@ -10,6 +10,8 @@ from math import isnan
 from time import perf_counter
 from typing import Final
 
+from greenlet import greenlet
+
 import smpy
 from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
@@ -45,9 +47,10 @@ from smpy.records.time_shares import TimeShares
 EXIT_FAILURE: Final = 1
 RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a barrier
 
-# Engines whose ranks have not all ended. A suspended rank that is dropped would run its program's `finally` blocks, in
-# a world that is over; mpiexec kills processes without asking them, too.
-_abandoned: Final[list[Engine]] = []
+# Ranks that had not ended when their world was over. A greenlet that is dropped while suspended runs its program's
+# `finally` blocks, in a world that is over; mpiexec kills processes without asking them, too. None can be ended without
+# that: its frames, and what they refer to, live as long as this process. The kernel's memory is given back.
+_suspended: Final[list[greenlet]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home)
     inputs = _inputs(config, platform, engine, host_of_rank)
     summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks)
+    engine.close()
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
@@ -164,8 +168,7 @@ def _turn(
     if trouble is not None and error is None:
         exit_code = interrupts.exit_code or EXIT_FAILURE
         error = SmpyError(f"the program's output was lost: {trouble.strerror}; make room for it")
-    if error is not None:
-        _abandoned.append(engine)
+    _suspended.extend(engine.suspended())
     return exit_code, error, lifetime
 
 

@@ -127,6 +127,18 @@ class Loop:
         self.guard: Callable[..., Any] | None = None
         self.at_end: list[Callable[[], None]] = []
 
+    def suspended(self) -> list[greenlet]:
+        """The ranks that have begun and not ended."""
+        return [body for body in self._greenlets if body is not None]
+
+    def close(self) -> None:
+        """Give all memory back; nothing can be asked of this world any more."""
+        ffi.release(self._sim)
+        self._sim = None
+        self._errands.clear()
+        self._said.clear()
+        self.kept.clear()
+
     def leave_behind(self) -> None:
         """This is no longer the running world."""
         while self.at_end:

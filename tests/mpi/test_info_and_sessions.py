@@ -95,6 +95,13 @@ def test_a_session_has_the_world_and_the_rank_itself(run_ranks):
     assert run_ranks(3, main).returned == [3, 3, 3]
 
 
+def test_sessions_are_numbered_alike_in_every_run(run_ranks):
+    def numbers(rank):
+        return [MPI.Session.Init().handle for _ in range(3)]
+
+    assert run_ranks(2, numbers).returned == run_ranks(2, numbers).returned
+
+
 def test_what_is_not_simulated_says_so():
     for call in (MPI.WIN_NULL.Lock_all, MPI.FILE_NULL.Read_all):
         with pytest.raises(NotImplementedError, match=r"smpy does not simulate .* yet"):

@@ -299,3 +299,12 @@ def test_a_glance_does_not_know_how_long_a_rank_waits() -> None:
     run(engine, receive, send)
     assert told_s[0] == 1.0
     assert told_s[1] > 5.0
+
+
+def test_a_world_that_has_given_its_memory_back_cannot_be_asked() -> None:
+    engine = new_engine(1)
+    run(engine, lambda: engine.sleep(2.0))
+    assert engine.now_s == 2.0
+    engine.close()
+    with pytest.raises(TypeError):
+        _ = engine.now_s
