@@ -134,10 +134,6 @@ class Collectives(Loop):
         with self._communicators:
             return int(lib.sim_comm_size(self._sim, comm))
 
-    def comm_peers(self, comm: int) -> int:
-        """Number of ranks that a message may be sent to: those of the other side, if there is one."""
-        return int(lib.sim_comm_peers(self._sim, comm))
-
     def comm_rank(self, comm: int) -> int:
         """Rank of the caller in a communicator, -1 when it is not a member."""
         with self._communicators:

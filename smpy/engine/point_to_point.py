@@ -60,6 +60,10 @@ class PointToPoint(Loop):
             raise MemoryError("no memory for another message")
         return payload
 
+    def n_peers(self, comm: int) -> int:
+        """Number of ranks that a message may be sent to: those of the other side, if there is one."""
+        return int(lib.sim_comm_peers(self._sim, comm))
+
     def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
         number = lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, 1)

@@ -1,7 +1,7 @@
 """What programs import as `mpi4py.MPI`: its names, collected from the files that define them."""
 
+from smpy.mpi.comms.attached_buffers import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
 from smpy.mpi.comms.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
-from smpy.mpi.comms.comm_buffered import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
 from smpy.mpi.comms.groups import GROUP_EMPTY, GROUP_NULL, Group
 from smpy.mpi.comms.private_contexts import _comm_lock as _comm_lock
 from smpy.mpi.comms.private_contexts import _comm_lock_table as _comm_lock_table

@@ -51,7 +51,7 @@ def test_the_traceback_of_the_programs_own_code_inside_a_call_ends_there(emulate
 def test_the_traceback_of_an_error_of_smpys_own_tells_where_it_came_from(
     emulated: Callable, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("smpy.mpi.comms.comm_point_to_point.current", None)
+    monkeypatch.setattr("smpy.mpi.comms.receives.current", None)
     error = emulated(PROGRAM.format(call="comm.Probe()"), 1).error
-    assert "comm_point_to_point.py" in error
+    assert "receives.py" in error
     assert error.endswith("TypeError: 'NoneType' object is not callable")

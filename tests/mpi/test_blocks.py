@@ -8,7 +8,7 @@ import pytest
 
 from smpy.engine.kernel import ffi
 from smpy.mpi import MPI
-from smpy.mpi.data.message_specifications import several_of, vector_of
+from smpy.mpi.data.block_specifications import several_of, vector_of
 
 N_BLOCKS = 5
 N_BYTES = 4000

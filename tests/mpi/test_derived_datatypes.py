@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smpy.mpi import MPI
-from smpy.mpi.data.message_specifications import part_of, vector_of
+from smpy.mpi.data.block_specifications import vector_of
+from smpy.mpi.data.message_specifications import part_of
 from tests.mpi.conftest import run_world
 from tests.mpi.reference_typemaps import datatype, recipes, reference
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.data.message_specifications import part_of, several_of, vector_of
+from smpy.mpi.data.block_specifications import several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of
 
 
 @pytest.mark.parametrize(

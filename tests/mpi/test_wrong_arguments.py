@@ -7,7 +7,8 @@ import pytest
 
 import smpy
 from smpy.mpi import MPI
-from smpy.mpi.data.message_specifications import part_of, several_of, vector_of
+from smpy.mpi.data.block_specifications import several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of
 
 SELF, WORLD = MPI.COMM_SELF, MPI.COMM_WORLD
 ONE = np.zeros(8)

@@ -136,9 +136,9 @@ def test_a_thread_that_no_rank_has_started_has_no_part_in_mpi() -> None:
 def test_ranks_of_an_intercommunicator_are_those_of_the_other_side() -> None:
     engine, got = new_engine(3), array("i", [0])
     left, right = engine.comm_new_inter([2, 0], [1])
-    assert (engine.comm_size(left), engine.comm_peers(left), engine.world_ranks(left)) == (2, 1, [2, 0])
-    assert (engine.comm_size(right), engine.comm_peers(right)) == (1, 2)
-    assert engine.comm_peers(0) == 3
+    assert (engine.comm_size(left), engine.n_peers(left), engine.world_ranks(left)) == (2, 1, [2, 0])
+    assert (engine.comm_size(right), engine.n_peers(right)) == (1, 2)
+    assert engine.n_peers(0) == 3
 
     def receive() -> None:
         assert engine.recv(right, 0, ANY, lent(got)) == Envelope(0, 5, 4, 4)

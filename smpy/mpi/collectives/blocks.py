@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smpy.mpi.data.message_specifications import Part, Parts
+from smpy.mpi.data.parts import Part, Parts
 
 __all__ = ["Blocks"]
 

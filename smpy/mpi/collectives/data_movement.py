@@ -11,7 +11,8 @@ from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, both_ways, equal_offsets, root_of
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature
 from smpy.mpi.data.buffers import is_in_place
-from smpy.mpi.data.message_specifications import Part, part_of
+from smpy.mpi.data.message_specifications import part_of
+from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail
 

@@ -17,8 +17,7 @@ from smpy.mpi.collectives.object_data_movement import broadcast
 from smpy.mpi.data.operations import Op
 from smpy.mpi.data.pickled import SIZE_BYTES
 from smpy.mpi.data.pickling import pickle
-from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
-from smpy.mpi.requests.sending import load_of
+from smpy.mpi.requests.objects import ANY_SIZE, ObjectReceive, load_of
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["Operation", "PrivateReduction"]
@@ -124,7 +123,7 @@ class PrivateReduction:
             mask <<= 1
 
     def _send(self, communicator: Communicator, dest: int, obj: Any) -> None:
-        engine, load = current(), load_of(obj)
+        engine, load = current(), load_of(obj, self._call)
         engine.send(communicator.number, dest, 0, Load(SIZE_BYTES), call=self._call)
         engine.send(communicator.number, dest, 0, load, call=self._call)
 
@@ -136,7 +135,7 @@ class PrivateReduction:
 
     def _swapped(self, communicator: Communicator, peer: int, obj: Any) -> Any:
         """What a rank sends while this one sends it an object."""
-        engine, number, load, inbox = current(), communicator.number, load_of(obj), ObjectReceive()
+        engine, number, load, inbox = current(), communicator.number, load_of(obj, self._call), ObjectReceive()
         for out, into in ((Load(SIZE_BYTES), Load(SIZE_BYTES)), (load, inbox.load(ANY_SIZE))):
             sending = engine.isend(number, peer, 0, out)
             engine.wait_all([sending, engine.irecv(number, peer, 0, into)], self._call)

@@ -16,8 +16,9 @@ from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.folds import Fold, Prefixes, check_defined
 from smpy.mpi.data.layout import Layout
-from smpy.mpi.data.message_specifications import Part, part_of
+from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import Op, Operation
+from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allreduce", "Exscan", "Reduce", "ReduceScatter", "ReduceScatterBlock", "Scan"]

@@ -12,8 +12,10 @@ from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import check_block
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, line_of_program
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
+from smpy.mpi.data.block_specifications import several_of, vector_of
 from smpy.mpi.data.buffers import is_in_place
-from smpy.mpi.data.message_specifications import Part, Parts, part_of, several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of
+from smpy.mpi.data.parts import Part, Parts
 from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv"]

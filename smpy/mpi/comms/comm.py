@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
+from smpy.mpi.comms.attached_buffers import AttachedBuffers
 from smpy.mpi.comms.comm_groups import CreationByGroup, RemoteGroup
 from smpy.mpi.comms.comm_nonblocking_collectives import NonblockingCollectives
 from smpy.mpi.comms.comm_object_collectives import ObjectCollectives, ObjectScans
-from smpy.mpi.comms.comm_objects import ObjectPointToPoint
 from smpy.mpi.comms.comm_persistent_collectives import PersistentCollectives
 from smpy.mpi.comms.comm_scans import Scans
 from smpy.mpi.comms.comm_split_type import TypeSplitting
 from smpy.mpi.comms.comm_topology import TopologyCreation
+from smpy.mpi.comms.exchanges import Exchanges
+from smpy.mpi.comms.object_messages import ObjectMessages
+from smpy.mpi.comms.partitioned_messages import PartitionedMessages
+from smpy.mpi.comms.sends import Sends
 from smpy.mpi.state.bases import MYSELF, NOWHERE
 from smpy.mpi.state.comm_core import handle_on
 from smpy.mpi.state.error_handlers import ErrorHandling
@@ -24,7 +28,17 @@ __all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Comm", "Intercomm", "Intraco
 
 @unsimulated("fault tolerance", "Revoke Is_revoked Get_failed Ack_failed Agree Iagree Shrink Ishrink")
 @unsimulated("dynamic processes", "Join")
-class Comm(ObjectPointToPoint, ObjectCollectives, NonblockingCollectives, PersistentCollectives, TypeSplitting):
+class Comm(
+    Sends,
+    ObjectMessages,
+    Exchanges,
+    PartitionedMessages,
+    AttachedBuffers,
+    ObjectCollectives,
+    NonblockingCollectives,
+    PersistentCollectives,
+    TypeSplitting,
+):
     """A communicator: ranks, and messages that stay among them.
 
     Parameters

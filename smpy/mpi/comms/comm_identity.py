@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current
 from smpy.mpi.comms.groups import Group
-from smpy.mpi.requests.argument_checks import LARGEST_TAG
+from smpy.mpi.data.message_specifications import LARGEST_TAG
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import Attributed
 from smpy.mpi.state.bases import NOWHERE

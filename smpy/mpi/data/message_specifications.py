@@ -1,25 +1,134 @@
-"""Message specifications: from what a program passes to entries in its memory.
+"""What a program passes for a message: a specification of its entries, the rank at the other end, a tag.
 
-All of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``; ``[buffer,
-(count, displacement), type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type strings;
-without one the buffer's format says it, without a count the buffer's length. Blocks for several ranks have a count and
-a displacement each, and in the calls named with a w a type each.
+Specifications have all of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``;
+``[buffer, (count, displacement), type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type
+strings; without one the buffer's format says it, without a count the buffer's length. Errors name the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from operator import index
-from typing import Any
+from typing import Any, Final, NoReturn
 
-from smpy.mpi.data.buffers import BOTTOM, EVERYWHERE, NOTHING, Memory, is_bottom, memory_of
+from smpy.engine.kernel import ffi
+from smpy.engine.messages import Load
+from smpy.engine.running import current
+from smpy.mpi.data.buffers import EVERYWHERE, NOTHING, Memory, is_bottom, memory_of
 from smpy.mpi.data.datatypes import Datatype, as_datatype, of_format
-from smpy.mpi.data.parts import Part, Parts
+from smpy.mpi.data.parts import Part
+from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.world import world
 
-__all__ = ["Part", "Parts", "part_of", "several_of", "vector_of"]
+__all__ = [
+    "LARGEST_TAG",
+    "bottom",
+    "check_dest",
+    "check_source",
+    "committed",
+    "incoming_of",
+    "inferred_count",
+    "lent",
+    "memory_and_datatype",
+    "outgoing_of",
+    "part_of",
+    "taken_apart",
+    "to_fill",
+    "to_send",
+]
+
+LARGEST_TAG: Final = 2**31 - 1
+"""The kernel's tags have 32 bits."""
+_WRONG: Final = (TypeError, ValueError, LookupError, BufferError)
+"""What a specification that makes no sense ends in."""
+
+
+# ---- peer and tag ----
+
+
+def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`dest` and `tag` as integers; raises unless a message can be sent there."""
+    if type(dest) is not int or type(tag) is not int:
+        dest, tag = integer(call, "dest", dest), integer(call, "tag", tag)
+    if not 0 <= dest < current().n_peers(number):
+        _fail_rank(number, "dest", dest, tag, call)
+    if not 0 <= tag <= LARGEST_TAG:
+        _fail_tag("dest", dest, tag, call)
+    return dest, tag
+
+
+def check_source(number: int, source: Any, tag: Any, call: str) -> tuple[int, int]:
+    """`source` and `tag` as integers; raises unless a message can come from there."""
+    if type(source) is not int or type(tag) is not int:
+        source, tag = integer(call, "source", source), integer(call, "tag", tag)
+    if source not in (ANY_SOURCE, PROC_NULL) and not 0 <= source < current().n_peers(number):
+        _fail_rank(number, "source", source, tag, call)
+    if tag != ANY_TAG and not 0 <= tag <= LARGEST_TAG:
+        _fail_tag("source", source, tag, call)
+    return source, tag
+
+
+def _fail_rank(number: int, end: str, rank: int, tag: int, call: str) -> NoReturn:
+    whose = "the other group" if world().communicator(number).is_inter else "the communicator"
+    fail("ERR_RANK", f"{call}({end}={rank}, tag={tag}): {whose} has ranks 0 to {current().n_peers(number) - 1}")
+
+
+def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
+    fail("ERR_TAG", f"{call}({end}={rank}, tag={tag}): a tag is between 0 and {LARGEST_TAG}")
+
+
+# ---- entries ----
+
+
+def outgoing_of(spec: Any, call: str) -> Load:
+    """The payload end of a send of what a specification names."""
+    load = None if isinstance(spec, (list, tuple)) else _whole_buffer(spec)
+    return to_send(spec, call).outgoing() if load is None else load
+
+
+def incoming_of(spec: Any, call: str) -> Load:
+    """The payload end of a receive into what a specification names."""
+    return to_fill(spec, call).incoming()
+
+
+def _whole_buffer(exporter: Any) -> Load | None:
+    """The payload end of a send of all of a buffer; None when it is not that simple."""
+    try:
+        view = memoryview(exporter)
+        if not view.nbytes or not view.c_contiguous or hasattr(exporter, "__smpy_folded__"):
+            return None
+        _whole(view.format, view.nbytes, 1)
+    except _WRONG:
+        return None
+    keep = ffi.from_buffer(exporter)
+    return Load(view.nbytes, int(ffi.cast("uintptr_t", keep)), keep)
+
+
+def lent(data: bytes) -> Load:
+    """The payload end of a send of bytes."""
+    keep = ffi.from_buffer(data)
+    return Load(len(data), int(ffi.cast("uintptr_t", keep)), keep)
+
+
+def to_send(spec: Any, call: str) -> Part:
+    """The entries that a specification names, to be sent."""
+    try:
+        return part_of(spec, is_written=False)
+    except Exception as error:
+        error.add_note(f"in {call}: the message to send")
+        raise
+
+
+def to_fill(spec: Any, call: str) -> Part:
+    """The entries that a specification names, to be overwritten."""
+    try:
+        return part_of(spec, is_written=True)
+    except Exception as error:
+        error.add_note(f"in {call}: the buffer to receive into")
+        raise
 
 
 def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
@@ -43,8 +152,8 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
         memory = memory_of(spec, is_written)
         count, datatype = _whole(memory.format, memory.nbytes, n_blocks)
         return Part(memory, 0, count, datatype)
-    exporter, count, displacement, named = _taken_apart(spec, (list, tuple))
-    memory, datatype = _memory_and_datatype(exporter, named, is_written)
+    exporter, count, displacement, named = taken_apart(spec, (list, tuple))
+    memory, datatype = memory_and_datatype(exporter, named, is_written)
     entries = 0 if displacement is None else index(displacement)
     if entries < 0:
         raise ValueError(f"message: negative displacement {entries}")
@@ -53,7 +162,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
         raise ValueError(
             f"message: displacement {entries} is beyond the {entries * memory.nbytes // start} entries of the buffer"
         )
-    number = _inferred_count(memory.nbytes - start, datatype, n_blocks) if count is None else index(count)
+    number = inferred_count(memory.nbytes - start, datatype, n_blocks) if count is None else index(count)
     if number < 0:
         raise ValueError(f"message: negative count {number}")
     part = Part(memory, start, number, datatype)
@@ -61,91 +170,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     return part
 
 
-def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
-    """What a message specification of blocks with a count and a displacement each means.
-
-    Counts and displacements, in entries, are a sequence each, or one number: the count of all blocks, the entries from
-    one block to the next. Without counts the entries are dealt out evenly, the first blocks having one more when they
-    must; without displacements blocks follow one another.
-
-    Parameters
-    ----------
-    spec : buffer-like or sequence
-        As the program passed it.
-    is_written : bool
-        Whether the entries will be overwritten.
-    n_blocks : int
-        Number of blocks.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError, BufferError
-        As mpi4py does, if it makes no sense.
-    """
-    if isinstance(spec, (list, tuple)):
-        exporter, counts, displacements, named = _taken_apart(spec, (tuple,))
-        memory, datatype = _memory_and_datatype(exporter, named, is_written)
-    else:
-        counts = displacements = None
-        memory = memory_of(spec, is_written)
-        datatype = of_format(memory.format)
-    if counts is None:
-        each, more = divmod(_inferred_count(memory.nbytes, datatype, 1), n_blocks) if n_blocks else (0, 0)
-        counts = [each + (block < more) for block in range(n_blocks)]
-    else:
-        counts = _one_or_all(counts, n_blocks)
-        counts = [counts] * n_blocks if isinstance(counts, int) else counts
-    if displacements is None:
-        places = list(accumulate(counts, initial=0))[:-1]
-    else:
-        stride = _one_or_all(displacements, n_blocks)
-        places = [block * stride for block in range(n_blocks)] if isinstance(stride, int) else stride
-    extent = datatype._layout.extent
-    return _checked(Parts(memory, counts, [place * extent for place in places], [datatype]))
-
-
-def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts:
-    """What a message specification of blocks with a datatype each means; displacements are in bytes.
-
-    Parameters
-    ----------
-    spec : sequence
-        ``[buffer, types]``, ``[buffer, (counts, displacements), types]`` or ``[buffer, counts, displacements, types]``.
-    is_written : bool
-        Whether the entries will be overwritten.
-    n_blocks : int
-        Number of blocks.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError, BufferError
-        As mpi4py does, if it makes no sense.
-    """
-    if not isinstance(spec, (list, tuple)):
-        given = type(spec).__name__
-        raise TypeError(f"message: expecting a list or tuple of buffer, counts and datatypes, not {given}")
-    if len(spec) == 2:
-        exporter, counts, displacements, types = spec[0], None, None, spec[1]
-    elif len(spec) == 3:
-        exporter, (counts, displacements), types = spec
-    elif len(spec) == 4:
-        exporter, counts, displacements, types = spec
-    else:
-        raise ValueError("message: expecting 2 to 4 items")
-    if exporter is BOTTOM and (counts is None or displacements is None):
-        raise ValueError("message: BOTTOM requires counts and displacements")
-    memory = _bottom(exporter) if is_bottom(exporter) else memory_of(exporter, is_written)
-    if counts is None and displacements is None:
-        counts, places = [1] * n_blocks, [0] * n_blocks
-    else:
-        counts, places = _all(counts, n_blocks), _all(displacements, n_blocks)
-    datatypes = [_committed(as_datatype(named)) for named in types]
-    if len(datatypes) != n_blocks:
-        raise ValueError(f"message: expecting {n_blocks} datatypes, got {len(datatypes)}")
-    return _checked(Parts(memory, counts, places, datatypes))
-
-
-def _taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> tuple[Any, Any, Any, Any]:
+def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> tuple[Any, Any, Any, Any]:
     """Buffer, count, displacement and datatype, None where not given; `both`: what holds a count and a displacement."""
     if len(spec) == 4:
         return spec[0], spec[1], spec[2], spec[3]
@@ -160,21 +185,23 @@ def _taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> 
     return spec[0], count, None, named
 
 
-def _memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Memory, Datatype]:
+def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Memory, Datatype]:
     """The memory of a message, and what its entries are."""
     if is_bottom(exporter):
         if named is None:
             raise ValueError("message: without a buffer a datatype must be named")
-        return _bottom(exporter), _committed(as_datatype(named))
+        return bottom(exporter), committed(as_datatype(named))
     memory = memory_of(exporter, is_written)
-    return memory, of_format(memory.format) if named is None else _committed(as_datatype(named))
+    return memory, of_format(memory.format) if named is None else committed(as_datatype(named))
 
 
-def _bottom(exporter: Any) -> Memory:
+def bottom(exporter: Any) -> Memory:
+    """The memory that messages without a buffer, or with ``BOTTOM``, lie in."""
     return NOTHING if exporter is None else EVERYWHERE
 
 
-def _committed(datatype: Datatype) -> Datatype:
+def committed(datatype: Datatype) -> Datatype:
+    """The datatype; raises ``ERR_TYPE`` unless it is committed."""
     layout = datatype._layout_or_null
     if layout is not None and not layout.is_committed:
         name = layout.name or "a derived datatype"
@@ -194,29 +221,15 @@ def _extent(datatype: Datatype, otherwise: str) -> int:
     return layout.extent
 
 
-def _one_or_all(values: Any, n: int) -> list[int] | int:
-    """Counts or displacements of `n` blocks, or the one number that stands for all of them."""
-    try:
-        len(values)
-    except TypeError:
-        return index(values)
-    return _all(values, n)
-
-
-def _all(values: Any, n: int) -> list[int]:
-    if len(values) != n:
-        raise ValueError(f"message: expecting {n} items, got {len(values)}")
-    return list(map(index, values))
-
-
 @lru_cache(maxsize=1024)
 def _whole(code: str, nbytes: int, n_blocks: int) -> tuple[int, Datatype]:
     """What a buffer means that nothing else is said of: programs send the same few over and over."""
     datatype = of_format(code)
-    return _inferred_count(nbytes, datatype, n_blocks), datatype
+    return inferred_count(nbytes, datatype, n_blocks), datatype
 
 
-def _inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
+def inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
+    """Entries of a block, when `n_blocks` blocks fill so many bytes."""
     if not room:
         return 0
     extent = _extent(datatype, "the count cannot be inferred")
@@ -230,9 +243,3 @@ def _inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
     if rest:
         raise ValueError(f"message: cannot infer count, {entries} entries are not a multiple of {n_blocks} blocks")
     return count
-
-
-def _checked(parts: Parts) -> Parts:
-    """The same blocks, all of them within their memory."""
-    parts.check()
-    return parts

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.messages import Envelope, Load
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.requests.argument_checks import check_source, to_fill
+from smpy.mpi.data.message_specifications import check_source, incoming_of
 from smpy.mpi.requests.compound_operations import report
-from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
+from smpy.mpi.requests.objects import ANY_SIZE, ObjectReceive
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.status import Status, fill
 from smpy.mpi.state.comm_core import CommCore, number_of
@@ -113,7 +113,7 @@ class Message(Handle):
     # ---- inside ----
 
     def _room_in(self, buf: Any, call: str) -> Load:
-        return Load(0) if self._held == _NO_PROC else to_fill(buf, call).incoming()
+        return Load(0) if self._held == _NO_PROC else incoming_of(buf, call)
 
     def _start(self, load: Load, call: str) -> int:
         """Start the receive: the kernel's request, 0 for the message from nobody."""

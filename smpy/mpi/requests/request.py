@@ -15,7 +15,7 @@ from smpy.mpi.state.constants import ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
 
-__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request"]
+__all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request", "to_nobody"]
 
 FROM_NOBODY: Final = Envelope(PROC_NULL, ANY_TAG, 0, 0)
 """What a receive from ``PROC_NULL`` gets."""
@@ -263,3 +263,8 @@ def new_request(
 def from_nobody() -> Request:
     """A receive from ``PROC_NULL``: it is complete, but a look costs what a look costs."""
     return new_request(0, finish=SeveralTransfers((), whole=FROM_NOBODY))
+
+
+def to_nobody() -> Request:
+    """A send to ``PROC_NULL``: it is complete, as one is that needs no receive."""
+    return new_request(0)

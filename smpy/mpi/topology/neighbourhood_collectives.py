@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.data.message_specifications import Part, part_of, several_of, vector_of
+from smpy.mpi.data.block_specifications import several_of, vector_of
+from smpy.mpi.data.message_specifications import part_of
+from smpy.mpi.data.parts import Part
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.state.comm_core import CommCore

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from smpy.mpi.collectives.call import CollectiveCall
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature
 from smpy.mpi.comms.comm_topology import topology_of
-from smpy.mpi.data.message_specifications import Part
+from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import Edge, Topology

@@ -1,4 +1,4 @@
-"""The receive of a pickled object: where its bytes arrive."""
+"""Objects as messages: pickled to be sent, unpickled where they arrive."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from typing import Any, Final
 
 from smpy.engine.messages import Envelope, Load
 from smpy.engine.running import current
+from smpy.mpi.data.message_specifications import lent
 from smpy.mpi.data.pickling import pickle
 
-__all__ = ["ANY_SIZE", "ObjectReceive"]
+__all__ = ["ANY_SIZE", "ObjectReceive", "load_of"]
 
 ANY_SIZE: Final = 1 << 62
 """Room that every message fits into."""
+
+
+def load_of(obj: Any, call: str) -> Load:
+    """The payload end of a send of an object."""
+    try:
+        return lent(pickle.dumps(obj))
+    except Exception as error:  # pickling runs the program's own code
+        error.add_note(f"in {call}: the message to send")
+        raise
 
 
 class ObjectReceive:

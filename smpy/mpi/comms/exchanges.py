@@ -1,83 +1,29 @@
-"""Point-to-point communication of buffers."""
+"""A send and a receive in one call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any
 
-from smpy.engine.messages import STANDARD, SYNCHRONOUS, Envelope, Load
+from smpy.engine.messages import STANDARD, Envelope, Load
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.requests.argument_checks import check_dest, check_source, to_fill, to_send
-from smpy.mpi.requests.compound_operations import SeveralTransfers, report, truncated
-from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
-from smpy.mpi.requests.sending import lent, outgoing_of, send, start_send
-from smpy.mpi.requests.status import Status, fill
+from smpy.mpi.data.message_specifications import check_dest, check_source, lent, to_fill, to_send
+from smpy.mpi.data.parts import Part
+from smpy.mpi.requests.compound_operations import SeveralTransfers, report
+from smpy.mpi.requests.request import FROM_NOBODY, Request, new_request
+from smpy.mpi.requests.status import Status
 from smpy.mpi.state.bases import taken_over
 from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.world import world
 
-if TYPE_CHECKING:
-    from smpy.mpi.data.message_specifications import Part
-
-__all__ = ["PointToPoint"]
+__all__ = ["Exchanges"]
 
 
-@taken_over("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Sendrecv_replace", "Iprobe")
-class PointToPoint(CommCore):
-    """Send and receive buffers."""
+@taken_over("Sendrecv", "Sendrecv_replace")
+class Exchanges(CommCore):
+    """Send one message and receive another."""
 
     __slots__ = ()
-
-    @mpi_call
-    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a buffer; returns when it may be used again."""
-        send(self, outgoing_of, buf, dest, tag, STANDARD, "Send")
-
-    @mpi_call
-    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a buffer; returns when the receive has begun and the buffer may be used again."""
-        send(self, outgoing_of, buf, dest, tag, SYNCHRONOUS, "Ssend")
-
-    @mpi_call
-    def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a buffer to a rank that has posted its receive; returns when the buffer may be used again."""
-        send(self, outgoing_of, buf, dest, tag, STANDARD, "Rsend")
-
-    @mpi_call
-    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        """Start to send a buffer, which must not change until the request completes."""
-        return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Isend")
-
-    @mpi_call
-    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        """Start to send a buffer; the request completes when the receive has begun and the buffer may be used again."""
-        return start_send(self, outgoing_of, buf, dest, tag, SYNCHRONOUS, "Issend")
-
-    @mpi_call
-    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        """Start to send a buffer to a rank that has posted its receive."""
-        return start_send(self, outgoing_of, buf, dest, tag, STANDARD, "Irsend")
-
-    @mpi_call
-    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
-        """Receive a message into a buffer."""
-        number = number_of(self, "Recv")
-        message = FROM_NOBODY
-        if source != PROC_NULL:
-            load = to_fill(buf, "Recv").incoming()
-            source, tag = check_source(number, source, tag, "Recv")
-            message = current().recv(number, source, tag, load, "Recv")
-        report(message, status, "Recv")
-
-    @mpi_call
-    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
-        """Start to receive a message into a buffer."""
-        number = number_of(self, "Irecv")
-        if source == PROC_NULL:
-            return from_nobody()
-        load = to_fill(buf, "Irecv").incoming()
-        source, tag = check_source(number, source, tag, "Irecv")
-        return new_request(current().irecv(number, source, tag, load))
 
     @mpi_call
     def Sendrecv(
@@ -103,6 +49,23 @@ class PointToPoint(CommCore):
         report(message, status, "Sendrecv")
 
     @mpi_call
+    def Isendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+    ) -> Request:
+        """Start to send one buffer and to receive into another."""
+        number = number_of(self, "Isendrecv")
+        out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv")
+        into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv")
+        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv")
+        return _exchange_of(number, None if out is None else out.outgoing(), dest, sendtag, into, source, recvtag)
+
+    @mpi_call
     def Sendrecv_replace(
         self,
         buf: Any,
@@ -125,23 +88,6 @@ class PointToPoint(CommCore):
         report(message, status, call)
 
     @mpi_call
-    def Isendrecv(
-        self,
-        sendbuf: Any,
-        dest: int,
-        sendtag: int = 0,
-        recvbuf: Any = None,
-        source: int = ANY_SOURCE,
-        recvtag: int = ANY_TAG,
-    ) -> Request:
-        """Start to send one buffer and to receive into another."""
-        number = number_of(self, "Isendrecv")
-        out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv")
-        into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv")
-        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv")
-        return _exchange_of(number, None if out is None else out.outgoing(), dest, sendtag, into, source, recvtag)
-
-    @mpi_call
     def Isendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
     ) -> Request:
@@ -151,29 +97,6 @@ class PointToPoint(CommCore):
         _check_both(number, dest, sendtag, source, recvtag, "Isendrecv_replace")
         load = None if part is None or dest == PROC_NULL else _copy_of(part)
         return _exchange_of(number, load, dest, sendtag, None if source == PROC_NULL else part, source, recvtag)
-
-    @mpi_call
-    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Literal[True]:
-        """Wait for a message without receiving it."""
-        number = number_of(self, "Probe")
-        source, tag = check_source(number, source, tag, "Probe")
-        fill(status, FROM_NOBODY if source == PROC_NULL else current().probe(number, source, tag))
-        return True
-
-    @mpi_call
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Whether there is a message to receive; looking takes simulated time."""
-        number = number_of(self, "Iprobe")
-        source, tag = check_source(number, source, tag, "Iprobe")
-        message = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)
-        if message is not None:
-            fill(status, message)
-        return message is not None
-
-    # ---- inside ----
-
-    def _truncated(self, call: str, message: Envelope) -> NoReturn:
-        truncated(call, message)
 
 
 def _replaced(buf: Any, dest: int, source: int, call: str) -> Part | None:

@@ -12,24 +12,21 @@ from typing import Any, Literal
 
 from smpy.engine.messages import STANDARD, SYNCHRONOUS
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.comms.comm_buffered import BufferedPointToPoint
-from smpy.mpi.comms.comm_matched import MatchedProbes
-from smpy.mpi.comms.comm_persistent import PersistentPointToPoint
-from smpy.mpi.comms.comm_point_to_point import PointToPoint
-from smpy.mpi.requests.argument_checks import check_source
+from smpy.mpi.comms.receives import Receives
+from smpy.mpi.comms.sends import send, send_buffered, start_send
+from smpy.mpi.data.message_specifications import check_source
 from smpy.mpi.requests.compound_operations import report
-from smpy.mpi.requests.object_receive import ANY_SIZE, ObjectReceive
+from smpy.mpi.requests.objects import ANY_SIZE, ObjectReceive, load_of
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
-from smpy.mpi.requests.sending import load_of, send, send_buffered, start_send
 from smpy.mpi.requests.status import Status
 from smpy.mpi.state.comm_core import number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.environment import option
 
-__all__ = ["ObjectPointToPoint"]
+__all__ = ["ObjectMessages"]
 
 
-class ObjectPointToPoint(PointToPoint, BufferedPointToPoint, PersistentPointToPoint, MatchedProbes):
+class ObjectMessages(Receives):
     """Send and receive objects."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Buffered sends: they complete at once, whether or not a receive is posted."""
+"""The buffers of buffered sends: attached, flushed and detached by a communicator, or for all of a rank's."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 from smpy.engine.running import mpi_call
 from smpy.mpi.requests.attached import ALL_COMMUNICATORS, Flush, attach, attached, detach
 from smpy.mpi.requests.request import Request, new_request
-from smpy.mpi.requests.sending import outgoing_of, send_buffered
 from smpy.mpi.state.comm_core import CommCore, number_of
 
-__all__ = ["Attach_buffer", "BufferedPointToPoint", "Detach_buffer", "Flush_buffer", "Iflush_buffer"]
+__all__ = ["Attach_buffer", "AttachedBuffers", "Detach_buffer", "Flush_buffer", "Iflush_buffer"]
 
 
-class BufferedPointToPoint(CommCore):
-    """Send through attached buffers."""
+class AttachedBuffers(CommCore):
+    """Attach buffers."""
 
     __slots__ = ()
 
@@ -43,16 +42,6 @@ class BufferedPointToPoint(CommCore):
     def Iflush_buffer(self) -> Request:
         """A request that completes when the buffered messages sent so far have been delivered."""
         return _flushing(number_of(self, "Iflush_buffer"))
-
-    @mpi_call
-    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a copy of a buffer, which takes room in the attached one until it is delivered."""
-        send_buffered(self, outgoing_of, buf, dest, tag, "Bsend", is_blocking=True)
-
-    @mpi_call
-    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
-        """Start to send a copy of a buffer, which takes room in the attached one until it is delivered."""
-        return send_buffered(self, outgoing_of, buf, dest, tag, "Ibsend", is_blocking=False)
 
 
 @mpi_call
