@@ -135,7 +135,7 @@ class Loop:
         """Give all memory back; nothing can be asked of this world any more."""
         ffi.release(self._sim)
         self._sim = None
-        self._errands.clear()
+        self._deliveries.clear()
         self._said.clear()
         self.kept.clear()
 
