@@ -333,6 +333,7 @@ static int run_once(const scenario *c, double *finish_s)
     platform *p = platform_new();
     const int built = p ? c->build(p) : PLATFORM_NO_MEMORY;
     assert(built >= 0 || built == PLATFORM_NO_MEMORY);
+    if (built >= 0) platform_check(p);
     sim *s = built >= 0 ? sim_new(p, &m, c->n_ranks, c->host) : NULL;
     if (s) outcome = c->open && c->open(s) < 0 ? refusal : run_to_the_end(s, c);
     if (outcome == SIM_DONE) sim_finish_s(s, finish_s);

@@ -32,6 +32,7 @@ static platform *machine(int with_backbone)
     }
     int zone = platform_add_flat_cluster(p, -1, &c);
     assert(zone >= 0);
+    platform_check(p);
     return p;
 }
 
