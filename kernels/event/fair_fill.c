@@ -117,8 +117,10 @@ static bool is_limited_elsewhere(fair *f, const fair_flow *g, int link)
     return false;
 }
 
-/* ---- a link's turn ---- */
+/* ---- the turn of a link: the steps that the head of this file lists ---- */
 
+/* The link is not saturated at its level any more. Flows at that level are bottlenecked elsewhere if they are limited there; the
+ * others rise. */
 static void release_flows(fair *f, int link)
 {
     fair_link *k = &f->link[link];
@@ -209,6 +211,7 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
     return n > 0;
 }
 
+/* One turn, or its part up to the level at which another link comes first. */
 static void fill_link(fair *f, int link)
 {
     fair_link *k = &f->link[link];

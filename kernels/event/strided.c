@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A row of blocks, in steps on either side. Sizes that a compiler knows are moves of a register. */
+/* Copies a row of blocks, with a stride on either side. Where the compiler knows the size, a copy is a move through a register. */
 static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t times, int64_t block)
 {
     switch (block) {
@@ -20,10 +20,10 @@ static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_s
     }
 }
 
-/* Where a walk over the rows is. The innermost loop is the row; the entries are one more loop around the others. */
+/* A position among the rows of blocks. A row is the innermost loop; the entries are one more loop around all others. */
 typedef struct {
     const strided *layout;
-    int64_t at[STRIDED_LOOPS];      /* turns of the loops but the innermost */
+    int64_t at[STRIDED_LOOPS];      /* iterations of the loops but the innermost */
     int64_t entry;
     int64_t offset_bytes;           /* of the row */
 } walk;
@@ -40,7 +40,7 @@ static void next_row(walk *w)
     w->offset_bytes = l->offset_bytes + ++w->entry * l->extent_bytes;
 }
 
-/* The blocks of the next row that `bytes` are enough for; the last of them may be incomplete: then its length is in `rest`. */
+/* The number of whole blocks of the next row within `bytes`. `rest`: bytes of one more block of the row, of which that is all. */
 static int64_t blocks_of(const strided *l, int64_t bytes, int64_t *rest)
 {
     const int64_t in_row = l->n_loops ? l->times[l->n_loops - 1] : 1;

@@ -33,7 +33,7 @@ static double between(world *w, double low, double high)
     return low + (high - low) * below(w, 1 << 20) / (1 << 20);
 }
 
-/* Few different numbers make ties, many make none: both are wanted. */
+/* Few different numbers make ties, many make none: both are tested. */
 static double draw(world *w, int has_ties, double low, double high)
 {
     return has_ties ? low * (1 << below(w, 3)) : between(w, low, high);
