@@ -1,3 +1,4 @@
+/* blocks.c -- blocks one by one, each a strided layout; a block without bytes may lie anywhere. */
 #include "blocks.h"
 
 static const strided *layout_of(const blocks *b, int64_t block)

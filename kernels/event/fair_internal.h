@@ -64,7 +64,7 @@ typedef struct {
     bool is_in_changed;
 } fair_flow;
 
-/* What a flow on an uncontended link reads and writes comes first, in one cache line: a machine has many links. */
+/* The fields that a flow on an uncontended link uses come first, in one cache line: a machine has many links. */
 typedef struct {
     _Alignas(64) double capacity;
     fair_sum demand;

@@ -1,3 +1,4 @@
+/* schedule.c -- evaluates expressions, performs instructions up to the next call, and checks programs before they are used. */
 #include "schedule.h"
 
 #include <limits.h>

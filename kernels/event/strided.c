@@ -1,3 +1,4 @@
+/* strided.c -- a walk over the rows of the layout; each row is one loop of copies. */
 #include "strided.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void next_row(walk *w)
     w->offset_bytes = l->offset_bytes + ++w->entry * l->extent_bytes;
 }
 
-/* The number of whole blocks of the next row within `bytes`. `rest`: bytes of one more block of the row, of which that is all. */
+/* The number of whole blocks of the next row within `bytes`; `rest` is the length of an incomplete block behind them, or 0. */
 static int64_t blocks_of(const strided *l, int64_t bytes, int64_t *rest)
 {
     const int64_t in_row = l->n_loops ? l->times[l->n_loops - 1] : 1;

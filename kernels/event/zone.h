@@ -44,7 +44,7 @@ int zone_add_router(platform *p, int zone_point);
 int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
 
-/* Where the links of a cluster begin; -1: there are none. */
+/* The first link of each kind in a cluster; -1: there are none. */
 typedef struct {
     int wires, wire_stride;     /* links of a wire: the first is used upward, the last downward */
     int loopbacks, limiters, backbone;
