@@ -26,7 +26,15 @@ class UsageError(SmpyError):
 
 
 class PlatformError(UsageError):
-    """A platform or host file that does not describe a machine."""
+    """A platform or host file that does not describe a machine.
+
+    Attributes
+    ----------
+    is_located : bool
+        Whether the message begins with file, line and element.
+    """
+
+    is_located = False
 
 
 class DeadlockError(SmpyError):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from smpy.collectives.selection import choose, selection_with
 from smpy.engine.engine import Engine
-from smpy.platforms import Platform, default_cluster, place, read_simgrid_xml
+from smpy.platforms.default_cluster import default_cluster
+from smpy.platforms.description import Description
+from smpy.platforms.placement import place
+from smpy.platforms.platform import Platform
+from smpy.platforms.simgrid.options import with_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,8 @@ class RunConfig:
         Whether `program` is a module's name, as after `python -m`.
     args : tuple of str
         The program's own arguments.
-    platform : Path or None
-        SimGrid XML file of the machine; None: the default cluster.
+    platform : Path, Description or None
+        The machine, or a SimGrid XML file of it; None: the default cluster.
     hostfile : Path or None
         Where ranks run; None: on the platform's hosts in turn.
     options : tuple of (str, str)
@@ -49,7 +53,7 @@ class RunConfig:
     program: str
     is_module: bool = False
     args: tuple[str, ...] = ()
-    platform: Path | None = None
+    platform: Path | Description | None = None
     hostfile: Path | None = None
     options: tuple[tuple[str, str], ...] = ()
     compute: Literal["measured", "none"] = "measured"
@@ -61,6 +65,17 @@ class RunConfig:
     strict: bool = False
 
 
+def _description(config: RunConfig) -> Description:
+    """The machine a run is to use."""
+    if config.platform is None:
+        return default_cluster(config.n_ranks, config.options)
+    if isinstance(config.platform, Description):
+        return replace(config.platform, models=with_options(config.platform.models, config.options))
+    from smpy.platforms.simgrid.reader import read_simgrid_xml
+
+    return read_simgrid_xml(config.platform, config.options)
+
+
 def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
     """The machine, the host of each rank, and an engine for them.
 
@@ -69,10 +84,7 @@ def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
     UsageError
         If the platform or the hostfile cannot be used.
     """
-    if config.platform is None:
-        platform = default_cluster(config.n_ranks, config.options)
-    else:
-        platform = read_simgrid_xml(config.platform, config.options)
+    platform = _description(config).build()
     host_of_rank = place(platform, config.n_ranks, config.hostfile)
     engine = Engine(platform, platform.models, host_of_rank)
     choice = platform.models.collectives

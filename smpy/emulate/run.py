@@ -38,7 +38,8 @@ from smpy.engine.loop import TROUBLE
 from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
-from smpy.platforms import Platform
+from smpy.platforms.description import Description
+from smpy.platforms.platform import Platform
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.summary import Summary
@@ -268,7 +269,7 @@ def _inputs(config: RunConfig, platform: Platform, engine: Engine, host_of_rank:
         program=config.program,
         is_module=config.is_module,
         args=config.args,
-        platform_file=None if config.platform is None else str(config.platform),
+        platform_file=None if isinstance(config.platform, Description | None) else str(config.platform),
         platform_sha256=platform.sha256,
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),

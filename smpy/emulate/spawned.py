@@ -21,12 +21,15 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, begin, running
 from smpy.emulate.sources import STAND_INS
 from smpy.engine import running as engines
+from smpy.platforms.description import Description
 
 
 def install_spawned(patches: Patches, config: RunConfig) -> None:
     """Have children join the run beside their ranks, until the patches are undone."""
-    files = {"platform": _absolute(config.platform), "hostfile": _absolute(config.hostfile)}
-    here = replace(config, **files)  # type: ignore[arg-type]  # it takes them for one type
+    platform = config.platform
+    if not isinstance(platform, Description):
+        platform = _absolute(platform)
+    here = replace(config, platform=platform, hostfile=_absolute(config.hostfile))
     prepare = _with_membership(spawn.get_preparation_data, here)
     patches.attribute(spawn, "get_preparation_data", prepare)
 

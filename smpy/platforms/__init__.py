@@ -1,22 +1,82 @@
 """Machines: hosts, links, topologies, and which rank runs on which host."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from smpy.platforms.default_cluster import default_cluster
-from smpy.platforms.hostfile import read_hostfile
-from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Polling
-from smpy.platforms.placement import place
-from smpy.platforms.platform import Platform, Route
-from smpy.platforms.simgrid_xml import read_simgrid_xml
+
+if TYPE_CHECKING:
+    from smpy.platforms.cluster import Cluster, NumberedNames
+    from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
+    from smpy.platforms.description import Description
+    from smpy.platforms.hostfile import read_hostfile
+    from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
+    from smpy.platforms.parts import Direction, Hop, Part, Sharing, Zone
+    from smpy.platforms.placement import place
+    from smpy.platforms.platform import Platform, Route
+    from smpy.platforms.simgrid.clusters import read_cluster
+    from smpy.platforms.simgrid.reader import read_simgrid_xml
+    from smpy.platforms.topologies import topology
+    from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
+    from smpy.platforms.topologies.flat_cluster import FlatCluster
+    from smpy.platforms.topologies.full import FullZone
 
 __all__ = [
     "CallCosts",
+    "Cluster",
     "CollectiveChoice",
+    "DeclaredRoute",
+    "Description",
+    "Direction",
+    "FatTree",
+    "FlatCluster",
+    "FullZone",
+    "Hop",
+    "Host",
+    "Link",
     "Models",
     "NetworkModel",
+    "NumberedNames",
+    "Overhead",
+    "Part",
     "Platform",
     "Polling",
     "Route",
+    "Router",
+    "Sharing",
+    "Step",
+    "TreeShape",
+    "Zone",
     "default_cluster",
     "place",
+    "read_cluster",
     "read_hostfile",
     "read_simgrid_xml",
+    "topology",
 ]
+
+_NAMES: Final = {
+    "cluster": ("Cluster", "NumberedNames"),
+    "declared_parts": ("DeclaredRoute", "Host", "Link", "Router"),
+    "description": ("Description",),
+    "hostfile": ("read_hostfile",),
+    "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
+    "parts": ("Direction", "Hop", "Part", "Sharing", "Zone"),
+    "placement": ("place",),
+    "platform": ("Platform", "Route"),
+    "simgrid.clusters": ("read_cluster",),
+    "simgrid.reader": ("read_simgrid_xml",),
+    "topologies": ("topology",),
+    "topologies.fat_tree": ("FatTree", "TreeShape"),
+    "topologies.flat_cluster": ("FlatCluster",),
+    "topologies.full": ("FullZone",),
+}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:  # a run on the default cluster reads no files
+    if name not in _HOMES:
+        raise AttributeError(f"module 'smpy.platforms' has no attribute {name!r}")
+    return getattr(import_module(f"smpy.platforms.{_HOMES[name]}"), name)

@@ -1,10 +1,52 @@
-"""The parameters of the regular parts of a platform; the kernel (kernels/event/route_*.c) does the arithmetic."""
+"""What the clusters of all topologies have in common: hosts that are all alike, and their wires.
+
+A cluster is one value however many hosts it has: their names are spelt out when somebody asks for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from typing import Any
+
+from smpy.engine.kernel import ffi, lib
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedNames:
+    """Names that differ in a number.
+
+    Parameters
+    ----------
+    prefix : str
+        Before the number.
+    ranges : tuple of range
+        The numbers, in order; each range counts upwards.
+    suffix : str
+        After the number.
+
+    Examples
+    --------
+    >>> list(NumberedNames("node-", (range(2), range(7, 8)), ".org"))
+    ['node-0.org', 'node-1.org', 'node-7.org']
+    """
+
+    prefix: str
+    ranges: tuple[range, ...]
+    suffix: str = ""
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.prefix}{number}{self.suffix}" for part in self.ranges for number in part)
+
+    @property
+    def n_names(self) -> int:
+        """How many there are, which may be more than `len` could tell."""
+        return sum((part.stop - part.start + part.step - 1) // part.step for part in self.ranges)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number in each name."""
+        return self.ranges[0] if len(self.ranges) == 1 else [number for part in self.ranges for number in part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +57,8 @@ class Cluster:
     ----------
     name : str
         Starts the names of the links.
-    host_names : sequence of str
-        In order of position.
-    labels : sequence of int
-        What tells the hosts' links apart in their names.
+    hosts : NumberedNames
+        Their names, in order of position; the numbers tell the hosts' links apart in their names.
     speed_flop_per_s : float
         Of one core.
     bandwidth_bytes_per_s, latency_s : float
@@ -38,8 +78,7 @@ class Cluster:
     """
 
     name: str
-    host_names: Sequence[str]
-    labels: Sequence[int]
+    hosts: NumberedNames
     speed_flop_per_s: float
     bandwidth_bytes_per_s: float
     latency_s: float
@@ -52,54 +91,26 @@ class Cluster:
     backbone_latency_s: float = 0.0
     backbone_is_fatpipe: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class FatTree:
-    """The shape of a fat tree, from the leaves upward: one number a level in each tuple.
-
-    Parameters
-    ----------
-    children : tuple of int
-        Nodes below each switch of levels 1, 2, ...
-    parents : tuple of int
-        Switches above each node of levels 0, 1, ...
-    cables : tuple of int
-        Parallel cables between a node of levels 0, 1, ... and each of its parents.
-
-    Examples
-    --------
-    >>> FatTree(children=(4, 4), parents=(1, 2), cables=(1, 2)).n_hosts
-    16
-    """
-
-    children: tuple[int, ...]
-    parents: tuple[int, ...]
-    cables: tuple[int, ...]
-
-    @property
-    def n_levels(self) -> int:
-        return len(self.children)
-
     @property
     def n_hosts(self) -> int:
-        return prod(self.children)
+        return self.hosts.n_names
 
-    def nodes_of_level(self, level: int) -> int:
-        """Hosts at level 0, switches above.
-
-        Examples
-        --------
-        >>> FatTree(children=(4, 4), parents=(1, 2), cables=(1, 2)).nodes_of_level(2)
-        2
-        """
-        return prod(self.parents[:level]) * prod(self.children[level:])
-
-    @property
-    def n_switches(self) -> int:
-        return sum(self.nodes_of_level(level) for level in range(1, self.n_levels + 1))
-
-    @property
-    def n_wires(self) -> int:
-        return sum(
-            self.nodes_of_level(level) * self.parents[level] * self.cables[level] for level in range(self.n_levels)
+    def to_c(self) -> Any:
+        """The kernel's `cluster`, owned by the cffi object that is returned."""
+        return ffi.new(
+            "cluster *",
+            {
+                "n_hosts": self.n_hosts,
+                "cores": self.cores,
+                "speed_flop_per_s": self.speed_flop_per_s,
+                "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s,
+                "latency_s": self.latency_s,
+                "is_split": self.is_split,
+                "loopback_bandwidth_bytes_per_s": self.loopback_bandwidth_bytes_per_s,
+                "loopback_latency_s": self.loopback_latency_s,
+                "limiter_bandwidth_bytes_per_s": self.limiter_bandwidth_bytes_per_s,
+                "backbone_bandwidth_bytes_per_s": self.backbone_bandwidth_bytes_per_s,
+                "backbone_latency_s": self.backbone_latency_s,
+                "backbone_policy": lib.LINK_FATPIPE if self.backbone_is_fatpipe else lib.LINK_SHARED,
+            },
         )

@@ -55,11 +55,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from smpy.errors import UsageError
-from smpy.platforms.build import PlatformBuilder
-from smpy.platforms.cluster import Cluster, FatTree
+from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.description import Description
 from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
-from smpy.platforms.platform import Platform
-from smpy.platforms.simgrid_config import with_options
+from smpy.platforms.simgrid.options import with_options
+from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
 
 CORES_PER_HOST: Final = 128
 CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
@@ -99,7 +99,7 @@ MODELS: Final = Models(
 )
 
 
-def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Platform:
+def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Description:
     """The default machine, with at least one core for each rank.
 
     Parameters
@@ -117,15 +117,16 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Pl
     Examples
     --------
     >>> default_cluster(4096)
+    <Description of the default cluster: 32 hosts>
+    >>> default_cluster(4096).build()
     <Platform the default cluster: 32 hosts, 160 links>
     """
     if n_ranks < 1:
         raise UsageError(f"{n_ranks} ranks need no cluster: ask for at least 1 (-np)")
-    tree = fat_tree_for(-(-n_ranks // CORES_PER_HOST))
+    shape = tree_for(-(-n_ranks // CORES_PER_HOST))
     cluster = Cluster(
         name="default",
-        host_names=[f"node-{i}" for i in range(tree.n_hosts)],
-        labels=range(tree.n_hosts),
+        hosts=NumberedNames("node-", (range(shape.n_hosts),)),
         cores=CORES_PER_HOST,
         speed_flop_per_s=CORE_SPEED_FLOP_PER_S,
         bandwidth_bytes_per_s=CABLE_BANDWIDTH_BYTES_PER_S,
@@ -133,26 +134,25 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Pl
         loopback_bandwidth_bytes_per_s=LOOPBACK_BANDWIDTH_BYTES_PER_S,
         loopback_latency_s=LOOPBACK_LATENCY_S,
     )
-    builder = PlatformBuilder("the default cluster", with_options(MODELS, options))
-    builder.fat_tree(cluster, tree)
-    return builder.finish(fills_hosts=True)
+    models = with_options(MODELS, options)
+    return Description("the default cluster", FatTree(cluster, shape), models, fills_hosts=True)
 
 
-def fat_tree_for(n_hosts: int) -> FatTree:
+def tree_for(n_hosts: int) -> TreeShape:
     """The smallest tree of `SWITCH_PORTS`-port switches, with as many cables up as down, that holds the hosts.
 
     Examples
     --------
-    >>> fat_tree_for(12)
-    FatTree(children=(12,), parents=(1,), cables=(1,))
-    >>> fat_tree_for(32)
-    FatTree(children=(16, 2), parents=(1, 1), cables=(1, 16))
-    >>> fat_tree_for(500)
-    FatTree(children=(20, 25), parents=(1, 20), cables=(1, 1))
+    >>> tree_for(12)
+    TreeShape(children=(12,), parents=(1,), cables=(1,))
+    >>> tree_for(32)
+    TreeShape(children=(16, 2), parents=(1, 1), cables=(1, 16))
+    >>> tree_for(500)
+    TreeShape(children=(20, 25), parents=(1, 20), cables=(1, 1))
     """
     half = SWITCH_PORTS // 2
     if n_hosts <= half:
-        return FatTree((n_hosts,), (1,), (1,))
+        return TreeShape((n_hosts,), (1,), (1,))
     full_levels = 0  # below the two that are fitted: `half` ports down and up on every switch
     while n_hosts > half ** (full_levels + 1) * SWITCH_PORTS:
         full_levels += 1
@@ -160,7 +160,7 @@ def fat_tree_for(n_hosts: int) -> FatTree:
     width = _ceil(n_hosts, half**full_levels * subtrees)  # ports down, and up, of the switches under it
     divisors = (count for count in range(1, width + 1) if width % count == 0)
     uplinks = next(count for count in divisors if subtrees * (width // count) <= SWITCH_PORTS)
-    return FatTree(
+    return TreeShape(
         children=(*[half] * full_levels, width, subtrees),
         parents=(1, *[half] * full_levels, uplinks),
         cables=(*[1] * (full_levels + 1), width // uplinks),

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from itertools import accumulate
-from operator import mul
 from typing import Final
 
-from smpy.platforms.cluster import Cluster, FatTree
+from smpy.platforms.cluster import Cluster
 
 LinkNamer = Callable[[int], str]
 
@@ -64,54 +62,17 @@ class LinkNames:
         return [self.name(link) for link in range(self._n_links)]
 
 
-def flat_link_name(cluster: Cluster) -> LinkNamer:
-    """What the i-th link of a flat cluster is called."""
-    n_hosts = len(cluster.host_names)
-
-    def wire(number: int, half: str) -> str:
-        return f"{cluster.name}_link_{cluster.labels[number]}{half}"
-
-    return _link_name(cluster, n_hosts, wire, n_hosts, lambda number: cluster.labels[number])
-
-
-def fat_tree_link_name(cluster: Cluster, tree: FatTree, first_cable: int) -> LinkNamer:
-    """What the i-th link of a fat tree is called; cables of all fat trees of a platform are numbered together.
-
-    A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
-    """
-    levels = range(tree.n_levels)
-    above = [1, *accumulate(tree.parents, mul)]
-    first_node = [0, *accumulate(tree.nodes_of_level(level) for level in range(tree.n_levels + 1))]
-    first_wire = [0, *accumulate(tree.nodes_of_level(i) * tree.parents[i] * tree.cables[i] for i in levels)]
-
-    def node_id(level: int, node: int) -> int:
-        number = first_node[level] + node
-        return number if level == 0 else 3 * tree.n_hosts - 1 - number
-
-    def wire(number: int, half: str) -> str:
-        level = bisect_right(first_wire, number) - 1
-        child, parent_digit = divmod((number - first_wire[level]) // tree.cables[level], tree.parents[level])
-        high, low = divmod(child, above[level])
-        parent = low + above[level] * parent_digit + above[level + 1] * (high // tree.children[level])
-        return f"link_from_{node_id(level, child)}_{node_id(level + 1, parent)}_{first_cable + number}{half}"
-
-    def limiter_label(number: int) -> int:
-        level = bisect_right(first_node, number) - 1
-        return node_id(level, number - first_node[level])
-
-    return _link_name(cluster, tree.n_wires, wire, first_node[-1], limiter_label)
-
-
-def _link_name(
+def cluster_link_name(
     cluster: Cluster,
     n_wires: int,
     wire: Callable[[int, str], str],
     n_limiters: int,
     limiter_label: Callable[[int], int],
 ) -> LinkNamer:
-    """The name of the i-th link, given those of the wires."""
+    """What the i-th link of a cluster is called, given the names of its wires and what tells its limiters apart."""
     halves = ("_UP", "_DOWN") if cluster.is_split else ("",)
-    n_loopbacks = len(cluster.host_names) if cluster.loopback_bandwidth_bytes_per_s else 0
+    host_numbers = cluster.hosts.numbers
+    n_loopbacks = cluster.n_hosts if cluster.loopback_bandwidth_bytes_per_s else 0
     if not cluster.limiter_bandwidth_bytes_per_s:
         n_limiters = 0
     first_loopback = n_wires * len(halves)
@@ -122,7 +83,7 @@ def _link_name(
         if number < first_loopback:
             return wire(number // len(halves), halves[number % len(halves)])
         if number < first_limiter:
-            return f"{cluster.name}_link_{cluster.labels[number - first_loopback]}_loopback"
+            return f"{cluster.name}_link_{host_numbers[number - first_loopback]}_loopback"
         if number < backbone:
             return f"{cluster.name}_link_{limiter_label(number - first_limiter)}_limiter"
         return f"{cluster.name}_backbone"

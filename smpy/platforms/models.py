@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpy.engine.kernel import ffi
 from smpy.errors import UsageError
@@ -20,16 +20,14 @@ OVERHEADS_MAX: Final = 16
 SIZE_MAX_BYTES: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A value that holds for sizes strictly above a threshold, up to the next one's."""
 
     above_bytes: float
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Overhead:
+class Overhead(NamedTuple):
     """A cost of `constant_s + n * per_byte_s` for messages of n bytes above a threshold, up to the next one's."""
 
     above_bytes: float
@@ -234,6 +232,9 @@ class Models:
             for name in names:
                 setattr(getattr(model, part), name.removeprefix("polls_"), getattr(getattr(self, part), name))
         return model
+
+
+SMPI_MODELS: Final = Models()
 
 
 def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:

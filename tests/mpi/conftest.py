@@ -35,7 +35,8 @@ def run_world(
     models: Models | None = None,
 ) -> World:
     """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here."""
-    platform = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
+    machine = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
+    platform = machine.build()
     engine = Engine(platform, models or platform.models, place(platform, n_ranks))
     returned: list[Any] = [None] * n_ranks
 

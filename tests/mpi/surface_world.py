@@ -121,7 +121,7 @@ DOUBLE, DERIVED = Datatype(8), Datatype(0)
 
 def new_engine(n_ranks: int) -> Engine:
     """A world on the default cluster, one rank a core."""
-    platform = default_cluster(n_ranks)
+    platform = default_cluster(n_ranks).build()
     return Engine(platform, platform.models, place(platform, n_ranks))
 
 

@@ -174,7 +174,7 @@ def test_abort_ends_the_run_where_simulated_time_stands(run_ranks):
     from smpy.engine.outcomes import Aborted
     from smpy.platforms import default_cluster, place
 
-    platform = default_cluster(2)
+    platform = default_cluster(2).build()
     engine = Engine(platform, platform.models, place(platform, 2))
     reached = []
 

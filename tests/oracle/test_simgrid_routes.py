@@ -15,7 +15,7 @@ ORACLE = json.loads((HERE / "routes.json").read_text())
 
 
 def test_every_route_is_that_of_simgrid() -> None:
-    platform = read_simgrid_xml(HERE / "routes.xml")
+    platform = read_simgrid_xml(HERE / "routes.xml").build()
     assert len(ORACLE["routes"]) == platform.n_hosts**2
     for source, target, latency_s, links in ORACLE["routes"]:
         route = platform.route(platform.host_number(source), platform.host_number(target))
@@ -24,7 +24,7 @@ def test_every_route_is_that_of_simgrid() -> None:
 
 
 def test_every_link_is_that_of_simgrid() -> None:
-    platform = read_simgrid_xml(HERE / "routes.xml")
+    platform = read_simgrid_xml(HERE / "routes.xml").build()
     policies = {lib.LINK_SHARED: "SHARED", lib.LINK_FATPIPE: "FATPIPE"}
     links = [
         [

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from smpy.platforms.cluster import Cluster, FatTree
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.topologies.fat_tree import TreeShape
 
 Node = tuple[int, tuple[int, ...]]  # level, digits (digit 0 first)
 
@@ -25,7 +26,7 @@ class Cable:
 class FatTreeGraph:
     """A fat tree as nodes with ports that cables are plugged into."""
 
-    def __init__(self, tree: FatTree, first_position: int = 0, first_cable: int = 0) -> None:
+    def __init__(self, tree: TreeShape, first_position: int = 0, first_cable: int = 0) -> None:
         self.tree = tree
         self.first_position = first_position
         self.levels = [self._nodes(level) for level in range(tree.n_levels + 1)]
@@ -111,7 +112,7 @@ class FatTreeGraph:
 def fat_tree_links(cluster: Cluster, graph: FatTreeGraph, source: int, target: int) -> list[str]:
     """The names of the links of a route, in order."""
     if source == target and cluster.loopback_bandwidth_bytes_per_s:
-        return [f"{cluster.name}_link_{cluster.labels[source]}_loopback"]
+        return [f"{cluster.name}_link_{cluster.hosts.numbers[source]}_loopback"]
     names = []
     for step, what in graph.route(source, target):
         if isinstance(what, Cable):
@@ -124,17 +125,17 @@ def fat_tree_links(cluster: Cluster, graph: FatTreeGraph, source: int, target: i
 def flat_links(cluster: Cluster, source: int | None, target: int | None) -> list[str]:
     """The names of the links of a route, in order; None stands for the router."""
     if source == target and cluster.loopback_bandwidth_bytes_per_s and source is not None:
-        return [f"{cluster.name}_link_{cluster.labels[source]}_loopback"]
+        return [f"{cluster.name}_link_{cluster.hosts.numbers[source]}_loopback"]
     names: list[str] = []
     if source is not None:
-        private = f"{cluster.name}_link_{cluster.labels[source]}"
+        private = f"{cluster.name}_link_{cluster.hosts.numbers[source]}"
         if cluster.limiter_bandwidth_bytes_per_s:
             names.append(f"{private}_limiter")
         names.append(f"{private}_UP" if cluster.is_split else private)
     if cluster.backbone_bandwidth_bytes_per_s:
         names.append(f"{cluster.name}_backbone")
     if target is not None:
-        private = f"{cluster.name}_link_{cluster.labels[target]}"
+        private = f"{cluster.name}_link_{cluster.hosts.numbers[target]}"
         names.append(f"{private}_DOWN" if cluster.is_split else private)
         if cluster.limiter_bandwidth_bytes_per_s:
             names.append(f"{private}_limiter")

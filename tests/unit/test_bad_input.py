@@ -38,11 +38,11 @@ def test_a_mutated_platform_is_read_or_refused_in_a_few_words(tmp_path: Path, na
         path.write_bytes(mutate(source, seed))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            assert len(refusal(lambda: place(read_simgrid_xml(path), 1))) < 3000, f"seed {seed}"
+            assert len(refusal(lambda: place(read_simgrid_xml(path).build(), 1))) < 3000, f"seed {seed}"
 
 
 def test_a_mutated_hostfile_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:
-    platform, path = default_cluster(300), tmp_path / "hosts"
+    platform, path = default_cluster(300).build(), tmp_path / "hosts"
     for seed in range(100):
         path.write_bytes(mutate(HOSTS, seed))
         assert len(refusal(lambda: read_hostfile(path, platform))) < 3000, f"seed {seed}"
@@ -70,7 +70,7 @@ TOO_LARGE = {
 @pytest.mark.parametrize("body", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_a_machine_that_no_memory_holds_is_refused_with_an_estimate(tmp_path: Path, body: str) -> None:
     with pytest.raises(PlatformError, match=r"would take [\d.e+]+ [TEP]?G?B of memory"):
-        read_simgrid_xml(_platform(tmp_path, body))
+        read_simgrid_xml(_platform(tmp_path, body)).build()
 
 
 def test_more_ranks_than_memory_holds_are_refused_with_an_estimate(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_hostfile_that_adds_up_to_billions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hosts"
     path.write_text("node-0:9000000\n" * 1000)
     with pytest.raises(PlatformError, match=r"hosts:2: .* 18,000,000 ranks: at most 10,000,000"):
-        read_hostfile(path, default_cluster(1))
+        read_hostfile(path, default_cluster(1).build())
 
 
 MISTAKES = {
@@ -103,7 +103,7 @@ def test_numbers_and_names_that_nobody_meant_are_refused(tmp_path: Path, text: s
     path = tmp_path / "machine.xml"
     path.write_text(text if "</" in text or "klingon" in text else text + _closing(text))
     with pytest.raises(PlatformError, match=MISTAKES[text]):
-        read_simgrid_xml(path)
+        read_simgrid_xml(path).build()
 
 
 def _closing(text: str) -> str:
@@ -158,7 +158,7 @@ def test_a_pipe_into_which_somebody_writes_is_read(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"node-0:3\n")
     os.close(writer)
-    assert read_hostfile(f"/dev/fd/{reader}", default_cluster(4)) == [0, 0, 0]
+    assert read_hostfile(f"/dev/fd/{reader}", default_cluster(4).build()) == [0, 0, 0]
     os.close(reader)
 
 

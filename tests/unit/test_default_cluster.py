@@ -29,7 +29,7 @@ DISTANCES = {"one host": 0, "one switch": 1, "the second level": 20, "the third 
 @pytest.fixture(scope="module")
 def machine() -> Platform:
     """Three levels of switches."""
-    return default_cluster(128 * 801)
+    return default_cluster(128 * 801).build()
 
 
 def end_s(engine: Engine, *bodies: Callable[[], object]) -> float:

@@ -16,12 +16,12 @@ from smpy.engine.engine import Engine
 from smpy.engine.messages import ANY, BUFFERED, CANCELLED, NO_MESSAGE, Envelope, Load
 from smpy.engine.outcomes import CalledInThread
 from smpy.errors import SmpyError, UsageError
-from smpy.platforms import default_cluster, place
-from smpy.platforms.build import PlatformBuilder
+from smpy.platforms import Description, Host, default_cluster, place
+from smpy.platforms.topologies.full import FullZone
 
 
 def new_engine(n_ranks: int) -> Engine:
-    platform = default_cluster(n_ranks)
+    platform = default_cluster(n_ranks).build()
     return Engine(platform, platform.models, place(platform, n_ranks))
 
 
@@ -57,11 +57,8 @@ def ring_step(engine: Engine) -> int:
 
 
 def test_hosts_without_a_route_are_named() -> None:
-    builder = PlatformBuilder("islands")
-    builder.full_zone("sea")
-    for name in ("north", "south"):
-        builder.host(name, "sea", 1e9)
-    platform = builder.finish()
+    hosts = tuple(Host(name, 1e9) for name in ("north", "south"))
+    platform = Description("islands", FullZone("sea", hosts)).build()
     engine = Engine(platform, platform.models, place(platform, 2))
     with pytest.raises(SmpyError, match="north and south talk to each other, and the platform has no route"):
         run(engine, lambda: engine.send(0, 1, 0, Load(8)), lambda: engine.recv(0, 0, 0, Load(8)) and None)

@@ -35,7 +35,7 @@ def read(tmp_path: Path) -> Read:
         path.write_text(
             f"<platform version='4.1'>{options}<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone></platform>"
         )
-        return read_simgrid_xml(path)
+        return read_simgrid_xml(path).build()
 
     return reader
 
@@ -145,7 +145,9 @@ def test_options_of_the_run_stand_above_those_of_the_machine(tmp_path: Path) -> 
     path = tmp_path / "machine.xml"
     zone = "<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone>"
     path.write_text(f"<platform version='4.1'>{config({'smpi/test': '1', 'smpi/wtime': '2'})}{zone}</platform>")
-    platform = read_simgrid_xml(path, [("smpi/test", "3ms"), ("network/loopback-lat", "4us"), ("smpi/bcast", "linear")])
+    platform = read_simgrid_xml(
+        path, [("smpi/test", "3ms"), ("network/loopback-lat", "4us"), ("smpi/bcast", "linear")]
+    ).build()
     assert platform.models == Models(
         NetworkModel(loopback_latency_s=4e-6),
         CallCosts(wtime_s=2),

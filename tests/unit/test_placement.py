@@ -9,28 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.errors import PlatformError, UsageError
-from smpy.platforms import Platform, default_cluster, place, read_hostfile
-from smpy.platforms.build import PlatformBuilder
-from smpy.platforms.cluster import Cluster
-from smpy.platforms.default_cluster import CORES_PER_HOST, SWITCH_PORTS, fat_tree_for
+from smpy.platforms import Cluster, Description, NumberedNames, Platform, default_cluster, place, read_hostfile
+from smpy.platforms.default_cluster import CORES_PER_HOST, SWITCH_PORTS, tree_for
+from smpy.platforms.topologies.flat_cluster import FlatCluster
 
 
 def machine(n_hosts: int = 12, cores: int = 1, *, fills_hosts: bool = False) -> Platform:
     """Hosts h0, h1, ..."""
-    builder = PlatformBuilder("machine")
-    builder.flat_cluster(
-        Cluster(
-            name="c",
-            host_names=[f"h{i}" for i in range(n_hosts)],
-            labels=range(n_hosts),
-            cores=cores,
-            speed_flop_per_s=1e9,
-            bandwidth_bytes_per_s=1e9,
-            latency_s=0,
-        ),
-        "router",
+    cluster = Cluster(
+        name="c",
+        hosts=NumberedNames("h", (range(n_hosts),)),
+        cores=cores,
+        speed_flop_per_s=1e9,
+        bandwidth_bytes_per_s=1e9,
+        latency_s=0,
     )
-    return builder.finish(fills_hosts=fills_hosts)
+    return Description("machine", FlatCluster(cluster), fills_hosts=fills_hosts).build()
 
 
 def names(platform: Platform, hosts: list[int]) -> list[str]:
@@ -133,14 +127,14 @@ def test_a_hostfile_that_cannot_be_read_is_refused(hostfile: Path) -> None:
      (150_000, 1200, 3)],
 )  # fmt: skip
 def test_the_default_cluster_grows_with_the_run(n_ranks: int, n_hosts: int, n_levels: int) -> None:
-    platform = default_cluster(n_ranks)
+    platform = default_cluster(n_ranks).build()
     assert platform.n_hosts == n_hosts
     assert platform.n_cores == n_hosts * CORES_PER_HOST >= n_ranks
-    assert fat_tree_for(-(-n_ranks // CORES_PER_HOST)).n_levels == n_levels
+    assert tree_for(-(-n_ranks // CORES_PER_HOST)).n_levels == n_levels
 
 
 def test_the_default_cluster_of_4096_ranks_has_two_leaf_switches() -> None:
-    platform = default_cluster(4096)
+    platform = default_cluster(4096).build()
     hosts = place(platform, 4096)
     assert hosts == [rank // 128 for rank in range(4096)]
     near, far = platform.route(hosts[0], hosts[2047]), platform.route(hosts[0], hosts[2048])
@@ -156,7 +150,7 @@ def test_no_ranks_need_no_cluster() -> None:
 @settings(deadline=None)
 @given(st.integers(1, 40_000))
 def test_the_default_tree_can_be_built_of_its_switches_and_halves_no_bandwidth(n_hosts: int) -> None:
-    tree = fat_tree_for(n_hosts)
+    tree = tree_for(n_hosts)
     assert n_hosts <= tree.n_hosts <= n_hosts * 1.2 + SWITCH_PORTS
     uplinks = [parents * cables for parents, cables in zip(tree.parents, tree.cables, strict=True)]
     downlinks = [children * cables for children, cables in zip(tree.children, tree.cables, strict=True)]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.build import Direction, Hop, PlatformBuilder, Sharing
-from smpy.platforms.cluster import Cluster, FatTree
-from smpy.platforms.platform import Platform
+from smpy.platforms import Cluster, Direction, Hop, NumberedNames, Platform, Sharing
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
+from smpy.platforms.topologies.flat_cluster import FlatCluster
 from tests.unit.reference_routes import FatTreeGraph, fat_tree_links, flat_links
 
 SMALL = settings(max_examples=60, deadline=None)
@@ -22,8 +23,7 @@ SMALL = settings(max_examples=60, deadline=None)
 def cluster(n_hosts: int, name: str = "c", **more: Any) -> Cluster:
     return Cluster(
         name=name,
-        host_names=[f"{name}-{i}" for i in range(n_hosts)],
-        labels=[2 * i for i in range(n_hosts)],
+        hosts=NumberedNames(f"{name}-", (range(0, 2 * n_hosts, 2),)),
         speed_flop_per_s=1e9,
         bandwidth_bytes_per_s=1.25e9,
         latency_s=20e-6,
@@ -55,10 +55,10 @@ def flat_clusters(draw: st.DrawFn, name: str = "c") -> Cluster:
 
 
 @st.composite
-def fat_trees(draw: st.DrawFn) -> FatTree:
+def fat_trees(draw: st.DrawFn) -> TreeShape:
     levels = draw(st.integers(1, 3))
     numbers = st.lists(st.integers(1, 4 if levels < 3 else 3), min_size=levels, max_size=levels).map(tuple)
-    return FatTree(draw(numbers), draw(numbers), draw(numbers))
+    return TreeShape(draw(numbers), draw(numbers), draw(numbers))
 
 
 def latency_s(platform: Platform, names: list[str]) -> float:
@@ -84,17 +84,17 @@ def assert_routes(platform: Platform, expected: dict[tuple[int, int], list[str]]
 @given(flat_clusters())
 def test_a_flat_cluster_routes_over_private_links_and_backbone(machine: Cluster) -> None:
     builder = PlatformBuilder("flat")
-    builder.flat_cluster(machine, "router")
-    hosts = range(len(machine.host_names))
+    builder.add(FlatCluster(machine, "router"))
+    hosts = range(machine.n_hosts)
     assert_routes(builder.finish(), {pair: flat_links(machine, *pair) for pair in product(hosts, hosts)})
 
 
 @SMALL
 @given(fat_trees(), options())
-def test_a_fat_tree_routes_by_destination_mod_k(tree: FatTree, chosen: dict[str, Any]) -> None:
+def test_a_fat_tree_routes_by_destination_mod_k(tree: TreeShape, chosen: dict[str, Any]) -> None:
     machine = cluster(tree.n_hosts, **chosen)
     builder = PlatformBuilder("tree")
-    builder.fat_tree(machine, tree)
+    builder.add(FatTree(machine, tree))
     graph = FatTreeGraph(tree)
     hosts = range(tree.n_hosts)
     assert_routes(builder.finish(), {pair: fat_tree_links(machine, graph, *pair) for pair in product(hosts, hosts)})
@@ -102,9 +102,9 @@ def test_a_fat_tree_routes_by_destination_mod_k(tree: FatTree, chosen: dict[str,
 
 @SMALL
 @given(fat_trees(), st.booleans())
-def test_a_fat_tree_route_is_a_shortest_path_of_plugged_cables(tree: FatTree, is_split: bool) -> None:
+def test_a_fat_tree_route_is_a_shortest_path_of_plugged_cables(tree: TreeShape, is_split: bool) -> None:
     builder = PlatformBuilder("tree")
-    builder.fat_tree(cluster(tree.n_hosts, is_split=is_split), tree)
+    builder.add(FatTree(cluster(tree.n_hosts, is_split=is_split), tree))
     platform = builder.finish()
     graph = FatTreeGraph(tree)
     cables = {cable.name: cable for cable in graph.up_port.values()}
@@ -125,14 +125,14 @@ def test_a_fat_tree_route_is_a_shortest_path_of_plugged_cables(tree: FatTree, is
 
 def test_a_host_of_a_fat_tree_without_loopback_reaches_itself_over_one_switch() -> None:
     builder = PlatformBuilder("tree")
-    builder.fat_tree(cluster(4), FatTree((2, 2), (1, 2), (1, 1)))
+    builder.add(FatTree(cluster(4), TreeShape((2, 2), (1, 2), (1, 1))))
     assert builder.finish().route(3, 3).link_names == ("link_from_3_6_3_UP", "link_from_3_6_3_DOWN")
 
 
 def test_every_cable_and_every_link_of_a_fat_tree_has_a_name_of_its_own() -> None:
-    tree = FatTree((2, 3, 2), (2, 2, 1), (1, 2, 3))
+    tree = TreeShape((2, 3, 2), (2, 2, 1), (1, 2, 3))
     builder = PlatformBuilder("tree")
-    builder.fat_tree(cluster(tree.n_hosts, loopback_bandwidth_bytes_per_s=4e9), tree)
+    builder.add(FatTree(cluster(tree.n_hosts, loopback_bandwidth_bytes_per_s=4e9), tree))
     platform = builder.finish()
     names = {platform.link_name(link) for link in range(platform.n_links)}
     assert len(names) == platform.n_links == 2 * tree.n_wires + tree.n_hosts
@@ -142,12 +142,12 @@ def test_every_cable_and_every_link_of_a_fat_tree_has_a_name_of_its_own() -> Non
 
 
 def test_positions_in_a_second_fat_tree_continue_those_of_the_first() -> None:
-    shape, first = FatTree((2, 2, 2), (1, 2, 2), (1, 2, 3)), FatTree((3,), (1,), (1,))
+    shape, first = TreeShape((2, 2, 2), (1, 2, 2), (1, 2, 3)), TreeShape((3,), (1,), (1,))
     second = cluster(8, "d")
     builder = PlatformBuilder("two trees")
     builder.full_zone("world")
-    builder.fat_tree(cluster(3), first, "world")
-    builder.fat_tree(second, shape, "world")
+    builder.add(FatTree(cluster(3), first), "world")
+    builder.add(FatTree(second, shape), "world")
     graph = FatTreeGraph(shape, first_position=3, first_cable=3)
     expected = {(3 + s, 3 + t): fat_tree_links(second, graph, s, t) for s, t in product(range(8), repeat=2)}
     assert_routes(builder.finish(), expected)
@@ -194,11 +194,11 @@ def test_a_full_zone_gives_the_declared_routes_and_their_reverses(data: st.DataO
 def test_two_clusters_are_joined_by_way_of_their_routers(left: Cluster, right: Cluster) -> None:
     builder = PlatformBuilder("two")
     builder.full_zone("world")
-    builder.flat_cluster(left, "left router", "world")
-    builder.flat_cluster(right, "right router", "world")
+    builder.add(FlatCluster(left, "left router"), "world")
+    builder.add(FlatCluster(right, "right router"), "world")
     builder.link("X", 2.5e9, 100e-6)
     builder.route("world", "a", "b", [Hop("X")], gateways=("left router", "right router"))
-    n_left, n_right = len(left.host_names), len(right.host_names)
+    n_left, n_right = left.n_hosts, right.n_hosts
     expected = {(s, t): flat_links(left, s, t) for s, t in product(range(n_left), repeat=2)}
     for s, t in product(range(n_left), range(n_right)):
         expected[s, n_left + t] = [*flat_links(left, s, None), "X", *flat_links(right, None, t)]
@@ -211,8 +211,8 @@ def nested() -> PlatformBuilder:
     builder = PlatformBuilder("nested")
     builder.full_zone("world")
     builder.full_zone("site", "world")
-    builder.flat_cluster(cluster(2, "c"), "c-router", "site")
-    builder.fat_tree(cluster(4, "t"), FatTree((2, 2), (1, 1), (1, 1)), "site")
+    builder.add(FlatCluster(cluster(2, "c"), "c-router"), "site")
+    builder.add(FatTree(cluster(4, "t"), TreeShape((2, 2), (1, 1), (1, 1))), "site")
     builder.link("inner", 1e9, 5e-6, Sharing.SPLITDUPLEX)
     builder.route("site", "c", "t", [Hop("inner", Direction.UP)], gateways=("c-router", "t-0"))
     builder.full_zone("office", "world")
@@ -229,11 +229,11 @@ def nested() -> PlatformBuilder:
     ("source", "target", "links"),
     [
         ("c-0", "t-0", ["c_link_0_UP", "inner_UP"]),
-        ("t-0", "c-1", ["inner_DOWN", "c_link_2_DOWN"]),
+        ("t-0", "c-2", ["inner_DOWN", "c_link_2_DOWN"]),
         ("c-0", "desk", ["c_link_0_UP", "outer", "cord"]),
-        ("desk", "c-1", ["cord", "outer", "c_link_2_DOWN"]),
+        ("desk", "c-2", ["cord", "outer", "c_link_2_DOWN"]),
         ("t-0", "desk", ["inner_DOWN", "outer", "cord"]),
-        ("t-3", "desk", ["link_from_3_6_3_UP", "link_from_6_5_5_UP", "link_from_7_5_4_DOWN", "link_from_0_7_0_DOWN",
+        ("t-6", "desk", ["link_from_3_6_3_UP", "link_from_6_5_5_UP", "link_from_7_5_4_DOWN", "link_from_0_7_0_DOWN",
                          "inner_DOWN", "outer", "cord"]),
         ("desk", "desk", ["__loopback__"]),
     ],
@@ -247,7 +247,7 @@ def test_a_route_between_zones_goes_through_the_gateways_at_every_depth(
 
 def test_hosts_links_and_points_are_numbered_in_order_of_creation() -> None:
     platform = nested().finish()
-    assert platform.host_names == ["c-0", "c-1", "t-0", "t-1", "t-2", "t-3", "desk"]
+    assert platform.host_names == ["c-0", "c-2", "t-0", "t-2", "t-4", "t-6", "desk"]
     assert [platform.cores(host) for host in range(platform.n_hosts)] == [1, 1, 1, 1, 1, 1, 8]
     assert [platform.speed_flop_per_s(host) for host in (0, 6)] == [1e9, 2e9]
     assert [platform.link_name(link) for link in range(5)] == [
@@ -258,17 +258,14 @@ def test_hosts_links_and_points_are_numbered_in_order_of_creation() -> None:
 def test_links_share_as_their_kind_says() -> None:
     builder = PlatformBuilder("links")
     builder.full_zone("world")
-    builder.flat_cluster(
-        cluster(
-            1,
-            loopback_bandwidth_bytes_per_s=4e9,
-            limiter_bandwidth_bytes_per_s=2e9,
-            backbone_bandwidth_bytes_per_s=5e9,
-            backbone_is_fatpipe=True,
-        ),
-        "router",
-        "world",
+    machine = cluster(
+        1,
+        loopback_bandwidth_bytes_per_s=4e9,
+        limiter_bandwidth_bytes_per_s=2e9,
+        backbone_bandwidth_bytes_per_s=5e9,
+        backbone_is_fatpipe=True,
     )
+    builder.add(FlatCluster(machine, "router"), "world")
     for sharing in Sharing:
         builder.link(sharing.value, 3e9, 1e-6, sharing)
     platform = builder.finish()
@@ -344,9 +341,9 @@ def test_the_kernel_refuses_a_fat_tree_that_cannot_be_numbered(world: tuple[Any,
 
 
 def test_a_fat_tree_of_65536_hosts_has_no_links_but_its_cables() -> None:
-    tree = FatTree((32, 32, 64), (1, 32, 32), (1, 1, 1))
+    tree = TreeShape((32, 32, 64), (1, 32, 32), (1, 1, 1))
     builder = PlatformBuilder("large")
-    builder.fat_tree(cluster(tree.n_hosts, is_split=False), tree)
+    builder.add(FatTree(cluster(tree.n_hosts, is_split=False), tree))
     platform = builder.finish()
     assert platform.n_hosts == 65536
     assert platform.n_links == 3 * 65536

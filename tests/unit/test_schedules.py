@@ -21,7 +21,7 @@ TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv
 
 
 def new_engine(n_ranks: int) -> Engine:
-    platform = default_cluster(n_ranks)
+    platform = default_cluster(n_ranks).build()
     return Engine(platform, platform.models, place(platform, n_ranks))
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
-from xml.etree.ElementTree import ParseError
-
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
 
 from smpy.errors import PlatformError, PlatformWarning
 from smpy.units import has_unit
@@ -33,9 +29,16 @@ class Element:
         names = "".join(f" {key}={self.attributes[key]!r}" for key in ("id", "src", "dst") if key in self.attributes)
         return f"<{self.tag}{names}>"
 
+    @property
+    def origin(self) -> str:
+        """File, line and element, for messages."""
+        return f"{self.file}:{self.line}: {self}"
+
     def error(self, message: str) -> PlatformError:
         """The error to raise, with file, line and element."""
-        return PlatformError(f"{self.file}:{self.line}: {self}: {message}")
+        error = PlatformError(f"{self.origin}: {message}")
+        error.is_located = True
+        return error
 
     def warn(self, message: str) -> None:
         """Warns at the element's own line."""
@@ -78,20 +81,24 @@ class Element:
         except ValueError:
             raise self.error(f"attribute {name!r}: {text!r} is not a whole number") from None
 
-    def choice(self, name: str, choices: Iterable[str], default: str | None = None) -> str:
+    def choice(self, name: str, known: Sequence[str], default: str | None = None) -> str:
         """One of the choices, all in upper case, however it is written."""
         text = self.text(name, default)
-        known = list(choices)
         if text.upper() not in known:
             raise self.error(f"attribute {name!r}: {text!r} is none of {', '.join(known)}{meant(text.upper(), known)}")
         return text.upper()
 
-    def check_attributes(self, known: Iterable[str]) -> None:
+    def check_attributes(self, known: Sequence[str]) -> None:
         """Refuses attributes that are not among the known ones."""
-        names = list(known)
         for name in self.attributes:
-            if name not in names:
-                raise self.error(f"unknown attribute {name!r}{meant(name, names) or ': it takes ' + ', '.join(names)}")
+            if name not in known:
+                raise self.error(f"unknown attribute {name!r}{meant(name, known) or ': it takes ' + ', '.join(known)}")
+
+    def inner(self) -> Iterator[Element]:
+        """The elements inside, once: each is forgotten when the next one is asked for, as there may be many."""
+        left, self.children = self.children[::-1], []
+        while left:
+            yield left.pop()
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -134,6 +141,11 @@ def read_elements(path: str | Path, data: bytes) -> Element:
     PlatformError
         If it is not well-formed XML.
     """
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import DefusedXMLParser
+
     reader = _Reader(str(path))
     parser = DefusedXMLParser(target=reader)
     reader.parser = parser.parser

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from smpy.errors import UsageError
 from smpy.platforms.models import Models, Overhead, Step
-from smpy.platforms.xml_tree import Element, meant
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
 
 CROSSTRAFFIC: Final = 0.05
 Fields = dict[str, Any]
@@ -166,6 +168,8 @@ def _with_option(models: Models, name: str, value: str) -> Models:
         chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
         return replace(models, collectives=replace(models.collectives, algorithms=chosen))
     if name not in _OPTIONS:
+        from smpy.platforms.simgrid.elements import meant
+
         raise _NotHad(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
     model, read = _OPTIONS[name]
     fields = read(value)

@@ -1,22 +1,22 @@
 """Builds a platform part by part, from the outside in, and refuses parts that do not fit together.
 
-Every refusal is a `PlatformError` that names the part; readers add where in their file it stands.
+Every refusal is a `PlatformError` that names the part, and where its file describes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from enum import Enum
 from typing import Any, Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
-from smpy.platforms.cluster import Cluster, FatTree
-from smpy.platforms.link_names import LinkNames, fat_tree_link_name, flat_link_name
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.models import Models
+from smpy.platforms.parts import Direction, Hop, Part, Sharing
 from smpy.platforms.platform import Platform
 from smpy.units import format_bytes
 
@@ -26,32 +26,13 @@ HOST_BYTES: Final = 300  # measured
 LINK_BYTES: Final = 24
 
 
-class Sharing(Enum):
-    """How flows share a link."""
-
-    SHARED = "SHARED"  # both directions share one capacity
-    FATPIPE = "FATPIPE"  # each flow alone is limited
-    SPLITDUPLEX = "SPLITDUPLEX"  # each direction has a capacity of its own
-
-
-class Direction(Enum):
-    """Which half of a split link a route crosses."""
-
-    NONE = "NONE"
-    UP = "UP"
-    DOWN = "DOWN"
-
-    @property
-    def reverse(self) -> Direction:
-        return {Direction.UP: Direction.DOWN, Direction.DOWN: Direction.UP}.get(self, self)
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """One link of a declared route."""
-
-    link_name: str
-    direction: Direction = Direction.NONE
+def located(wrong: PlatformError, origin: str) -> PlatformError:
+    """What is refused of a part, with where it is described, unless a part inside has said so."""
+    if wrong.is_located or not origin:
+        return wrong
+    error = PlatformError(f"{origin}: {wrong}")
+    error.is_located = True
+    return error
 
 
 class PlatformBuilder:
@@ -63,6 +44,11 @@ class PlatformBuilder:
         What the platform is called in messages.
     models : Models
         The loopback of its network is what Full zones without sub-zones use from a host to itself.
+
+    Attributes
+    ----------
+    counts : Counter
+        What topologies count over the whole platform, such as cables that are named by a number.
     """
 
     def __init__(self, name: str, models: Models | None = None) -> None:
@@ -74,9 +60,15 @@ class PlatformBuilder:
         self._links = LinkNames()
         self._split: set[str] = set()
         self._loopback = -1
-        self._n_fat_tree_hosts = 0
-        self._n_cables = 0
         self._need_bytes = 0
+        self.counts: Final[Counter[str]] = Counter()
+
+    def add(self, part: Part, zone: str | None = None) -> None:
+        """A part and all that stands in it; what is refused is told with its origin."""
+        try:
+            part.build(self, zone)
+        except PlatformError as wrong:
+            raise located(wrong, part.origin) from None
 
     # ---- zones and what is in them ----
 
@@ -128,34 +120,41 @@ class PlatformBuilder:
             )
         check_fits(self._need_bytes, f"{what} with its {n_hosts:,} hosts and {n_links:,} links", remedy, PlatformError)
 
-    def flat_cluster(self, cluster: Cluster, router_name: str, parent: str | None = None) -> None:
-        """Hosts with one wire each to a backbone; the router is the way in and out."""
-        at = self._open_cluster(cluster, parent, router_name)
-        zone = _number(
-            lib.platform_add_flat_cluster(self._handle, at, _cluster_to_c(cluster)), f"cluster {cluster.name!r}"
-        )
-        self._close_cluster(cluster, zone)
-        self._points[router_name] = zone + 1 + len(cluster.host_names)
-        self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), flat_link_name(cluster))
+    def cluster(
+        self,
+        cluster: Cluster,
+        parent: str | None,
+        add: Callable[[Any, int, Any], int],
+        *,
+        link_name: LinkNamer,
+        router_name: str | None = None,
+    ) -> None:
+        """A zone of hosts that are all alike.
 
-    def fat_tree(self, cluster: Cluster, tree: FatTree, parent: str | None = None) -> None:
-        """Hosts below levels of switches; it has no router, one of its hosts can be the gateway."""
-        self._check_tree(cluster, tree)
-        self.check_room(f"fat tree {cluster.name!r}", 0, 2 * tree.n_wires + tree.n_switches)
-        at = self._open_cluster(cluster, parent)
-        zone = _number(
-            lib.platform_add_fat_tree(
-                self._handle, at, _cluster_to_c(cluster), tree.n_levels, tree.children, tree.parents, tree.cables,
-                self._n_fat_tree_hosts,
-            ),
-            f"fat tree {cluster.name!r}",
-        )  # fmt: skip
-        self._close_cluster(cluster, zone)
-        self._links.add_block(
-            lib.platform_n_links(self._handle) - len(self._links), fat_tree_link_name(cluster, tree, self._n_cables)
-        )
-        self._n_fat_tree_hosts += tree.n_hosts
-        self._n_cables += tree.n_wires
+        Parameters
+        ----------
+        cluster : Cluster
+            Its hosts and wires.
+        parent : str or None
+            Name of the zone it stands in.
+        add : callable
+            The kernel's function for its topology, of the platform, the parent's point and the kernel's `cluster`: the
+            zone's point, after which come those of its hosts and of its router.
+        link_name : callable
+            What the i-th of its links is called.
+        router_name : str, optional
+            Of its router, if it has one.
+        """
+        routers = () if router_name is None else (router_name,)
+        host_names = list(cluster.hosts)
+        at = self._open_cluster(cluster, host_names, parent, routers)
+        zone = _number(add(self._handle, at, cluster.to_c()), f"cluster {cluster.name!r}")
+        self._points[cluster.name] = zone
+        self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
+        if router_name is not None:
+            self._points[router_name] = zone + 1 + len(host_names)
+        self._host_names.extend(host_names)
+        self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), link_name)
 
     # ---- links and routes ----
 
@@ -256,35 +255,20 @@ class PlatformBuilder:
         if not 1 <= cores <= COUNT_MAX:
             raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
 
-    @staticmethod
-    def _check_tree(cluster: Cluster, tree: FatTree) -> None:
-        n_hosts = len(cluster.host_names)
-        if len(tree.parents) != tree.n_levels or len(tree.cables) != tree.n_levels or tree.n_levels < 1:
-            raise PlatformError(
-                f"fat tree {cluster.name!r} has {len(tree.children)} numbers of children, {len(tree.parents)} of "
-                f"parents and {len(tree.cables)} of cables: give one of each a level"
-            )
-        if min(tree.children + tree.parents + tree.cables) < 1:
-            raise PlatformError(f"fat tree {cluster.name!r} has a level with a 0: every number is at least 1")
-        if tree.n_hosts != n_hosts:
-            product = " x ".join(map(str, tree.children))
-            raise PlatformError(
-                f"fat tree {cluster.name!r} has {n_hosts} hosts and its shape needs {product} = {tree.n_hosts}: "
-                "change its hosts or its numbers of children"
-            )
-
-    def _open_cluster(self, cluster: Cluster, parent: str | None, *more_names: str) -> int:
+    def _open_cluster(
+        self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]
+    ) -> int:
         """Checks what the kernel would refuse without saying why; the parent's point."""
-        if not cluster.host_names:
+        if not host_names:
             raise PlatformError(f"cluster {cluster.name!r} has no hosts: it needs at least one")
-        names = {cluster.name, *cluster.host_names, *more_names}
-        if len(names) < 1 + len(cluster.host_names) + len(more_names) or not self._points.keys().isdisjoint(names):
-            for name in (cluster.name, *more_names, *cluster.host_names):
+        names = {cluster.name, *host_names, *routers}
+        if len(names) < 1 + len(host_names) + len(routers) or not self._points.keys().isdisjoint(names):
+            for name in (cluster.name, *routers, *host_names):
                 self._check_new(name)
             raise PlatformError(
                 f"cluster {cluster.name!r} declares a host twice, or gives one its own or its router's name"
             )
-        self._check_host(f"{cluster.host_names[0]} of cluster {cluster.name}", cluster.speed_flop_per_s, cluster.cores)
+        self._check_host(f"{host_names[0]} of cluster {cluster.name}", cluster.speed_flop_per_s, cluster.cores)
         if not cluster.bandwidth_bytes_per_s > 0:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
         for what, bandwidth, latency in (
@@ -296,11 +280,6 @@ class PlatformBuilder:
                     f"the {what} of cluster {cluster.name!r} has a latency and no bandwidth: give it one"
                 )
         return self._zone_or_root(parent, cluster.name)
-
-    def _close_cluster(self, cluster: Cluster, zone: int) -> None:
-        self._points[cluster.name] = zone
-        self._points.update(zip(cluster.host_names, range(zone + 1, zone + 1 + len(cluster.host_names)), strict=True))
-        self._host_names.extend(cluster.host_names)
 
     def _zone_or_root(self, parent: str | None, name: str) -> int:
         if parent is None and self._points:
@@ -367,23 +346,3 @@ def _number(answer: int, what: str) -> int:
     if answer < 0:
         raise PlatformError(f"{what} cannot be part of the platform: one of its numbers is out of range")
     return answer
-
-
-def _cluster_to_c(cluster: Cluster) -> Any:
-    return ffi.new(
-        "cluster *",
-        {
-            "n_hosts": len(cluster.host_names),
-            "cores": cluster.cores,
-            "speed_flop_per_s": cluster.speed_flop_per_s,
-            "bandwidth_bytes_per_s": cluster.bandwidth_bytes_per_s,
-            "latency_s": cluster.latency_s,
-            "is_split": cluster.is_split,
-            "loopback_bandwidth_bytes_per_s": cluster.loopback_bandwidth_bytes_per_s,
-            "loopback_latency_s": cluster.loopback_latency_s,
-            "limiter_bandwidth_bytes_per_s": cluster.limiter_bandwidth_bytes_per_s,
-            "backbone_bandwidth_bytes_per_s": cluster.backbone_bandwidth_bytes_per_s,
-            "backbone_latency_s": cluster.backbone_latency_s,
-            "backbone_policy": lib.LINK_FATPIPE if cluster.backbone_is_fatpipe else lib.LINK_SHARED,
-        },
-    )

@@ -1,0 +1,74 @@
+"""A machine as plain data: made in Python or read from a file, compared, printed, sent to another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smpy.errors import PlatformError
+from smpy.platforms.models import SMPI_MODELS, Models
+from smpy.platforms.parts import Zone
+
+if TYPE_CHECKING:
+    from smpy.platforms.platform import Platform
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Description:
+    """A machine as plain data.
+
+    Parameters
+    ----------
+    name : str
+        What the machine is called: its file, or a few words.
+    zone : Zone
+        The outermost zone: a topology of `smpy.platforms.topologies`.
+    models : Models
+        How long messages and calls take, and which algorithms collectives use.
+    fills_hosts : bool
+        Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
+    sha256 : str or None
+        Of the content of its file, if it has one; two machines that differ in nothing else are equal.
+
+    Examples
+    --------
+    >>> from smpy.platforms import Host, Description
+    >>> from smpy.platforms.topologies.full import FullZone
+    >>> desk = Description("a desk", FullZone("desk", (Host("mine", speed_flop_per_s=1e9, cores=8),)))
+    >>> desk
+    <Description of a desk: 1 host>
+    >>> desk.build()
+    <Platform a desk: 1 hosts, 1 links>
+    """
+
+    name: str
+    zone: Zone
+    models: Models = SMPI_MODELS
+    fills_hosts: bool = False
+    sha256: str | None = field(default=None, compare=False)
+    origin: str = field(default="", kw_only=True, compare=False)
+
+    @property
+    def n_hosts(self) -> int:
+        return self.zone.n_hosts
+
+    def build(self) -> Platform:
+        """The machine as the kernel knows it.
+
+        Raises
+        ------
+        PlatformError
+            If its parts do not fit together, or this computer has no memory for it.
+        """
+        from smpy.platforms.builder import PlatformBuilder, located
+
+        builder = PlatformBuilder(self.name, self.models)
+        try:
+            builder.check_room("the platform", self.n_hosts, 2 * self.n_hosts)
+            builder.add(self.zone)
+            return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256)
+        except PlatformError as wrong:
+            raise located(wrong, self.origin) from None
+
+    def __repr__(self) -> str:
+        return f"<Description of {self.name}: {self.n_hosts} host{'s' * (self.n_hosts != 1)}>"

@@ -1,0 +1,1 @@
+"""What only SimGrid's platform files need: their XML, and the names of its options."""

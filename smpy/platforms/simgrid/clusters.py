@@ -1,0 +1,61 @@
+"""What the <cluster> elements of all topologies have in common, and what hosts have in common with them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.parts import Sharing
+from smpy.platforms.simgrid.elements import Element
+from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+
+CLUSTER_ATTRIBUTES: Final = (
+    "id", "prefix", "suffix", "radical", "speed", "bw", "lat", "core", "sharing_policy", "topology", "topo_parameters",
+    "bb_bw", "bb_lat", "bb_sharing_policy", "limiter_link", "loopback_bw", "loopback_lat", "router_id",
+)  # fmt: skip
+
+
+def read_cluster(element: Element) -> Cluster:
+    """The hosts and wires of a <cluster>, whatever its topology."""
+    policy = element.choice("sharing_policy", (*(policy.value for policy in Sharing), "FULLDUPLEX"), "SPLITDUPLEX")
+    if policy == "FATPIPE":
+        element.warn("the links of a cluster cannot be FATPIPE: they are SHARED, as SimGrid makes them")
+    return Cluster(
+        name=element.text("id"),
+        hosts=NumberedNames(element.text("prefix"), _radical(element), element.text("suffix")),
+        speed_flop_per_s=read_speed_flop_per_s(element),
+        bandwidth_bytes_per_s=element.quantity("bw", parse_bandwidth_bytes_per_s),
+        latency_s=element.quantity("lat", parse_time_s),
+        is_split=policy in ("SPLITDUPLEX", "FULLDUPLEX"),
+        cores=element.integer("core", "1"),
+        loopback_bandwidth_bytes_per_s=element.quantity("loopback_bw", parse_bandwidth_bytes_per_s, "0"),
+        loopback_latency_s=element.quantity("loopback_lat", parse_time_s, "0"),
+        limiter_bandwidth_bytes_per_s=element.quantity("limiter_link", parse_bandwidth_bytes_per_s, "0"),
+        backbone_bandwidth_bytes_per_s=element.quantity("bb_bw", parse_bandwidth_bytes_per_s, "0"),
+        backbone_latency_s=element.quantity("bb_lat", parse_time_s, "0"),
+        backbone_is_fatpipe=element.choice("bb_sharing_policy", ("SHARED", "FATPIPE"), "SHARED") == "FATPIPE",
+    )
+
+
+def read_speed_flop_per_s(element: Element) -> float:
+    """The speed in the initial one of the states that are listed."""
+    speeds = element.text("speed").split(",")
+    state = element.integer("pstate", "0")
+    if not 0 <= state < len(speeds):
+        raise element.error(f"attribute 'pstate': there is no state {state} among {len(speeds)} speeds, counted from 0")
+    return element.parsed("speed", speeds[state].strip(), parse_speed_flop_per_s)
+
+
+def _radical(element: Element) -> tuple[range, ...]:
+    """The numbers of radical "0-3,7,10-12"."""
+    ranges = []
+    for part in element.text("radical").split(","):
+        bounds = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part, re.ASCII)
+        if bounds is None:
+            raise element.error(f"attribute 'radical': {part!r} is neither a number nor a range such as '0-15'")
+        first, last = int(bounds[1]), int(bounds[2] or bounds[1])
+        if last < first:
+            raise element.error(f"attribute 'radical': the range {part.strip()!r} runs backwards")
+        ranges.append(range(first, last + 1))
+    return tuple(ranges)

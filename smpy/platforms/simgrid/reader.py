@@ -1,0 +1,222 @@
+"""Reads SimGrid's XML platform files (versions 4.0 and 4.1).
+
+Zones with Full routing and clusters of the registered topologies, nested in any way. What else the format has is
+refused by name, not skipped: the numbers would be those of another machine than the file's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from smpy.errors import PlatformError
+from smpy.input_files import read_input
+from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
+from smpy.platforms.description import Description
+from smpy.platforms.models import Models
+from smpy.platforms.parts import Direction, Hop, Part, Sharing, Zone
+from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
+from smpy.platforms.simgrid.elements import Element, meant, read_elements
+from smpy.platforms.simgrid.options import read_config, with_options
+from smpy.platforms.topologies import topologies
+from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
+
+_LATER: Final = "is not supported yet: smpy reads zones with Full routing, flat clusters and fat trees"
+_REMOVED: Final = "was removed from the format with version 4: rewrite the file for 4.1"
+_REFUSED_TAGS: Final = (
+    dict.fromkeys(("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED)
+    | dict.fromkeys(("peer", "cabinet", "host_link", "backbone", "bypassRoute", "bypassZoneRoute"), _LATER)
+    | dict.fromkeys(("bypassASroute",), _LATER)
+    | dict.fromkeys(
+        ("trace", "trace_connect"), "is not supported yet: speeds and bandwidths do not change during a run"
+    )
+    | {"actor": "is not supported: ranks are placed by --hostfile"}
+)
+_REFUSED_ATTRIBUTES: Final = dict.fromkeys(
+    ("speed_file", "state_file", "bandwidth_file", "latency_file", "availability_file"),
+    "profiles are not supported yet: speeds and bandwidths do not change during a run",
+)
+_REFUSED_ROUTINGS: Final = ("FLOYD", "DIJKSTRA", "DIJKSTRACACHE", "CLUSTER", "VIVALDI", "NONE", "WIFI")
+_IGNORED_TAGS: Final = ("random", "model_prop", "disk")  # nothing that a message or a computation meets
+_OVERHEAD_PROPS: Final = ("smpi/os", "smpi/ois", "smpi/or")
+_DIRECTIONS: Final = [direction.value for direction in Direction]
+_SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
+_ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
+_REFUSED_TOPOLOGIES: Final = ("TORUS", "DRAGONFLY")
+
+
+def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) -> Description:
+    """The machine that a platform file describes.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    options : iterable of (str, str)
+        Names and values of options that stand above the file's.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be applied.
+    PlatformError
+        If the file cannot be read, is wrong, or describes what smpy cannot simulate. The message names file, line and
+        element.
+
+    Warns
+    -----
+    PlatformWarning
+        For options that are ignored and quantities without a unit.
+    """
+    try:
+        data = read_input(path, "platform file")
+    except OSError as wrong:
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
+    root = read_elements(path, data)
+    if root.tag != "platform":
+        raise root.error("a platform file begins with <platform version='4.1'>")
+    root.check_attributes(("version",))
+    if root.text("version") not in ("4", "4.0", "4.1"):
+        raise root.error(f"version {root.text('version')!r} cannot be read: versions 4.0 and 4.1 can")
+    models = Models()
+    for element in root.children:
+        if element.tag == "config":
+            element.check_attributes(("id",))
+            models = read_config(element, models)
+    models = with_options(models, options)
+    zone, reader = None, _Reader()
+    for element in root.children:
+        if element.tag not in ("config", *_IGNORED_TAGS):
+            if zone is not None:
+                raise element.error(f"zone {element.text('id')!r} stands beside another one: put both into one zone")
+            zone = reader.outermost(element)
+    if zone is None:
+        raise root.error(f"{path} has no hosts: a platform needs at least one")
+    return Description(str(path), zone, models, sha256=sha256(data).hexdigest(), origin=root.origin)
+
+
+class _Reader:
+    """Makes parts of elements, each by the method for its tag."""
+
+    def __init__(self) -> None:
+        self._clusters: Final = topologies("cluster")
+        self._zones: Final = topologies("zone")
+        self._methods: Final[dict[str, Callable[[Element], Part | None]]] = {
+            "zone": self._zone,
+            "AS": self._zone,
+            "cluster": self._cluster,
+            "host": self._host,
+            "router": self._router,
+            "link": self._link,
+            "route": self._route,
+            "zoneRoute": self._route,
+            "ASroute": self._route,
+            "prop": self._prop,
+        }
+
+    def outermost(self, element: Element) -> Zone:
+        """The zone that stands in no other one."""
+        zone = self.part(element)
+        if not isinstance(zone, Zone):
+            wanted = "put it into <zone id='...' routing='Full'>"
+            raise element.error(f"<{element.tag}> stands outside of all zones: {wanted}")
+        return zone
+
+    def part(self, element: Element) -> Part | None:
+        """What an element stands for; None for a note to other tools."""
+        tag = element.tag
+        if tag in _IGNORED_TAGS:
+            return None
+        if tag in _REFUSED_TAGS:
+            raise element.error(f"<{tag}> {_REFUSED_TAGS[tag]}")
+        if tag not in self._methods:
+            raise element.error(f"unknown element <{tag}>{meant(tag, self._methods)}")
+        for name in element.attributes:
+            if name in _REFUSED_ATTRIBUTES:
+                raise element.error(f"attribute {name!r}: {_REFUSED_ATTRIBUTES[name]}")
+        return self._methods[tag](element)
+
+    def _zone(self, element: Element) -> Zone:
+        routing = element.choice("routing", (*self._zones, *_REFUSED_ROUTINGS))
+        if routing not in self._zones:
+            raise element.error(f"routing {element.text('routing')!r} {_LATER}")
+        return self._zones[routing].from_xml(element, self.part)
+
+    def _cluster(self, element: Element) -> Zone:
+        refused = [name for name in _REFUSED_TOPOLOGIES if name not in self._clusters]
+        topology = element.choice("topology", (*self._clusters, *refused), "FLAT")
+        known = self._clusters.get(topology)
+        element.check_attributes((*CLUSTER_ATTRIBUTES, *(known.attributes if known else ())))
+        self._parts_of_host(element)
+        if known is None:
+            raise element.error(f"topology {topology!r} {_LATER}")
+        return known.from_xml(element, self.part)
+
+    def _host(self, element: Element) -> Host:
+        element.check_attributes(("id", "speed", "core", "pstate", "coordinates"))
+        speed_flop_per_s = read_speed_flop_per_s(element)
+        host = Host(element.text("id"), speed_flop_per_s, element.integer("core", "1"), origin=element.origin)
+        self._parts_of_host(element)
+        return host
+
+    def _parts_of_host(self, element: Element) -> None:
+        """Properties and disks."""
+        for child in element.children:
+            if child.tag == "prop" and child.text("id") in _OVERHEAD_PROPS:
+                raise child.error(
+                    f"{child.text('id')} of single hosts is not supported yet: set it in <config>, for all"
+                )
+            self._leaf(child, ("prop", "disk"))
+
+    def _leaf(self, child: Element, tags: tuple[str, ...]) -> None:
+        if child.tag not in (*tags, *_IGNORED_TAGS, *_REFUSED_TAGS):
+            raise child.error(f"<{child.tag}> cannot stand here{meant(child.tag, tags)}")
+        self.part(child)
+
+    def _router(self, element: Element) -> Router:
+        element.check_attributes(("id", "coordinates"))
+        return Router(element.text("id"), origin=element.origin)
+
+    def _link(self, element: Element) -> Link:
+        element.check_attributes(("id", "bandwidth", "latency", "sharing_policy"))
+        for child in element.children:
+            self._leaf(child, ("prop",))
+        policy = element.choice("sharing_policy", _SHARINGS, "SHARED")
+        if policy == "WIFI":
+            raise element.error(
+                "links with sharing_policy='WIFI' are not supported: use SHARED, FATPIPE or SPLITDUPLEX"
+            )
+        if "," in element.text("bandwidth"):
+            raise element.error("a list of bandwidths is for WIFI links, which are not supported: give one")
+        return Link(
+            element.text("id"),
+            element.quantity("bandwidth", parse_bandwidth_bytes_per_s),
+            element.quantity("latency", parse_time_s, "0"),
+            Sharing.SPLITDUPLEX if policy == "FULLDUPLEX" else Sharing(policy),
+            origin=element.origin,
+        )
+
+    def _route(self, element: Element) -> DeclaredRoute:
+        between_zones = element.tag != "route"
+        element.check_attributes((*_ROUTE_ATTRIBUTES, "gw_src", "gw_dst") if between_zones else _ROUTE_ATTRIBUTES)
+        hops = []
+        for child in element.children:
+            if child.tag != "link_ctn":
+                raise child.error(f"<{element.tag}> holds <link_ctn id='...'/> only{meant(child.tag, ('link_ctn',))}")
+            child.check_attributes(("id", "direction"))
+            direction = child.choice("direction", _DIRECTIONS, "NONE")
+            hops.append(Hop(child.text("id"), Direction(direction)))
+        return DeclaredRoute(
+            element.text("src"),
+            element.text("dst"),
+            tuple(hops),
+            gateways=(element.text("gw_src"), element.text("gw_dst")) if between_zones else None,
+            is_symmetrical=element.choice("symmetrical", ("YES", "NO"), "YES") == "YES",
+            origin=element.origin,
+        )
+
+    def _prop(self, element: Element) -> None:
+        """Properties are notes to other tools."""
+        element.check_attributes(("id", "value"))

@@ -1,0 +1,69 @@
+"""The topologies there are, a file each: its value, its attributes in XML, its links' names, how it is built.
+
+A topology is a `Zone` under a decorator; those in this folder are found when a file is read. One from outside smpy
+registers in the same way, and is then read from XML like the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from smpy.platforms.parts import Part, Zone
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
+
+Z = TypeVar("Z", bound=type[Zone])
+ReadPart = Callable[["Element"], "Part | None"]
+
+
+class Registered(NamedTuple):
+    """A topology, and how to read it from its element and those inside."""
+
+    kind: type[Zone]
+    from_xml: Callable[[Element, ReadPart], Zone]
+    attributes: tuple[str, ...]
+
+
+_topologies: Final[dict[tuple[str, str], Registered]] = {}
+
+
+def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = ()) -> Callable[[Z], Z]:
+    """Register a subclass of `Zone` as a topology.
+
+    It has a class method `from_xml(element, read)` that makes it from its element; `read` gives the part that an
+    element inside it stands for, or None for a mere note.
+
+    Parameters
+    ----------
+    name : str
+        What files call it, in upper case: the `topology` of a <cluster>, or the `routing` of a <zone>.
+    tag : {"cluster", "zone"}
+        Which of the two it is.
+    attributes : tuple of str
+        What its element has beside the attributes of all clusters.
+
+    Raises
+    ------
+    ValueError
+        If there is another one of that name.
+    """
+
+    def register(kind: Z) -> Z:
+        known = _topologies.get((tag, name))
+        if known is not None:
+            raise ValueError(f"{known.kind.__module__} has a topology {name!r}: give the one here another name")
+        _topologies[tag, name] = Registered(kind, kind.from_xml, attributes)  # type: ignore[attr-defined]  # as above
+        return kind
+
+    return register
+
+
+def topologies(tag: str) -> dict[str, Registered]:
+    """The topologies that an element can have, by their names in files."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
+    return {name: known for (of, name), known in _topologies.items() if of == tag}

@@ -1,0 +1,64 @@
+"""Hosts with one wire each to a centre, which may be a backbone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smpy.engine.kernel import lib
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.parts import Zone
+from smpy.platforms.topologies import ReadPart, topology
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
+
+
+@topology("FLAT")
+@dataclass(frozen=True, slots=True)
+class FlatCluster(Zone):
+    """Hosts with one wire each to a backbone, or to each other where there is none.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts and wires.
+    router_name : str
+        Of the router that is its way in and out.
+    """
+
+    cluster: Cluster
+    router_name: str = "router"
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> FlatCluster:
+        """The cluster of a <cluster topology='FLAT'>, which is also what one without a topology is."""
+        from smpy.platforms.simgrid.clusters import read_cluster
+
+        router = f"{element.text('prefix')}{element.text('id')}_router{element.text('suffix')}"
+        return cls(read_cluster(element), element.text("router_id", router), origin=element.origin)
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        builder.cluster(
+            self.cluster,
+            zone,
+            lib.platform_add_flat_cluster,
+            link_name=_link_name(self.cluster),
+            router_name=self.router_name,
+        )
+
+
+def _link_name(cluster: Cluster) -> LinkNamer:
+    """What the i-th link is called."""
+    numbers = cluster.hosts.numbers
+
+    def wire(number: int, half: str) -> str:
+        return f"{cluster.name}_link_{numbers[number]}{half}"
+
+    return cluster_link_name(cluster, cluster.n_hosts, wire, cluster.n_hosts, lambda number: numbers[number])
