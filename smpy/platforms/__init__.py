@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.platforms.default_cluster import default_cluster
 
 if TYPE_CHECKING:
+    from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.cluster import Cluster, NumberedNames
     from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
     from smpy.platforms.description import Description
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
     from smpy.platforms.simgrid.clusters import read_cluster
+    from smpy.platforms.simgrid.elements import Element
     from smpy.platforms.simgrid.reader import read_simgrid_xml
-    from smpy.platforms.topologies import topology
+    from smpy.platforms.topologies import ReadPart, topology
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
@@ -30,6 +32,7 @@ __all__ = [
     "DeclaredRoute",
     "Description",
     "Direction",
+    "Element",
     "FatTree",
     "FlatCluster",
     "FullZone",
@@ -42,7 +45,9 @@ __all__ = [
     "Overhead",
     "Part",
     "Platform",
+    "PlatformBuilder",
     "Polling",
+    "ReadPart",
     "Route",
     "Router",
     "Sharing",
@@ -58,6 +63,7 @@ __all__ = [
 ]
 
 _NAMES: Final = {
+    "builder": ("PlatformBuilder",),
     "cluster": ("Cluster", "NumberedNames"),
     "declared_parts": ("DeclaredRoute", "Host", "Link", "Router"),
     "description": ("Description",),
@@ -67,8 +73,9 @@ _NAMES: Final = {
     "placement": ("place",),
     "platform": ("Platform", "Route"),
     "simgrid.clusters": ("read_cluster",),
+    "simgrid.elements": ("Element",),
     "simgrid.reader": ("read_simgrid_xml",),
-    "topologies": ("topology",),
+    "topologies": ("ReadPart", "topology"),
     "topologies.fat_tree": ("FatTree", "TreeShape"),
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),

@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from smpy.collectives.call import numeric_call
+from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Step
 
 Tables = Sequence[Sequence[int]]
+
+
+def hosts_of_four(n_ranks: int) -> Hosts:
+    """Four ranks a host, for algorithms that ask."""
+    return Hosts(rank // 4 for rank in range(n_ranks))
 
 
 def calls_of(
@@ -23,7 +29,7 @@ def calls_of(
     tables: Callable[[int], Tables] = lambda rank: (),
 ) -> list[list[Step]]:
     """The steps of every rank; sizes and tables may differ by rank."""
-    found = named(algorithm)
+    found, hosts = named(algorithm), hosts_of_four(n_ranks)
     return [
         found.make(
             numeric_call(
@@ -34,6 +40,7 @@ def calls_of(
                 nbytes(rank) if callable(nbytes) else nbytes,
                 item_bytes=item_bytes,
                 tables=tables(rank),
+                hosts=hosts,
             )
         ).steps
         for rank in range(n_ranks)

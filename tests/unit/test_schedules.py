@@ -12,7 +12,7 @@ from smpy.collectives.schedule import RANK, Formula, Schedule, Table, larger, sm
 from smpy.collectives.selection import algorithms_in
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place
-from tests.unit.schedule_world import calls_of, named, offsets, sent
+from tests.unit.schedule_world import calls_of, hosts_of_four, named, offsets, sent
 
 ALGORITHMS = [f"{op}:{name}" for op in BLOCKING if op != "neighbour" for name in algorithms_of(op)]
 TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv": (1,), "scatterv": (0,)} | {
@@ -30,7 +30,9 @@ def test_the_kernel_makes_the_calls_that_the_algorithm_lists(algorithm: str) -> 
     op = algorithm.partition(":")[0]
     for n_ranks in (1, 2, 5, 8, 13):
         engine, root = new_engine(n_ranks), n_ranks - 1
-        number = algorithms_in(engine).number(engine, named(algorithm), n_ranks, item_bytes=8)
+        number = algorithms_in(engine).number(
+            engine, named(algorithm), n_ranks, item_bytes=8, hosts=hosts_of_four(n_ranks)
+        )
         block = 96 if op not in ("alltoallv", "alltoallw") else 0
         tables = [offsets([96] * n_ranks) if k in TABLES.get(op, ()) else [] for k in (0, 1)]
 

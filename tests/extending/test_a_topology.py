@@ -1,0 +1,122 @@
+"""A topology from outside smpy: copy this to write your own.
+
+A ring of hosts. It registers under a name, so that Python makes it and files name it, and is judged by hand: a message
+of n bytes over k cables takes k latencies and n / bandwidth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
+from smpy.platforms import (
+    CallCosts,
+    Cluster,
+    DeclaredRoute,
+    Description,
+    Direction,
+    Element,
+    FullZone,
+    Hop,
+    Host,
+    Link,
+    Models,
+    NetworkModel,
+    NumberedNames,
+    PlatformBuilder,
+    ReadPart,
+    Sharing,
+    Zone,
+    read_cluster,
+    read_simgrid_xml,
+    topology,
+)
+
+# ---- the topology ----
+
+
+@topology("RING")
+@dataclass(frozen=True, slots=True)
+class Ring(Zone):
+    """Hosts of which each is joined to the next by a cable, the last one to the first; routes go the shorter way."""
+
+    cluster: Cluster
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> Ring:
+        """The ring of a <cluster topology='RING'>."""
+        return cls(read_cluster(element), origin=element.origin)
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        cluster, names = self.cluster, list(self.cluster.hosts)
+        hosts = [Host(name, cluster.speed_flop_per_s, cluster.cores) for name in names]
+        cables = [
+            Link(f"cable-{i}", cluster.bandwidth_bytes_per_s, cluster.latency_s, Sharing.SPLITDUPLEX)
+            for i in range(len(names))
+        ]
+        routes = [
+            DeclaredRoute(names[i], names[j], tuple(self.hops(i, j)))  # its reverse is declared with it
+            for i in range(len(names))
+            for j in range(i + 1, len(names))
+        ]
+        builder.add(FullZone(cluster.name, (*hosts, *cables, *routes)), zone)
+
+    def hops(self, source: int, target: int) -> list[Hop]:
+        """The cables between two hosts; cable i joins host i, at its lower end, with the next one."""
+        n = self.n_hosts
+        ahead, behind = (target - source) % n, (source - target) % n
+        if ahead <= behind:
+            return [Hop(f"cable-{(source + i) % n}", Direction.UP) for i in range(ahead)]
+        return [Hop(f"cable-{(source - 1 - i) % n}", Direction.DOWN) for i in range(behind)]
+
+
+# ---- what it is judged by ----
+
+LATENCY_S, BANDWIDTH_BYTES_PER_S, N_BYTES = 1e-6, 1e9, 1_000_000
+BARE = Models(
+    NetworkModel(
+        latency_factor=(), bandwidth_factor=(), weight_bytes=0, tcp_gamma_bytes=0, crosstraffic=0, envelope_bytes=0
+    ),
+    CallCosts(wtime_s=0),
+)  # a message takes its latencies and its bytes, and calls nothing
+PROGRAM = f"""
+from mpi4py import MPI
+world, message = MPI.COMM_WORLD, bytearray({N_BYTES})
+if world.rank == 0:
+    world.Send(message, world.size - 1)
+elif world.rank == world.size - 1:
+    world.Recv(message, 0)
+"""
+XML = """<platform version='4.1'>
+<cluster id='c' prefix='n' suffix='' radical='0-7' speed='1Gf' bw='1GBps' lat='1us' topology='ring'/>
+</platform>
+"""
+
+
+def ring(n_hosts: int) -> Ring:
+    hosts = NumberedNames("n", (range(n_hosts),))
+    return Ring(Cluster("c", hosts, 1e9, BANDWIDTH_BYTES_PER_S, LATENCY_S))
+
+
+@pytest.mark.parametrize(("n_ranks", "n_cables"), [(2, 1), (3, 2), (5, 4), (6, 3), (8, 1)])
+def test_a_message_goes_the_shorter_way_around(tmp_path: Path, n_ranks: int, n_cables: int) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    machine = Description("a ring", ring(8), BARE)
+    outcome = run(RunConfig(n_ranks, str(program), compute="none", platform=machine))
+    expected_s = n_cables * LATENCY_S + N_BYTES / BANDWIDTH_BYTES_PER_S
+    assert outcome.summary.makespan_s == pytest.approx(expected_s, rel=1e-12)
+
+
+def test_a_file_describes_the_same_ring(tmp_path: Path) -> None:
+    file = tmp_path / "ring.xml"
+    file.write_text(XML)
+    assert read_simgrid_xml(file).zone == ring(8)
