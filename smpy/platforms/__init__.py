@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
-    from smpy.platforms.parts import Direction, Hop, Part, Sharing, Zone
+    from smpy.platforms.parts import Direction, Hop, Part, ReadPart, Sharing, Zone
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
     from smpy.platforms.simgrid.clusters import read_cluster
     from smpy.platforms.simgrid.elements import Element
     from smpy.platforms.simgrid.reader import read_simgrid_xml
-    from smpy.platforms.topologies import ReadPart, topology
+    from smpy.platforms.topologies import topology
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
@@ -69,13 +69,13 @@ _NAMES: Final = {
     "description": ("Description",),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
-    "parts": ("Direction", "Hop", "Part", "Sharing", "Zone"),
+    "parts": ("Direction", "Hop", "Part", "ReadPart", "Sharing", "Zone"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),
     "simgrid.reader": ("read_simgrid_xml",),
-    "topologies": ("ReadPart", "topology"),
+    "topologies": ("topology",),
     "topologies.fat_tree": ("FatTree", "TreeShape"),
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),

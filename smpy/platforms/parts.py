@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
+    from smpy.platforms.simgrid.elements import Element
+
+ReadPart = Callable[["Element"], "Part | None"]
 
 
 class Sharing(Enum):
@@ -71,3 +75,16 @@ class Zone(Part):
     """A part that may be a whole machine, or stand in another zone: a topology."""
 
     __slots__ = ()
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> Zone:
+        """The topology that an element describes, for those that files can name (`topology`).
+
+        Parameters
+        ----------
+        element : Element
+            Its element.
+        read : callable
+            Gives the part that an element inside it stands for, or None for a mere note.
+        """
+        raise element.error(f"no file can describe a {cls.__name__}")

@@ -120,3 +120,8 @@ def test_a_file_describes_the_same_ring(tmp_path: Path) -> None:
     file = tmp_path / "ring.xml"
     file.write_text(XML)
     assert read_simgrid_xml(file).zone == ring(8)
+
+
+def test_a_second_topology_of_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"topologies.fat_tree has a topology 'FAT_TREE': give the one here another"):
+        topology("FAT_TREE")(Ring)

@@ -142,7 +142,7 @@ class _Reader:
         routing = element.choice("routing", (*self._zones, *_REFUSED_ROUTINGS))
         if routing not in self._zones:
             raise element.error(f"routing {element.text('routing')!r} {_LATER}")
-        return self._zones[routing].from_xml(element, self.part)
+        return self._zones[routing].kind.from_xml(element, self.part)
 
     def _cluster(self, element: Element) -> Zone:
         refused = [name for name in _REFUSED_TOPOLOGIES if name not in self._clusters]
@@ -152,7 +152,7 @@ class _Reader:
         self._parts_of_host(element)
         if known is None:
             raise element.error(f"topology {topology!r} {_LATER}")
-        return known.from_xml(element, self.part)
+        return known.kind.from_xml(element, self.part)
 
     def _host(self, element: Element) -> Host:
         element.check_attributes(("id", "speed", "core", "pstate", "coordinates"))

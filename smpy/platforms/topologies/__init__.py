@@ -9,22 +9,17 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from smpy.platforms.parts import Part, Zone
-
-if TYPE_CHECKING:
-    from smpy.platforms.simgrid.elements import Element
+from smpy.platforms.parts import Zone
 
 Z = TypeVar("Z", bound=type[Zone])
-ReadPart = Callable[["Element"], "Part | None"]
 
 
 class Registered(NamedTuple):
-    """A topology, and how to read it from its element and those inside."""
+    """A topology, and what its element has beside the attributes of all clusters."""
 
     kind: type[Zone]
-    from_xml: Callable[[Element, ReadPart], Zone]
     attributes: tuple[str, ...]
 
 
@@ -32,10 +27,7 @@ _topologies: Final[dict[tuple[str, str], Registered]] = {}
 
 
 def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = ()) -> Callable[[Z], Z]:
-    """Register a subclass of `Zone` as a topology.
-
-    It has a class method `from_xml(element, read)` that makes it from its element; `read` gives the part that an
-    element inside it stands for, or None for a mere note.
+    """Register a subclass of `Zone` as a topology that files can name; its `from_xml` makes it from its element.
 
     Parameters
     ----------
@@ -53,10 +45,12 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
     """
 
     def register(kind: Z) -> Z:
+        if not kind.__module__.startswith(f"{__name__}."):
+            topologies(tag)  # smpy's own come first
         known = _topologies.get((tag, name))
         if known is not None:
             raise ValueError(f"{known.kind.__module__} has a topology {name!r}: give the one here another name")
-        _topologies[tag, name] = Registered(kind, kind.from_xml, attributes)  # type: ignore[attr-defined]  # as above
+        _topologies[tag, name] = Registered(kind, attributes)
         return kind
 
     return register

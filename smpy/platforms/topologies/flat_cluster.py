@@ -9,8 +9,8 @@ from smpy.engine.kernel import lib
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
-from smpy.platforms.parts import Zone
-from smpy.platforms.topologies import ReadPart, topology
+from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element

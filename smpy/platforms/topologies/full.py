@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smpy.platforms.builder import PlatformBuilder
-from smpy.platforms.parts import Part, Zone
-from smpy.platforms.topologies import ReadPart, topology
+from smpy.platforms.parts import Part, ReadPart, Zone
+from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
