@@ -198,7 +198,7 @@ def command(
 
 
 def _without_ranks(program: str, args: tuple[str, ...]) -> str:
-    """What to say when the number of ranks is missing, or stands where it is the program's."""
+    """The message for a number of ranks that is missing, or stands among the program's arguments."""
     late = next((i for i, arg in enumerate(args[:-1]) if arg in ("-np", "-n")), None)
     if late is None:
         return f"how many ranks? Say -np N, as in: smpy run -np 4 {program}"

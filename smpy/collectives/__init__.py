@@ -7,12 +7,34 @@ algorithm from outside smpy registers with the same decorator:
 
     @algorithm("bcast", "chain", source="a textbook")
     def chain(call: Call) -> Schedule:
-        ...
+        ranks, steps = call.from_root, Schedule(call.rank)
+        with steps.when(ranks.index > 0):
+            steps.recv(ranks.behind(1), call.nbytes)
+        with steps.when(ranks.index < call.n_ranks - 1):
+            steps.send(ranks.ahead(1), call.nbytes)
+        return steps
+
+`Call` says what an algorithm may ask. Patterns that several operations share are in `patterns`; those over `Ranks` take
+all ranks (`call.everyone`, `call.from_root`), those of a host (`call.local`) or one a host (`call.leaders`).
 """
 
 from smpy.collectives.call import Call
-from smpy.collectives.facts import fact, fact_of_hosts
+from smpy.collectives.facts import Query, fact, fact_of_hosts
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.ranks import Ranks
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes, larger, smaller
 
-__all__ = ["Call", "Schedule", "algorithm", "block_bytes", "fact", "fact_of_hosts", "larger", "smaller"]
+__all__ = [
+    "Call",
+    "Hosts",
+    "Query",
+    "Ranks",
+    "Schedule",
+    "algorithm",
+    "block_bytes",
+    "fact",
+    "fact_of_hosts",
+    "larger",
+    "smaller",
+]

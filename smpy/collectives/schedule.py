@@ -151,7 +151,7 @@ class Table:
 
 
 class Offsets(Protocol):
-    """Where blocks begin, in bytes: block i is what lies between entries i and i + 1."""
+    """The beginnings of blocks, in bytes: block i lies between entries i and i + 1."""
 
     def __getitem__(self, index: Any, /) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""How a world chooses the algorithm of a collective: by a table, unless the run forces one."""
+"""The choice of a collective's algorithm: by a table, unless the run forces one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHOSEN_MAX: Final = 4096
 
 
 class Selection(NamedTuple):
-    """How a run chooses its algorithms.
+    """A table, and the algorithms that are used whatever it says.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Selection(NamedTuple):
     forced: Mapping[str, str] = MappingProxyType({})
 
     def rules(self, operation: str) -> Rules:
-        """What chooses the algorithm of an operation; where the table has no rows, its first algorithm."""
+        """The rules for an operation; where the table has no rows for it, they use its first algorithm."""
         name = self.forced.get(operation)
         if name is not None:
             return only_use(operation, name)

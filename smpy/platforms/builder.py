@@ -27,7 +27,7 @@ LINK_BYTES: Final = 24
 
 
 def located(wrong: PlatformError, origin: str) -> PlatformError:
-    """What is refused of a part, with where it is described, unless a part inside has said so."""
+    """The error, with the origin of the part that is refused, unless that of a part inside stands there."""
     if wrong.is_located or not origin:
         return wrong
     error = PlatformError(f"{origin}: {wrong}")
@@ -336,7 +336,7 @@ def _made(pointer: Any) -> Any:
 
 
 def _number(answer: int, what: str) -> int:
-    """What the kernel answered, unless it is an error."""
+    """The kernel's answer, which is a number unless it is an error."""
     if answer == lib.PLATFORM_NO_MEMORY:
         raise MemoryError(f"no memory for {what}")
     if answer == lib.PLATFORM_TOO_LARGE:

@@ -1,4 +1,4 @@
-"""What the clusters of all topologies have in common: hosts that are all alike, and their wires.
+"""The part that clusters of all topologies share: hosts that are all alike, and their wires.
 
 A cluster is one value however many hosts it has: their names are spelt out when somebody asks for them.
 """

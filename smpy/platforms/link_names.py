@@ -1,4 +1,4 @@
-"""What links are called.
+"""The names of links.
 
 The kernel numbers the links of a regular topology in blocks (wires, loopbacks, limiters, backbone: see platform.h) and
 knows no names. Here a name is made when somebody asks for it, so that a large machine keeps no list of them.
@@ -69,7 +69,7 @@ def cluster_link_name(
     n_limiters: int,
     limiter_label: Callable[[int], int],
 ) -> LinkNamer:
-    """What the i-th link of a cluster is called, given the names of its wires and what tells its limiters apart."""
+    """The name of the i-th link of a cluster, given those of its wires and the labels of its limiters."""
     halves = ("_UP", "_DOWN") if cluster.is_split else ("",)
     host_numbers = cluster.hosts.numbers
     n_loopbacks = cluster.n_hosts if cluster.loopback_bandwidth_bytes_per_s else 0

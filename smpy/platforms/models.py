@@ -1,4 +1,4 @@
-"""What turns bytes, routes, calls and polls into seconds on a machine, and which algorithms its collectives use.
+"""The models of a machine: how long messages, calls and polls take, and which algorithms its collectives use.
 
 The defaults are SMPI's. Those of the network are factors measured by piecewise linear fitting of ping-pongs on a
 Gigabit Ethernet cluster (Clauss, Stillwell, Genaud, Suter, Casanova & Quinson 2011), on the flow model of Velho,
@@ -108,7 +108,7 @@ class NetworkModel:
 
 @dataclass(frozen=True, slots=True)
 class CallCosts:
-    """What MPI calls cost the rank that makes them, and which sends complete at once.
+    """The costs of MPI calls to the rank that makes them, and the sends that complete at once.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class CallCosts:
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """What polls cost: calls that ask whether something is there (Test, Iprobe).
+    """The costs of polls: calls that ask whether something is there (Test, Iprobe).
 
     Parameters
     ----------

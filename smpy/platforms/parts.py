@@ -1,4 +1,4 @@
-"""What parts of a machine have in common, and the words they use."""
+"""The base classes of a machine's parts, and the words that parts share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ReadPart = Callable[["Element"], "Part | None"]
 
 
 class Sharing(Enum):
-    """How flows share a link."""
+    """The way in which flows share a link."""
 
     SHARED = "SHARED"  # both directions share one capacity
     FATPIPE = "FATPIPE"  # each flow alone is limited

@@ -119,7 +119,7 @@ class Platform:
             room = count
 
     def link_name(self, link: int) -> str:
-        """What a link is called, by its number in the kernel."""
+        """The name of the link with a number in the kernel."""
         if not 0 <= link < self.n_links:
             raise IndexError(f"link {link} of {self.n_links}")
         return self._link_names.name(link)

@@ -1,4 +1,4 @@
-"""What a run was of: program, machine, placement, algorithms, seed. Equal ones give equal runs if computing is free."""
+"""The inputs of a run: program, machine, placement, algorithms, seed. Equal inputs, free computing: equal runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PERIODS_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a run was of.
+    """The inputs of a run.
 
     Attributes
     ----------

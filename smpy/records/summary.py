@@ -1,4 +1,4 @@
-"""The summary of a run: what it was of, and what it took, simulated and real.
+"""The summary of a run: its inputs and its results, simulated and real.
 
 As JSON it is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
 
@@ -43,7 +43,7 @@ SCHEMA: Final = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """What a run took.
+    """The results of a run.
 
     Attributes
     ----------

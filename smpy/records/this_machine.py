@@ -1,4 +1,4 @@
-"""What a record tells of the machine and the moment it was made in, and what says nothing about the simulated one."""
+"""The machine that made a record, and when. It says nothing about the simulated machine."""
 
 from __future__ import annotations
 

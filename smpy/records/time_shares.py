@@ -1,4 +1,4 @@
-"""What the ranks' time went to, in parts of a whole."""
+"""The shares of the ranks' time."""
 
 from __future__ import annotations
 

@@ -32,13 +32,12 @@ def chain(call: Call) -> Schedule:
 @algorithm("allreduce", "hosts_first", source="an example", knows_hosts=True)
 def hosts_first(call: Call) -> Schedule:
     """Reduce on each host, then among their first ranks; the result goes back the same way."""
-    steps = Schedule(call.rank)
-    is_leader = call.local.index == 0
-    binomial_tree.reduce(steps, call.local, call.nbytes)
-    with steps.when(is_leader):
-        binomial_tree.reduce(steps, call.leaders, call.nbytes)
-        binomial_tree.broadcast(steps, call.leaders, call.nbytes)
-    binomial_tree.broadcast(steps, call.local, call.nbytes)
+    steps, local, leaders = Schedule(call.rank), call.local, call.leaders
+    binomial_tree.reduce(steps, local, call.nbytes)
+    with steps.when(local.index == 0):
+        binomial_tree.reduce(steps, leaders, call.nbytes)
+        binomial_tree.broadcast(steps, leaders, call.nbytes)
+    binomial_tree.broadcast(steps, local, call.nbytes)
     return steps
 
 

@@ -1,1 +1,1 @@
-"""What only SimGrid's platform files need: their XML, and the names of its options."""
+"""SimGrid's platform files: their XML, and the names of SimGrid's options. Nothing else needs these modules."""

@@ -1,4 +1,4 @@
-"""What the <cluster> elements of all topologies have in common, and what hosts have in common with them."""
+"""Reads the attributes that <cluster> elements of all topologies share; some of them <host> elements have, too."""
 
 from __future__ import annotations
 

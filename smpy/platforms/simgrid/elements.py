@@ -65,7 +65,7 @@ class Element:
         return self.parsed(name, self.text(name, default), parse)
 
     def parsed(self, name: str, text: str, parse: Callable[[str], float]) -> float:
-        """What a part of attribute `name` stands for."""
+        """The value of `text`, which is a part of attribute `name`."""
         try:
             value = parse(text)
         except ValueError as wrong:

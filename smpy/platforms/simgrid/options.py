@@ -58,13 +58,13 @@ def _overheads(text: str) -> tuple[Overhead, ...]:
     return () if all(row.constant_s == 0 and row.per_byte_s == 0 for row in overheads) else overheads
 
 
-class _NotHad(Exception):
-    """Why an option, or this value of it, changes nothing here."""
+class _Unsupported(Exception):
+    """An option, or a value of it, that smpy does not have; the message says why."""
 
 
 def _unused(instead: str) -> Callable[[str], NoReturn]:
     def refuse(text: str) -> NoReturn:
-        raise _NotHad(f"it has no effect on SMPI's network model, whose option is {instead}")
+        raise _Unsupported(f"it has no effect on SMPI's network model, whose option is {instead}")
 
     return refuse
 
@@ -79,7 +79,7 @@ def _model(text: str) -> Fields:
 
 def _selector(text: str) -> Fields:
     if text != "default":
-        raise _NotHad("smpy does not have it")
+        raise _Unsupported("smpy does not have it")
     return {"table": "smpi"}
 
 
@@ -94,12 +94,12 @@ def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], Fields]:
     return lambda text: {field: parse(text)}
 
 
-def _has_only(*values: str) -> Callable[[str], Fields]:
-    """What is so anyway."""
+def _accepts(*values: str) -> Callable[[str], Fields]:
+    """An option whose accepted values change nothing."""
 
     def check(text: str) -> Fields:
         if text not in values:
-            raise _NotHad("smpy does not have it")
+            raise _Unsupported("smpy does not have it")
         return {}
 
     return check
@@ -136,18 +136,18 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "network/model": _model,
         "network/latency-factor": _unused("smpi/lat-factor"),
         "network/bandwidth-factor": _unused("smpi/bw-factor"),
-        "network/optim": _has_only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
-        "network/solver": _has_only("maxmin"),
-        "cpu/model": _has_only("Cas01"),
-        "cpu/optim": _has_only("Full", "Lazy"),
-        "cpu/solver": _has_only("maxmin"),
-        "host/model": _has_only("default"),
-        "precision/timing": _has_only("1e-9"),
-        "precision/work-amount": _has_only("1e-5"),
-        "surf/precision": _has_only("1e-9"),
-        "maxmin/precision": _has_only("1e-5"),
-        "smpi/iprobe-cpu-usage": _has_only("1", "1.0"),
-        "smpi/async-small-thresh": _has_only("0"),
+        "network/optim": _accepts("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
+        "network/solver": _accepts("maxmin"),
+        "cpu/model": _accepts("Cas01"),
+        "cpu/optim": _accepts("Full", "Lazy"),
+        "cpu/solver": _accepts("maxmin"),
+        "host/model": _accepts("default"),
+        "precision/timing": _accepts("1e-9"),
+        "precision/work-amount": _accepts("1e-5"),
+        "surf/precision": _accepts("1e-9"),
+        "maxmin/precision": _accepts("1e-5"),
+        "smpi/iprobe-cpu-usage": _accepts("1", "1.0"),
+        "smpi/async-small-thresh": _accepts("0"),
     },
 }
 _OPTIONS: Final = {name: (model, read) for model, options in _OPTIONS_OF.items() for name, read in options.items()}
@@ -163,14 +163,14 @@ _COLLECTIVES: Final = tuple(
 
 
 def _with_option(models: Models, name: str, value: str) -> Models:
-    """The models with an option applied; raises ValueError for what cannot be, and `_NotHad`."""
+    """The models with an option applied; raises ValueError for what cannot be, and `_Unsupported`."""
     if name in _COLLECTIVES:
         chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
         return replace(models, collectives=replace(models.collectives, algorithms=chosen))
     if name not in _OPTIONS:
         from smpy.platforms.simgrid.elements import meant
 
-        raise _NotHad(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
+        raise _Unsupported(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
     model, read = _OPTIONS[name]
     fields = read(value)
     return replace(models, **{model: replace(getattr(models, model), **fields)}) if fields else models
@@ -193,7 +193,7 @@ def read_config(config: Element, models: Models) -> Models:
             models = _with_option(models, name, value)
         except ValueError as wrong:
             raise prop.error(f"option {name}: {wrong}") from None
-        except _NotHad as reason:
+        except _Unsupported as reason:
             prop.warn(f"option {name}={value} is ignored: {reason}")
     return models
 
@@ -209,6 +209,6 @@ def with_options(models: Models, options: Iterable[tuple[str, str]]) -> Models:
     for name, value in options:
         try:
             models = _with_option(models, name, value)
-        except (ValueError, _NotHad) as wrong:
+        except (ValueError, _Unsupported) as wrong:
             raise UsageError(f"--set {name}={value}: {wrong}") from None
     return models

@@ -125,7 +125,7 @@ class _Reader:
         return zone
 
     def part(self, element: Element) -> Part | None:
-        """What an element stands for; None for a note to other tools."""
+        """The part that an element describes; None for a note to other tools."""
         tag = element.tag
         if tag in _IGNORED_TAGS:
             return None

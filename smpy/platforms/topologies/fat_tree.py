@@ -135,7 +135,7 @@ def _check(cluster: Cluster, tree: TreeShape) -> None:
 
 
 def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer:
-    """What the i-th link is called; cables of all fat trees of a platform are numbered together.
+    """The name of the i-th link; cables of all fat trees of a platform are numbered together.
 
     A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
     """

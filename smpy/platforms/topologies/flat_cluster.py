@@ -55,7 +55,7 @@ class FlatCluster(Zone):
 
 
 def _link_name(cluster: Cluster) -> LinkNamer:
-    """What the i-th link is called."""
+    """The name of the i-th link."""
     numbers = cluster.hosts.numbers
 
     def wire(number: int, half: str) -> str:
