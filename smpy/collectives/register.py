@@ -54,7 +54,7 @@ class Algorithm:
     source : str
         The paper or the code it is known from.
     simgrid_names : tuple of str
-        What SimGrid calls it where that differs.
+        What SimGrid calls it.
     knows_hosts : bool
         Whether it asks which ranks share a host.
     """
@@ -93,7 +93,7 @@ def algorithm(
     source : str
         The paper or the code it is known from.
     simgrid : str or iterable of str
-        What SimGrid calls it where that differs.
+        What SimGrid calls it, if SimGrid has it: `tests/peer` then compares the two.
     knows_hosts : bool
         Whether it asks for `Call.local` or `Call.leaders`: it has a schedule for every placement of the ranks.
 

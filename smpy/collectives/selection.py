@@ -89,12 +89,14 @@ def _named(operation: str, name: str) -> Algorithm:
         if name in algorithm.simgrid_names:
             return algorithm
     if name not in known:
-        shown = [
-            each.name + (f" ({', '.join(each.simgrid_names)})" if each.simgrid_names else "")
-            for _, each in sorted(known.items())
-        ]
+        shown = [_shown(each) for _, each in sorted(known.items())]
         raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}")
     return known[name]
+
+
+def _shown(algorithm: Algorithm) -> str:
+    theirs = [name for name in algorithm.simgrid_names if name != algorithm.name]
+    return algorithm.name + (f" ({', '.join(theirs)})" if theirs else "")
 
 
 class Algorithms:

@@ -102,14 +102,6 @@ def nonblocking() -> Iterator[Case]:
         yield Case("nonblocking", (f"i{op}", 80_000, 1, "test", 2.1e5), "cluster", 5)
 
 
-# Names of SimGrid's that are ours, too.
-SHARED_NAMES = {
-    "bcast": ("binomial_tree",),
-    "allgather": ("ring", "pair", "bruck"),
-    "allgatherv": ("ring", "pair"),
-    "alltoall": ("ring", "pair", "bruck"),
-    "alltoallv": ("pair",),
-}
 POWERS_OF_TWO = (
     *("pair", "mpich_noncomm"),  # SimGrid gives up on other numbers of ranks
     "scatter_rdb_allgather",  # a ring here
@@ -127,8 +119,9 @@ def flights() -> Iterator[Case]:
 def forced() -> Iterator[Case]:
     """Every algorithm that both have, under SimGrid's name."""
     for op in BLOCKING:
-        names = [name for algorithm in algorithms_of(op).values() for name in algorithm.simgrid_names]
-        for name in (*(names if op != "reduce_scatter_block" else ()), *SHARED_NAMES.get(op, ())):
+        if op == "reduce_scatter_block":  # has those of reduce_scatter
+            continue
+        for name in [name for algorithm in algorithms_of(op).values() for name in algorithm.simgrid_names]:
             options = {f"smpi/{op}": name}
             others = (8, "cluster") if name in POWERS_OF_TWO else (7, "cluster_bare")
             for size, n_ranks, platform in ((3000, 4, "full"), (70_000, *others), (100, 16, "cluster_multicore")):

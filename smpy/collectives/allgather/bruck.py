@@ -7,7 +7,7 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value, larger, smaller
 
 
-@algorithm("allgather", "bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
+@algorithm("allgather", "bruck", simgrid="bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck(call: Call) -> Schedule:
     """All it has to the rank 1, 2, 4, ... behind; in the last round only what that one still lacks."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes

@@ -9,7 +9,9 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
 
-@algorithm(("allgather", "allgatherv"), "pair", source="SimGrid 3.32, allgather-pair.cpp, allgatherv-pair.cpp")
+@algorithm(
+    ("allgather", "allgatherv"), "pair", simgrid="pair", source="SimGrid 3.32, allgather-pair.cpp, allgatherv-pair.cpp"
+)
 def pair(call: Call) -> Schedule:
     """In round i with rank XOR i; a ring when the number of ranks is no power of two, where SimGrid gives up."""
     if not is_power_of_two(call.n_ranks):

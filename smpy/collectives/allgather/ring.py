@@ -7,7 +7,9 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
 
-@algorithm(("allgather", "allgatherv"), "ring", source="SimGrid 3.32, allgather-ring.cpp, allgatherv-ring.cpp")
+@algorithm(
+    ("allgather", "allgatherv"), "ring", simgrid="ring", source="SimGrid 3.32, allgather-ring.cpp, allgatherv-ring.cpp"
+)
 def ring(call: Call) -> Schedule:
     """In round i its own block to the i-th rank ahead, and the block of the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks

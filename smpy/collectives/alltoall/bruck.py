@@ -7,7 +7,7 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 
-@algorithm("alltoall", "bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
+@algorithm("alltoall", "bruck", simgrid="bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck(call: Call) -> Schedule:
     """To the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes

@@ -9,8 +9,8 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
 
-@algorithm("alltoall", "pair", source="SimGrid 3.32, alltoall-pair.cpp; MPICH, pairwise exchange")
-@algorithm("alltoallv", "pair", simgrid="ring", source="SimGrid 3.32, alltoallv-pair.cpp, alltoallv-ring.cpp")
+@algorithm("alltoall", "pair", simgrid="pair", source="SimGrid 3.32, alltoall-pair.cpp; MPICH, pairwise exchange")
+@algorithm("alltoallv", "pair", simgrid=("pair", "ring"), source="SimGrid 3.32, alltoallv-pair.cpp, alltoallv-ring.cpp")
 def pair(call: Call) -> Schedule:
     """In round i with rank XOR i; a ring when the number of ranks is no power of two, where SimGrid gives up."""
     if not is_power_of_two(call.n_ranks):

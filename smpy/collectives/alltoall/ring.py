@@ -7,7 +7,7 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
 
-@algorithm("alltoall", "ring", source="SimGrid 3.32, alltoall-ring.cpp")
+@algorithm("alltoall", "ring", simgrid="ring", source="SimGrid 3.32, alltoall-ring.cpp")
 def ring(call: Call) -> Schedule:
     """In round i to the i-th rank ahead, from the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks

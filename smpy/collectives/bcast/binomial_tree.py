@@ -8,7 +8,7 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 
-@algorithm("bcast", "binomial_tree", source="SimGrid 3.32, bcast-binomial-tree.cpp; MPICH")
+@algorithm("bcast", "binomial_tree", simgrid="binomial_tree", source="SimGrid 3.32, bcast-binomial-tree.cpp; MPICH")
 def down(call: Call) -> Schedule:
     """Receive from the rank that differs in the lowest set bit, then serve those below it, the farthest first."""
     steps = Schedule(call.rank)
