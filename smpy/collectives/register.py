@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
@@ -70,8 +71,7 @@ class Algorithm:
         return f"{self.operation}:{self.name}"
 
 
-_algorithms: dict[str, dict[str, Algorithm]] = {}
-_found: set[str] = set()
+_algorithms: Final[dict[str, dict[str, Algorithm]]] = {operation: {} for operation in OPERATIONS}
 
 
 def algorithm(
@@ -106,12 +106,13 @@ def algorithm(
     names = (simgrid,) if isinstance(simgrid, str) else tuple(simgrid)
 
     def register(make: Maker) -> Maker:
+        is_ours = make.__module__.startswith(f"{__package__}.")
         for each in operations:
-            known = algorithms_of(each)
+            known = _known(each) if is_ours else algorithms_of(each)  # smpy's own come first
             if name in known:
                 theirs, ours = known[name].make.__module__, make.__module__
                 raise ValueError(f"{each} has an algorithm {name!r} in {theirs}: give the one in {ours} another name")
-            _algorithms[each][name] = Algorithm(each, name, make, source, names, knows_hosts)
+            known[name] = Algorithm(each, name, make, source, names, knows_hosts)
         return make
 
     return register
@@ -125,21 +126,23 @@ def algorithms_of(operation: str) -> dict[str, Algorithm]:
     ValueError
         If there is no such operation.
     """
-    if operation not in _algorithms:
-        if operation not in OPERATIONS:
-            raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
-        _algorithms[operation] = {}
+    known = _known(operation)
     plain = operation.removeprefix("inter_")
     plain = plain if plain in BLOCKING else plain.removeprefix("i")
     _find(_FOLDERS.get(plain, plain))
+    return known
+
+
+def _known(operation: str) -> dict[str, Algorithm]:
+    """The algorithms of an operation that have registered so far."""
+    if operation not in _algorithms:
+        raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
     return _algorithms[operation]
 
 
+@functools.cache
 def _find(folder: str) -> None:
     """Import what stands in a folder, once."""
-    if folder in _found:
-        return
-    _found.add(folder)
     package = f"{__package__}.{folder}"
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -240,6 +242,11 @@ def test_a_name_of_simgrid_stands_for_one_algorithm_of_an_operation() -> None:
 
 def test_every_algorithm_says_where_it_is_known_from() -> None:
     assert all(each.source for op in OPERATIONS for each in algorithms_of(op).values())
+
+
+@pytest.mark.parametrize("module", ["allgather.ring", "reduce_scatter.recursive_doubling", "reduce.basic_linear"])
+def test_a_module_can_be_imported_before_the_others_of_its_folder(module: str) -> None:
+    subprocess.run([sys.executable, "-c", f"import smpy.collectives.{module}"], check=True)
 
 
 def test_a_second_algorithm_of_one_name_is_refused_and_one_of_an_unknown_operation() -> None:

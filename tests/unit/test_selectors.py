@@ -13,12 +13,13 @@ from smpy.cli.main import main
 from smpy.collectives.facts import FACTS, Query, fact
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import algorithms_of
-from smpy.collectives.selection import DEFAULT, Selection, choosable, selection_with
+from smpy.collectives.selection import DEFAULT, Selection, algorithms_in, choosable, choose, selection_with
 from smpy.collectives.tables import rules_of, table
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
+from smpy.engine.engine import Engine
 from smpy.errors import UsageError
-from smpy.platforms import default_cluster, read_simgrid_xml
+from smpy.platforms import default_cluster, place, read_simgrid_xml
 
 PLATFORM = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -137,6 +138,27 @@ def test_a_fact_is_computed_when_a_row_asks_for_it() -> None:
     with pytest.raises(ValueError, match="there is a fact 'is_odd_number_of_ranks' already"):
         fact(is_odd_number_of_ranks)
     del FACTS["is_odd_number_of_ranks"]
+
+
+def test_a_choice_is_made_once_and_asks_for_hosts_only_if_its_table_does() -> None:
+    platform, asked = default_cluster(8).build(), []
+    engine = Engine(platform, platform.models, place(platform, 8))
+    choose(engine, Selection("mpich-4"))
+    algorithms = algorithms_in(engine)
+
+    def hosts() -> Hosts:
+        asked.append(True)
+        return Hosts([0] * 8)
+
+    numbers = {algorithms.schedule(engine, "allreduce", Query(8, 4096, n_entries=512), hosts) for _ in range(3)}
+    assert len(numbers) == 1
+    assert asked == []
+    algorithms.schedule(engine, "bcast", Query(8, 100_000), hosts)
+    assert asked != []
+    assert algorithms.used() == {
+        "allreduce": ["balanced_rabenseifner"],
+        "bcast": ["scatter_recursive_doubling_allgather"],
+    }
 
 
 def test_a_forced_algorithm_holds_for_every_size() -> None:
