@@ -351,3 +351,28 @@ def test_waiting_in_turn_for_requests_that_a_generator_gives(run_ranks):
         return [status.source for status in statuses]
 
     assert run_ranks(1, main).returned == [[MPI.PROC_NULL] * 3]
+
+
+@pytest.mark.parametrize("call", ["Waitany", "Testany"])
+def test_how_many_calls_one_of_several_takes_does_not_depend_on_their_number(run_ranks, call):
+    def n_calls(n_requests):
+        calls = []
+
+        def main(rank):
+            world = MPI.COMM_WORLD
+            if rank == 1:
+                world.Send(bytearray(1), 0)
+                world.Barrier()
+                return
+            requests = [world.Irecv(bytearray(1), 1) for _ in range(n_requests)]
+            world.Barrier()
+            sys.setprofile(lambda frame, event, _: calls.append(frame.f_code) if event == "call" else None)
+            getattr(MPI.Request, call)(requests)
+            sys.setprofile(None)
+            for request in filter(None, requests):
+                request.Free()
+
+        run_ranks(2, main)
+        return len([code for code in calls if not code.co_name.startswith("<")])
+
+    assert n_calls(10) == n_calls(1000) > 3

@@ -1,11 +1,8 @@
 """Waiting for requests and testing them, one or several.
 
-A request is complete when its ``_message`` is set: nothing is left to ask the kernel, and asking is free. One whose
-``_kernel_request`` is 0 is complete too, but nobody has looked: a look costs what a look costs. Of an operation that
-consists of several, one after the other is asked for (`compound_operations`).
-
-Testall looks at each request, as SMPI does; those found complete are remembered, because none may become null before
-all are.
+A request that is known to be complete (`states`) costs nothing to ask again; any other look costs what a look costs.
+Of a compound operation one transfer after the other is asked for. Testall looks at each request, as SMPI does; those
+found complete are remembered, because none may become null before all are.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ from typing import Any
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation, report
+from smpy.mpi.requests.states import State, are_null, compound_of, first_complete, is_null, numbers_of, state_of
 from smpy.mpi.requests.status import Status, fill
 from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
@@ -51,10 +49,10 @@ def end(request: RequestBase, message: Envelope, status: Status | None, call: st
 
 def release(request: RequestBase) -> None:
     """Make a request null whose operation may go on by itself; it still delivers."""
-    operation = request._finish
-    if isinstance(operation, CompoundOperation):
-        operation.release()
-    elif request._kernel_request > 0:
+    compound = compound_of(request)
+    if compound is not None:
+        compound.release()
+    elif state_of(request) is State.TRANSFER:
         lent: Any = request._buffer  # a compiled request's own hold on it, and on its layout, ends with the request
         keep = None if lent is None else (memoryview(lent), request._layout)
         current().release(request._kernel_request, keep)
@@ -63,7 +61,7 @@ def release(request: RequestBase) -> None:
 
 def wait(request: RequestBase, status: Status | None, call: str) -> Any:
     """Wait for one: the object received."""
-    if request._kernel_request < 0:
+    if is_null(request):
         fill(status, NO_MESSAGE)
         return None
     return end(request, _wait_for_all_of(request, call), status, call)
@@ -71,7 +69,7 @@ def wait(request: RequestBase, status: Status | None, call: str) -> Any:
 
 def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, Any]:
     """Look at one: whether it has completed, and the object received."""
-    if request._kernel_request < 0:
+    if is_null(request):
         fill(status, NO_MESSAGE)
         return True, None
     message = look(request, call)
@@ -85,60 +83,50 @@ def look(request: RequestBase, call: str) -> Envelope | None:
         message = current().test(max(number, 0), call)
         if message is None or number == OUT_OF_REACH:
             return None
-        _tell(request, message)
+        _advance(request, message)
     return request._message
 
 
 def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
     given = checked(requests, call)
-    open_ones = [request for request in given if request._kernel_request >= 0 and request._message is None]
-    transfers = [request for request in open_ones if not isinstance(request._finish, CompoundOperation)]
-    for request, message in zip(
-        transfers, current().wait_all([request._kernel_request for request in transfers], call), strict=True
-    ):
+    numbers = numbers_of(given)
+    transfers = [request for request, number in zip(given, numbers, strict=True) if number > 0]
+    messages = current().wait_all([number for number in numbers if number > 0], call)
+    for request, message in zip(transfers, messages, strict=True):
         _complete(request, message)
-    for request in open_ones:
-        _wait_for_all_of(request, call)
+    for request, number in zip(given, numbers, strict=True):
+        if number == 0:
+            _wait_for_all_of(request, call)
     return _end_all(given, statuses, call)
 
 
 def test_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Look at each: the objects received when all have completed, else None."""
     given = checked(requests, call)
-    are_complete = [request._kernel_request < 0 or look(request, call) is not None for request in given]
+    are_complete = [is_null(request) or look(request, call) is not None for request in given]
     return _end_all(given, statuses, call) if all(are_complete) else None
 
 
 def wait_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
     """Wait for one of several: its index and the object received; ``UNDEFINED`` when all are null."""
-    given = checked(requests, call)
-    while (early := _early(given)) is None:
-        if _are_null(given):
-            fill(status, NO_MESSAGE)
-            return UNDEFINED, None
-        numbers = _next_of_each(given)
-        if all(number < 0 for number in numbers):
-            _check_reach(next(request for request in given if request._kernel_request >= 0), OUT_OF_REACH, call)
-        index, message = current().wait_any(numbers, call)
-        _tell(given[index], message)
-    return early, _end_early(given[early], status, call)
+    return _wait_any(checked(requests, call), status, call)
 
 
 def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool, Any]:
     """Look at several: index of one that has completed, whether there is one or all are null, its object."""
     given = checked(requests, call)
-    if _early(given) is None and not _are_null(given):
-        found = current().test_any(_next_of_each(given), call)
-        if found is not None:
-            _tell(given[found[0]], found[1])
-    early = _early(given)
-    if early is not None:
-        return early, True, _end_early(given[early], status, call)
-    are_null = _are_null(given)
-    if are_null:
-        fill(status, NO_MESSAGE)
-    return UNDEFINED, are_null, None
+    numbers = numbers_of(given)
+    index = None if all(numbers) else first_complete(given)
+    if index is None:
+        if _are_negative(numbers):
+            fill(status, NO_MESSAGE)
+            return UNDEFINED, True, None
+        found = current().test_any(_next_of_each(given, numbers), call)
+        if found is None or not _advance(given[found[0]], found[1]):
+            return UNDEFINED, False, None
+        index = found[0]
+    return index, True, _end_known(given[index], status, call)
 
 
 def wait_some(
@@ -146,10 +134,10 @@ def wait_some(
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Wait for one, then look at the others: indices and objects of those completed; None when all are null."""
     given = checked(requests, call)
-    if _are_null(given):
+    if are_null(given):
         return None, None
     first = Status()
-    index, received = wait_any(given, first, call)
+    index, received = _wait_any(given, first, call)
     indices, objects, told = [index], [received], [first]
     _look_at_each(given, call, indices, objects, told)
     reported(statuses, told)
@@ -161,7 +149,7 @@ def test_some(
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Look at each: indices and objects of those that have completed; None when all are null."""
     given = checked(requests, call)
-    if _are_null(given):
+    if are_null(given):
         return None, None
     indices: list[int] = []
     objects: list[Any] = []
@@ -185,42 +173,70 @@ def checked(requests: Iterable[RequestBase], call: str) -> list[RequestBase]:
     """The requests of a call, as a list; raises ``TypeError`` for what is none."""
     if not isinstance(requests, Iterable):
         raise TypeError(f"{call}: requests is of type {type(requests).__name__}, not a sequence of Requests")
-    given = list(requests)
-    for index, request in enumerate(given):
-        if not isinstance(request, RequestBase):
-            raise TypeError(f"{call}: requests[{index}] is of type {type(request).__name__}, not a Request")
+    given: list[Any] = list(requests)
+    if not all(issubclass(kind, RequestBase) for kind in set(map(type, given))):
+        index = next(index for index, one in enumerate(given) if not isinstance(one, RequestBase))
+        raise TypeError(f"{call}: requests[{index}] is of type {type(given[index]).__name__}, not a Request")
     return given
+
+
+def _wait_any(given: list[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
+    """Wait for one; as long as all are transfers, each is looked at once."""
+    while True:
+        numbers = numbers_of(given)
+        index = None if all(numbers) else first_complete(given)
+        if index is not None:
+            break
+        if _are_negative(numbers):
+            fill(status, NO_MESSAGE)
+            return UNDEFINED, None
+        numbers = _next_of_each(given, numbers)
+        if _are_negative(numbers):
+            _check_reach(next(request for request in given if not is_null(request)), OUT_OF_REACH, call)
+        index, message = current().wait_any(numbers, call)
+        if _advance(given[index], message):
+            break
+    return index, _end_known(given[index], status, call)
+
+
+def _are_negative(numbers: Sequence[int]) -> bool:
+    return not any(map((-1).__lt__, numbers))
 
 
 def _wait_for_all_of(request: RequestBase, call: str) -> Envelope:
     while request._message is None:
         number = _next_of(request)
         _check_reach(request, number, call)
-        _tell(request, current().wait(number, call))
+        _advance(request, current().wait(number, call))
     return request._message
 
 
 def _next_of(request: RequestBase) -> int:
     """What to ask the kernel for."""
-    operation = request._finish
-    return operation.next() if isinstance(operation, CompoundOperation) else request._kernel_request
+    compound = compound_of(request)
+    return request._kernel_request if compound is None else compound.next()
 
 
-def _next_of_each(requests: Sequence[RequestBase]) -> list[int]:
-    return [request._kernel_request if request._kernel_request < 0 else _next_of(request) for request in requests]
+def _next_of_each(requests: Sequence[RequestBase], numbers: list[int]) -> list[int]:
+    """What to ask the kernel for, given the numbers of the requests."""
+    if all(numbers):
+        return numbers
+    return [number or _next_of(request) for request, number in zip(requests, numbers, strict=True)]
 
 
 def _check_reach(request: RequestBase, number: int, call: str) -> None:
-    if number == OUT_OF_REACH:
-        fail("ERR_PENDING", request._finish.explain(call))
+    compound = compound_of(request)
+    if number == OUT_OF_REACH and compound is not None:
+        fail("ERR_PENDING", compound.explain(call))
 
 
-def _tell(request: RequestBase, message: Envelope) -> None:
-    """Take what the kernel says; the request is complete unless more is left of it."""
-    operation = request._finish
-    whole = operation.advance(message) if isinstance(operation, CompoundOperation) else message
+def _advance(request: RequestBase, message: Envelope) -> bool:
+    """Take what the kernel says; whether the request is complete now, or more is left of it."""
+    compound = compound_of(request)
+    whole = message if compound is None else compound.advance(message)
     if whole is not None:
         _complete(request, whole)
+    return whole is not None
 
 
 def _complete(request: RequestBase, message: Envelope) -> None:
@@ -228,15 +244,7 @@ def _complete(request: RequestBase, message: Envelope) -> None:
     request._message = message
 
 
-def _are_null(requests: Sequence[RequestBase]) -> bool:
-    return all(request._kernel_request < 0 for request in requests)
-
-
-def _early(requests: Sequence[RequestBase]) -> int | None:
-    return next((i for i, request in enumerate(requests) if request._message is not None), None)
-
-
-def _end_early(request: RequestBase, status: Status | None, call: str) -> Any:
+def _end_known(request: RequestBase, status: Status | None, call: str) -> Any:
     return end(request, request._message or NO_MESSAGE, status, call)
 
 
@@ -244,7 +252,7 @@ def _look_at_each(
     requests: Sequence[RequestBase], call: str, indices: list[int], objects: list[Any], told: list[Status]
 ) -> None:
     for index, request in enumerate(requests):
-        message = look(request, call) if request._kernel_request >= 0 else None
+        message = look(request, call) if not is_null(request) else None
         if message is not None:
             status = Status()
             objects.append(end(request, message, status, call))
@@ -258,7 +266,7 @@ def _end_all(requests: Sequence[RequestBase], statuses: list[Status] | None, cal
     first_error: MPIException | None = None
     for request, status in zip(requests, told, strict=True):
         try:
-            objects.append(_end_early(request, status, call) if request._kernel_request >= 0 else None)
+            objects.append(_end_known(request, status, call) if not is_null(request) else None)
         except MPIException as error:
             status.Set_error(error.Get_error_class())
             first_error = first_error or error

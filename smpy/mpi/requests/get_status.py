@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
 from smpy.mpi.requests.completion import checked, look, reported
-from smpy.mpi.requests.compound_operations import CompoundOperation
+from smpy.mpi.requests.states import State, are_null, compound_of, is_null, state_of
 from smpy.mpi.requests.status import Status, fill
 from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
@@ -17,14 +17,14 @@ __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
 def get_status(request: RequestBase, status: Status | None, call: str) -> bool:
     """Whether one has completed; null ones have."""
-    message = NO_MESSAGE if request._kernel_request < 0 else _seen(request, call)
+    message = NO_MESSAGE if is_null(request) else _seen(request, call)
     if message is None:
         return False
-    operation = request._finish
-    if isinstance(operation, CompoundOperation):
-        operation.fill_status(message, status, call)
-    else:
+    compound = compound_of(request)
+    if compound is None:
         fill(status, message)
+    else:
+        compound.fill_status(message, status, call)
     return True
 
 
@@ -32,12 +32,12 @@ def get_status_any(requests: Iterable[RequestBase], status: Status | None, call:
     """Index of the first that has completed, and whether there is one or all are null."""
     given = checked(requests, call)
     for index, request in enumerate(given):
-        if request._kernel_request >= 0 and get_status(request, status, call):
+        if not is_null(request) and get_status(request, status, call):
             return index, True
-    are_null = _are_null(given)
-    if are_null:
+    if are_null(given):
         fill(status, NO_MESSAGE)
-    return UNDEFINED, are_null
+        return UNDEFINED, True
+    return UNDEFINED, False
 
 
 def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> bool:
@@ -54,13 +54,13 @@ def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | Non
 def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[int] | None:
     """Indices of those that have completed; None when all are null."""
     given = checked(requests, call)
-    if _are_null(given):
+    if are_null(given):
         return None
     told: list[Status] = []
     indices: list[int] = []
     for index, request in enumerate(given):
         status = Status()
-        if request._kernel_request >= 0 and get_status(request, status, call):
+        if not is_null(request) and get_status(request, status, call):
             indices.append(index)
             told.append(status)
     reported(statuses, told)
@@ -68,13 +68,12 @@ def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | No
 
 
 def _seen(request: RequestBase, call: str) -> Envelope | None:
-    """What has come of a request; the parts of an operation are completed as they are seen."""
-    if isinstance(request._finish, CompoundOperation):
+    """What has come of a request; the parts of a compound operation are completed as they are seen."""
+    if compound_of(request) is not None:
         return look(request, call)
-    if request._message is not None:
-        return request._message
-    return current().peek(request._kernel_request) if request._kernel_request > 0 else NO_MESSAGE
-
-
-def _are_null(requests: Sequence[RequestBase]) -> bool:
-    return all(request._kernel_request < 0 for request in requests)
+    match state_of(request):
+        case State.TRANSFER:
+            return current().peek(request._kernel_request)
+        case State.COMPLETE:
+            return request._message
+    return NO_MESSAGE

@@ -13,6 +13,7 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.requests.completion import look
 from smpy.mpi.requests.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.requests.request import Request
+from smpy.mpi.requests.states import is_null
 from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Prequest", "new_prequest"]
@@ -104,7 +105,7 @@ class Prequest(Request):
             fail("ERR_REQUEST", "Parrived: the request is not one of Precv_init")
         if not 0 <= partition < receive.n_partitions:
             fail("ERR_ARG", f"Parrived({partition}): the message has partitions 0 to {receive.n_partitions - 1}")
-        return self._kernel_request < 0 or look(self, "Parrived") is not None
+        return is_null(self) or look(self, "Parrived") is not None
 
 
 def new_prequest(start: Callable[[], Request]) -> Prequest:
@@ -125,7 +126,7 @@ def _partitioned_send(request: Prequest, call: str) -> PartitionedSend:
     send = request._persistent()
     if not isinstance(send, PartitionedSend):
         fail("ERR_REQUEST", f"{call}: the request is not one of Psend_init")
-    if request._kernel_request < 0:
+    if is_null(request):
         fail("ERR_REQUEST", f"{call}: the request is not under way: call Start first")
     return send
 
@@ -136,7 +137,7 @@ def _start(request: Prequest, call: str) -> None:
     operation = request._persistent()
     if operation is None:
         fail("ERR_REQUEST", f"{call}: the request is null")
-    if request._kernel_request >= 0:
+    if not is_null(request):
         fail("ERR_REQUEST", f"{call}: the request is under way already: wait for it first")
     started = operation()
     request._share(started)

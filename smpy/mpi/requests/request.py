@@ -9,6 +9,7 @@ from smpy.engine.messages import Envelope
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.requests import completion, get_status
 from smpy.mpi.requests.compound_operations import CompoundOperation, SeveralTransfers, truncated
+from smpy.mpi.requests.states import State, compound_of, is_null, state_of
 from smpy.mpi.requests.status import Status
 from smpy.mpi.state.bases import RequestBase, taken_over, use_request_class
 from smpy.mpi.state.constants import ANY_TAG, PROC_NULL
@@ -55,9 +56,9 @@ class Request(RequestBase, Handle):
         operation = self._persistent()
         if operation is not None:
             return id(operation)
-        if self._kernel_request == 0:
-            return id(self._finish) if isinstance(self._finish, CompoundOperation) else id(self)
-        return self._kernel_request
+        if state_of(self) in (State.NULL, State.TRANSFER):
+            return self._kernel_request
+        return id(compound_of(self) or self)
 
     def _become_null(self) -> None:
         completion.release(self)
@@ -88,11 +89,12 @@ class Request(RequestBase, Handle):
     @mpi_call
     def Cancel(self) -> None:
         """Try to stop the operation; it still has to be waited for, and the status tells whether it was stopped."""
-        if self._kernel_request < 0:
+        compound = compound_of(self)
+        if is_null(self):
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
-        if isinstance(self._finish, CompoundOperation):
-            self._finish.cancel("Cancel")
-        elif self._kernel_request > 0:
+        if compound is not None:
+            compound.cancel("Cancel")
+        elif state_of(self) is State.TRANSFER:
             current().cancel(self._kernel_request)
 
     @mpi_call

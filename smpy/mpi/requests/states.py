@@ -1,0 +1,66 @@
+"""The states of a request, by name.
+
+What the compiled surface reads of a request encodes them (`smpy.mpi.state.bases`); everything else asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+
+from smpy.mpi.requests.compound_operations import CompoundOperation
+from smpy.mpi.state.bases import RequestBase
+
+__all__ = ["State", "are_null", "compound_of", "first_complete", "is_null", "numbers_of", "state_of"]
+
+
+class State(Enum):
+    """How far a request has come."""
+
+    NULL = auto()
+    """It refers to nothing, or is persistent and has not been started."""
+    TRANSFER = auto()
+    """One transfer of the kernel's is under way."""
+    COMPOUND = auto()
+    """A compound operation is under way."""
+    UNSEEN = auto()
+    """Nothing is left to wait for, but nobody has looked: a look costs what a look costs."""
+    COMPLETE = auto()
+    """It is known to be complete: to ask costs nothing."""
+
+
+def state_of(request: RequestBase) -> State:
+    """How far a request has come."""
+    if request._kernel_request < 0:
+        return State.NULL
+    if request._message is not None:
+        return State.COMPLETE
+    if request._kernel_request > 0:
+        return State.TRANSFER
+    return State.UNSEEN if compound_of(request) is None else State.COMPOUND
+
+
+def is_null(request: RequestBase) -> bool:
+    """Whether it is in the state `State.NULL`."""
+    return request._kernel_request < 0
+
+
+def are_null(requests: Iterable[RequestBase]) -> bool:
+    """Whether all are in the state `State.NULL`."""
+    return all(request._kernel_request < 0 for request in requests)
+
+
+def compound_of(request: RequestBase) -> CompoundOperation | None:
+    """The compound operation that it stands for, None when it is a transfer."""
+    finish = request._finish
+    return finish if isinstance(finish, CompoundOperation) else None
+
+
+def first_complete(requests: Iterable[RequestBase]) -> int | None:
+    """Index of the first in the state `State.COMPLETE`."""
+    return next((index for index, request in enumerate(requests) if request._message is not None), None)
+
+
+def numbers_of(requests: Sequence[RequestBase]) -> list[int]:
+    """The kernel's number of each transfer under way, negative for null requests, 0 for those in any other state."""
+    return [request._kernel_request for request in requests]
