@@ -6,15 +6,13 @@ from typing import Any, Final, Self
 
 from smpy.mpi.comms.attached_buffers import AttachedBuffers
 from smpy.mpi.comms.comm_groups import CreationByGroup, RemoteGroup
-from smpy.mpi.comms.comm_nonblocking_collectives import NonblockingCollectives
-from smpy.mpi.comms.comm_object_collectives import ObjectCollectives, ObjectScans
-from smpy.mpi.comms.comm_persistent_collectives import PersistentCollectives
-from smpy.mpi.comms.comm_scans import Scans
 from smpy.mpi.comms.comm_split_type import TypeSplitting
 from smpy.mpi.comms.comm_topology import TopologyCreation
 from smpy.mpi.comms.exchanges import Exchanges
+from smpy.mpi.comms.object_collectives import ObjectCollectives, ObjectScans
 from smpy.mpi.comms.object_messages import ObjectMessages
 from smpy.mpi.comms.partitioned_messages import PartitionedMessages
+from smpy.mpi.comms.reductions import Reductions, Scans
 from smpy.mpi.comms.sends import Sends
 from smpy.mpi.state.bases import MYSELF, NOWHERE
 from smpy.mpi.state.comm_core import handle_on
@@ -35,8 +33,7 @@ class Comm(
     PartitionedMessages,
     AttachedBuffers,
     ObjectCollectives,
-    NonblockingCollectives,
-    PersistentCollectives,
+    Reductions,
     TypeSplitting,
 ):
     """A communicator: ranks, and messages that stay among them.

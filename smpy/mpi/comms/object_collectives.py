@@ -11,8 +11,8 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.object_data_movement import all_gathered, broadcast, exchanged, gathered, scattered
 from smpy.mpi.collectives.object_reductions import Operation, PrivateReduction
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_collectives import Collectives
 from smpy.mpi.comms.creating import private_duplicate
+from smpy.mpi.comms.data_movement import DataMovement
 from smpy.mpi.comms.locks import mark_use
 from smpy.mpi.data.operations import SUM
 from smpy.mpi.state.comm_core import CommCore, member_of
@@ -22,7 +22,7 @@ from smpy.mpi.state.world import Communicator
 __all__ = ["ObjectCollectives", "ObjectScans"]
 
 
-class ObjectCollectives(Collectives):
+class ObjectCollectives(DataMovement):
     """Collective calls on objects."""
 
     __slots__ = ()
