@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Final, Self
 
 from smpy.mpi.comms.attached_buffers import AttachedBuffers
-from smpy.mpi.comms.comm_groups import CreationByGroup, RemoteGroup
-from smpy.mpi.comms.comm_split_type import TypeSplitting
-from smpy.mpi.comms.comm_topology import TopologyCreation
+from smpy.mpi.comms.creation_by_group import CreationByGroup, RemoteGroup
 from smpy.mpi.comms.exchanges import Exchanges
 from smpy.mpi.comms.object_collectives import ObjectCollectives, ObjectScans
 from smpy.mpi.comms.object_messages import ObjectMessages
 from smpy.mpi.comms.partitioned_messages import PartitionedMessages
 from smpy.mpi.comms.reductions import Reductions, Scans
 from smpy.mpi.comms.sends import Sends
+from smpy.mpi.comms.split_type import TypeSplitting
+from smpy.mpi.comms.topology_creation import TopologyCreation
 from smpy.mpi.state.bases import MYSELF, NOWHERE
 from smpy.mpi.state.comm_core import handle_on
 from smpy.mpi.state.error_handlers import ErrorHandling

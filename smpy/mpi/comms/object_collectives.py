@@ -11,7 +11,7 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.object_data_movement import all_gathered, broadcast, exchanged, gathered, scattered
 from smpy.mpi.collectives.object_reductions import Operation, PrivateReduction
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.creating import private_duplicate
+from smpy.mpi.comms.creation_messages import private_duplicate
 from smpy.mpi.comms.data_movement import DataMovement
 from smpy.mpi.comms.locks import mark_use
 from smpy.mpi.data.operations import SUM

@@ -10,7 +10,7 @@ from threading import Lock
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.comms.comm import Comm, Intercomm, Intracomm
-from smpy.mpi.comms.creating import private_duplicate
+from smpy.mpi.comms.creation_messages import private_duplicate
 from smpy.mpi.comms.locks import locks_of
 from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.world import Communicator

@@ -14,7 +14,7 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import CollectiveHandle, Membership, wait_for_all
 from smpy.mpi.comms.comm import Intracomm
-from smpy.mpi.comms.creating import announce
+from smpy.mpi.comms.creation_messages import announce
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.io.open_files import OpenFile, Path, check_mode, remove, telling_of_failures
 from smpy.mpi.state import constants

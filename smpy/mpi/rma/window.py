@@ -14,7 +14,7 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import wait_for_all
 from smpy.mpi.comms.comm import COMM_SELF, Intracomm
-from smpy.mpi.comms.creating import announce
+from smpy.mpi.comms.creation_messages import announce
 from smpy.mpi.data.buffers import is_bottom
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.memory_type import buffer

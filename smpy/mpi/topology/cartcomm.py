@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_management import inherit
-from smpy.mpi.comms.comm_topology import placed
+from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.topology_arguments import ints
+from smpy.mpi.comms.topology_creation import placed
 from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import CartTopology

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.comm_topology import placed
+from smpy.mpi.comms.topology_creation import placed
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import DistGraphTopology, GraphTopology
 from smpy.mpi.topology.topologies import Topocomm

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from smpy.mpi.collectives.call import CollectiveCall
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature
-from smpy.mpi.comms.comm_topology import topology_of
+from smpy.mpi.comms.topology_creation import topology_of
 from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from smpy.mpi.comms.comm import Comm, Intracomm
-from smpy.mpi.comms.comm_topology import placed
+from smpy.mpi.comms.topology_creation import placed
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.virtual_topologies import Topology
 from smpy.mpi.topology.neighbourhood_collectives import NeighbourhoodCollectives

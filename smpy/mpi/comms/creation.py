@@ -1,4 +1,4 @@
-"""Making communicators of one, and ending them; what that costs is in `creating`."""
+"""Making communicators of one, and ending them; what that costs is in `creation_messages`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final, NoReturn
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import start
-from smpy.mpi.comms.comm_identity import Identity
-from smpy.mpi.comms.creating import exchange, pay_for_new, split, split_both
+from smpy.mpi.comms.creation_messages import exchange, pay_for_new, split, split_both
 from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.identity import Identity
 from smpy.mpi.requests.request import Request
 from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.attributes import copy_attributes, delete_attributes
@@ -23,13 +23,13 @@ from smpy.mpi.state.info import Info, pairs_of
 from smpy.mpi.state.members import Members, place_of
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["Management", "inherit"]
+__all__ = ["Creation", "inherit"]
 
 _FLAG_BYTES: Final = 4
 """What a rank tells of itself when intercommunicators are made."""
 
 
-class Management(Identity):
+class Creation(Identity):
     """How a communicator becomes another."""
 
     __slots__ = ()

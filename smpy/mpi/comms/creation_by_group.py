@@ -12,8 +12,8 @@ from typing import Any, Final
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, meet
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_management import Management, inherit
-from smpy.mpi.comms.creating import announce, exchange, pay_for_new, swap
+from smpy.mpi.comms.creation import Creation, inherit
+from smpy.mpi.comms.creation_messages import announce, exchange, pay_for_new, swap
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.error_handlers import Errhandler
@@ -29,7 +29,7 @@ _FIRST_LEADERS_TAG: Final = 1 << 30
 """Tags from here on are those of leaders, on numbers that no receive of the program sees."""
 
 
-class CreationByGroup(Management):
+class CreationByGroup(Creation):
     """What an intracommunicator can also become."""
 
     __slots__ = ()
@@ -76,7 +76,7 @@ class CreationByGroup(Management):
         return cls._equipped(new, info, errhandler)
 
     @mpi_call
-    def Create_intercomm(self, local_leader: int, peer_comm: Management, remote_leader: int, tag: int = 0) -> Any:
+    def Create_intercomm(self, local_leader: int, peer_comm: Creation, remote_leader: int, tag: int = 0) -> Any:
         """An intercommunicator of the ranks here and those of another group that makes the same call.
 
         Parameters
@@ -117,7 +117,7 @@ class CreationByGroup(Management):
         return made
 
 
-class RemoteGroup(Management):
+class RemoteGroup(Creation):
     """The other side of an intercommunicator."""
 
     __slots__ = ()

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
-from smpy.mpi.comms.comm_management import inherit
-from smpy.mpi.comms.creating import pay_for_new
+from smpy.mpi.comms.creation import inherit
+from smpy.mpi.comms.creation_messages import pay_for_new
 from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
 from smpy.mpi.state.bases import NOWHERE
 from smpy.mpi.state.comm_core import CommCore, handle_on, member_of

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.comm_management import Management
-from smpy.mpi.comms.creating import pay_for_new, split_both
+from smpy.mpi.comms.creation import Creation
+from smpy.mpi.comms.creation_messages import pay_for_new, split_both
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.constants import (
     COMM_TYPE_HW_GUIDED,
@@ -37,7 +37,7 @@ _TYPES: Final = (
 )
 
 
-class TypeSplitting(Management):
+class TypeSplitting(Creation):
     """Communicators of those who share something."""
 
     __slots__ = ()
