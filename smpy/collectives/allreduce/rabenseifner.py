@@ -24,12 +24,11 @@ def balanced_rabenseifner(call: Call) -> Schedule:
 
 
 def _halve_and_double(call: Call, *, is_balanced: bool) -> Schedule:
-    rank, nbytes = call.rank, call.nbytes
-    steps, power = Schedule(rank), power_of_two_up_to(call.n_ranks)
-    n_pairs = call.n_ranks - power
-    with folded(steps, rank, n_pairs, nbytes) as number:
+    steps, ranks, nbytes = Schedule(call.rank), call.everyone, call.nbytes
+    power = power_of_two_up_to(call.n_ranks)
+    with folded(steps, ranks, nbytes) as number:
         rounds = [
-            (unfolded(number ^ mask, n_pairs), mine_bytes, its_bytes)
+            (unfolded(ranks, number ^ mask), mine_bytes, its_bytes)
             for mask, mine_bytes, its_bytes in halves(number, power, nbytes, call.item_bytes, is_balanced=is_balanced)
         ]
         for partner, mine_bytes, its_bytes in rounds:

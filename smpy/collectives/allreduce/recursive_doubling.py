@@ -12,5 +12,5 @@ from smpy.collectives.schedule import Schedule
 def recursive_doubling(call: Call) -> Schedule:
     """Every rank exchanges the whole vector with each of its partners."""
     steps = Schedule(call.rank)
-    exchange_vectors(steps, call.rank, call.n_ranks, call.nbytes)
+    exchange_vectors(steps, call.everyone, call.nbytes)
     return steps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.patterns import binomial_tree
-from smpy.collectives.reduce.basic_linear import to_root_in_order
+from smpy.collectives.patterns.linear import to_first, to_root_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
 
@@ -27,12 +27,7 @@ def basic_reduce_bcast(call: Call) -> Schedule:
 
 def add_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
     """The steps of `reduce_bcast` for a vector of `nbytes`."""
-    with steps.when(call.rank != 0):
-        steps.isend(0, nbytes)
-    with steps.when(call.rank == 0):
-        for peer in steps.loop(1, call.n_ranks):
-            steps.irecv(peer, nbytes)
-    steps.wait_all()
+    to_first(steps, call.everyone, nbytes)
     binomial_tree.broadcast(steps, call.everyone, nbytes)
 
 

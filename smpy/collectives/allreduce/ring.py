@@ -37,7 +37,7 @@ def open_mpi_ring(call: Call) -> Schedule:
     _two_rounds(steps, call, part)
     doubles = (part > 0) & (call.n_ranks < 4) & (((rest >= 8) & (rest < 4096)) | ((rest >= 8192) & (rest < 16384)))
     with steps.when(doubles):
-        exchange_vectors(steps, call.rank, call.n_ranks, rest)
+        exchange_vectors(steps, call.everyone, rest)
     with steps.when((rest > 0) & (doubles == 0)):
         add_basic_reduce_bcast(steps, call, rest)
     return steps

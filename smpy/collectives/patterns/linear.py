@@ -1,12 +1,14 @@
-"""Linear patterns: sends and receives that a rank starts at once, and that wait for nothing.
+"""Linear patterns: one rank talks to all others, or every rank to every other.
 
-Non-blocking collectives are these alone; blocking linear ones start them and wait (`Schedule.wait_all`).
+Those that take a call start sends and receives and wait for nothing: non-blocking collectives are these alone, blocking
+linear ones start them and wait (`Schedule.wait_all`). Those that take a schedule add to it, and wait.
 """
 
 from __future__ import annotations
 
 from smpy.collectives.call import Call
-from smpy.collectives.schedule import Schedule, block_bytes
+from smpy.collectives.ranks import Ranks
+from smpy.collectives.schedule import Schedule, Value, block_bytes
 
 
 def to_root(call: Call) -> Schedule:
@@ -41,3 +43,25 @@ def to_everyone(call: Call) -> Schedule:
             steps.isend(peer, call.nbytes)
             steps.irecv(peer, block_bytes(call.into, peer))
     return steps
+
+
+def to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
+    """All send as many bytes to the first of the ranks at once."""
+    with steps.when(ranks.index != 0):
+        steps.isend(ranks[0], nbytes)
+    with steps.when(ranks.index == 0):
+        for i in steps.loop(1, ranks.size):
+            steps.irecv(ranks[i], nbytes)
+    steps.wait_all()
+
+
+def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) -> None:
+    """All send to a root, which receives from the last rank to the first, one by one."""
+    rank, n_ranks = call.rank, call.n_ranks
+    with steps.when(rank != root):
+        steps.send(root, nbytes)
+    with steps.when(rank == root):
+        for behind in steps.loop(0, n_ranks):
+            peer = n_ranks - 1 - behind
+            with steps.when(peer != root):
+                steps.recv(peer, nbytes)

@@ -1,7 +1,8 @@
 """Numbers of ranks that are powers of two, and how other numbers are folded to one.
 
 With p ranks, P being the largest power of two that is not above p, the first 2 (p - P) ranks are folded into half as
-many: even ones hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005).
+many: even ones hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005). All ranks must
+agree on p.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from smpy.collectives.ranks import Ranks
 from smpy.collectives.schedule import Schedule, Value, smaller
 
 
@@ -33,27 +35,30 @@ def subtree(rank: Value, size: int) -> Value:
 
 
 @contextmanager
-def folded(
-    steps: Schedule, rank: Value, n_pairs: int, nbytes: Value, result_bytes: Value | None = None
-) -> Iterator[Value]:
+def folded(steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | None = None) -> Iterator[Value]:
     """The number among P ranks of those that take part, while the even ones of the first pairs stand aside.
 
     They get as many bytes back as they give, or `result_bytes`.
     """
+    index, n_pairs = ranks.index, _n_pairs(ranks)
     result_bytes = nbytes if result_bytes is None else result_bytes
-    stands_aside = (rank < 2 * n_pairs) & (rank % 2 == 0)
-    helps = (rank < 2 * n_pairs) & (rank % 2 != 0)
+    stands_aside = (index < 2 * n_pairs) & (index % 2 == 0)
+    helps = (index < 2 * n_pairs) & (index % 2 != 0)
     with steps.when(stands_aside):
-        steps.send(rank + 1, nbytes)
-        steps.recv(rank + 1, result_bytes)
+        steps.send(ranks[index + 1], nbytes)
+        steps.recv(ranks[index + 1], result_bytes)
     with steps.when(helps):
-        steps.recv(rank - 1, nbytes)
+        steps.recv(ranks[index - 1], nbytes)
     with steps.when(stands_aside == 0):
-        yield rank - smaller((rank + 1) // 2, n_pairs)
+        yield index - smaller((index + 1) // 2, n_pairs)
     with steps.when(helps):
-        steps.send(rank - 1, result_bytes)
+        steps.send(ranks[index - 1], result_bytes)
 
 
-def unfolded(number: Value, n_pairs: int) -> Value:
+def unfolded(ranks: Ranks, number: Value) -> Value:
     """The rank that has a number among those that take part."""
-    return number + smaller(number + 1, n_pairs)
+    return ranks[number + smaller(number + 1, _n_pairs(ranks))]
+
+
+def _n_pairs(ranks: Ranks) -> int:
+    return ranks.size_max - power_of_two_up_to(ranks.size_max)

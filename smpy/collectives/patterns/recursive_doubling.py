@@ -9,15 +9,15 @@ from smpy.collectives.patterns.powers_of_two import (
     subtree,
     unfolded,
 )
+from smpy.collectives.ranks import Ranks
 from smpy.collectives.schedule import Schedule, Value
 
 
-def exchange_vectors(steps: Schedule, rank: Value, n_ranks: int, nbytes: Value) -> None:
-    """Every rank exchanges the whole vector with each of its partners."""
-    power = power_of_two_up_to(n_ranks)
-    with folded(steps, rank, n_ranks - power, nbytes) as number:
-        for mask in powers_of_two_below(power):
-            partner = unfolded(number ^ mask, n_ranks - power)
+def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
+    """Every rank exchanges the whole vector with each of its partners; all ranks agree on how many there are."""
+    with folded(steps, ranks, nbytes) as number:
+        for mask in powers_of_two_below(power_of_two_up_to(ranks.size_max)):
+            partner = unfolded(ranks, number ^ mask)
             steps.exchange(partner, nbytes, partner, nbytes)
 
 

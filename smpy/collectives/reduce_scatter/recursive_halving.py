@@ -13,8 +13,8 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes, smaller
 )
 def recursive_halving(call: Call) -> Schedule:
     """The half of the vector that the partner's half of the ranks needs, then a quarter, ...; for commutative ones."""
-    rank, n_ranks, out = call.rank, call.n_ranks, call.out
-    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    steps, ranks, out = Schedule(call.rank), call.everyone, call.out
+    n_ranks, power = call.n_ranks, power_of_two_up_to(call.n_ranks)
     n_pairs = n_ranks - power
 
     def blocks_bytes(first: Value, n: int) -> Value:
@@ -23,9 +23,9 @@ def recursive_halving(call: Call) -> Schedule:
         size: Value = out[end] - out[start]
         return size
 
-    with folded(steps, rank, n_pairs, out[n_ranks], block_bytes(out, rank // 2 * 2)) as number:
+    with folded(steps, ranks, out[n_ranks], block_bytes(out, call.rank // 2 * 2)) as number:
         for mask in reversed(powers_of_two_below(power)):
-            partner = unfolded(number ^ mask, n_pairs)
+            partner = unfolded(ranks, number ^ mask)
             mine, its = subtree(number, mask), subtree(number ^ mask, mask)
             steps.exchange(partner, blocks_bytes(its, mask), partner, blocks_bytes(mine, mask))
     return steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
-from smpy.collectives.reduce.basic_linear import to_root_in_order
+from smpy.collectives.patterns.linear import to_first, to_root_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
@@ -13,13 +13,8 @@ from smpy.collectives.schedule import Schedule, block_bytes
 )
 def reduce_then_scatterv(call: Call) -> Schedule:
     """All send the whole vector to rank 0 at once, which then sends all others their blocks."""
-    steps, whole_bytes = Schedule(call.rank), call.out[call.n_ranks]
-    with steps.when(call.rank != 0):
-        steps.isend(0, whole_bytes)
-    with steps.when(call.rank == 0):
-        for peer in steps.loop(1, call.n_ranks):
-            steps.irecv(peer, whole_bytes)
-    steps.wait_all()
+    steps = Schedule(call.rank)
+    to_first(steps, call.everyone, call.out[call.n_ranks])
     _scatterv(steps, call)
     return steps
 
