@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
     from smpy.platforms.description import Description
     from smpy.platforms.hostfile import read_hostfile
+    from smpy.platforms.links import Direction, Hop, Sharing
     from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
-    from smpy.platforms.parts import Direction, Hop, Part, ReadPart, Sharing, Zone
+    from smpy.platforms.parts import Part, ReadPart, Zone
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
     from smpy.platforms.simgrid.clusters import read_cluster
@@ -69,7 +70,8 @@ _NAMES: Final = {
     "description": ("Description",),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
-    "parts": ("Direction", "Hop", "Part", "ReadPart", "Sharing", "Zone"),
+    "links": ("Direction", "Hop", "Sharing"),
+    "parts": ("Part", "ReadPart", "Zone"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),
     "simgrid.clusters": ("read_cluster",),

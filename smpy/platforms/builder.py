@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, LinkNames
+from smpy.platforms.links import Direction, Hop, Sharing
 from smpy.platforms.models import Models
-from smpy.platforms.parts import Direction, Hop, Part, Sharing
 from smpy.platforms.platform import Platform
 from smpy.units import format_bytes
 
@@ -33,6 +33,17 @@ def located(wrong: PlatformError, origin: str) -> PlatformError:
     error = PlatformError(f"{origin}: {wrong}")
     error.is_located = True
     return error
+
+
+class Buildable(Protocol):
+    """What adds itself to a platform: a part of a description."""
+
+    @property
+    def origin(self) -> str:
+        """Where its file describes it."""
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        """Add it to a platform, inside a zone."""
 
 
 class PlatformBuilder:
@@ -63,7 +74,7 @@ class PlatformBuilder:
         self._need_bytes = 0
         self.counts: Final[Counter[str]] = Counter()
 
-    def add(self, part: Part, zone: str | None = None) -> None:
+    def add(self, part: Buildable, zone: str | None = None) -> None:
         """A part and all that stands in it; what is refused is told with its origin."""
         try:
             part.build(self, zone)

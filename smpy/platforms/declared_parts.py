@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smpy.platforms.builder import PlatformBuilder
-from smpy.platforms.parts import Hop, Part, Sharing
+from smpy.platforms.links import Hop, Sharing
+from smpy.platforms.parts import Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,46 +1,16 @@
-"""The base classes of a machine's parts, and the words that parts share."""
+"""The base classes of a machine's parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.simgrid.elements import Element
 
 ReadPart = Callable[["Element"], "Part | None"]
-
-
-class Sharing(Enum):
-    """The way in which flows share a link."""
-
-    SHARED = "SHARED"  # both directions share one capacity
-    FATPIPE = "FATPIPE"  # each flow alone is limited
-    SPLITDUPLEX = "SPLITDUPLEX"  # each direction has a capacity of its own
-
-
-class Direction(Enum):
-    """Which half of a split link a route crosses."""
-
-    NONE = "NONE"
-    UP = "UP"
-    DOWN = "DOWN"
-
-    @property
-    def reverse(self) -> Direction:
-        if self is Direction.NONE:
-            return self
-        return Direction.DOWN if self is Direction.UP else Direction.UP
-
-
-class Hop(NamedTuple):
-    """One link of a declared route."""
-
-    link_name: str
-    direction: Direction = Direction.NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from smpy.platforms.cluster import Cluster, NumberedNames
-from smpy.platforms.parts import Sharing
+from smpy.platforms.links import Sharing
 from smpy.platforms.simgrid.elements import Element
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 

@@ -15,8 +15,9 @@ from smpy.errors import PlatformError
 from smpy.input_files import read_input
 from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
 from smpy.platforms.description import Description
+from smpy.platforms.links import Direction, Hop, Sharing
 from smpy.platforms.models import Models
-from smpy.platforms.parts import Direction, Hop, Part, Sharing, Zone
+from smpy.platforms.parts import Part, Zone
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
 from smpy.platforms.simgrid.options import read_config, with_options

@@ -1,0 +1,35 @@
+"""Links as routes name them: how flows share one, and in which direction a route crosses it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Sharing(Enum):
+    """The way in which flows share a link."""
+
+    SHARED = "SHARED"  # both directions share one capacity
+    FATPIPE = "FATPIPE"  # each flow alone is limited
+    SPLITDUPLEX = "SPLITDUPLEX"  # each direction has a capacity of its own
+
+
+class Direction(Enum):
+    """Which half of a split link a route crosses."""
+
+    NONE = "NONE"
+    UP = "UP"
+    DOWN = "DOWN"
+
+    @property
+    def reverse(self) -> Direction:
+        if self is Direction.NONE:
+            return self
+        return Direction.DOWN if self is Direction.UP else Direction.UP
+
+
+class Hop(NamedTuple):
+    """One link of a declared route."""
+
+    link_name: str
+    direction: Direction = Direction.NONE
