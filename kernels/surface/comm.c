@@ -5,7 +5,7 @@
 
 #include "call.h"
 #include "lines.h"
-#include "meeting.h"
+#include "open_collective.h"
 #include "request.h"
 
 typedef struct {
@@ -308,7 +308,7 @@ static PyObject *perform_allreduce(PyObject *self, const arguments *given)
     PyObject *argument[3];
     if (!arguments_sort(given, parameter, 3, 2, argument)) return NULL;
     const int comm = number_of(self);
-    return comm < 0 ? NULL : meeting_join(comm, argument[0], argument[1], argument[2]);
+    return comm < 0 ? NULL : open_collective_join(comm, argument[0], argument[1], argument[2]);
 }
 
 static PyObject *Comm_Allreduce(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)

@@ -18,7 +18,7 @@
 #include "contents.h"
 #include "exporter.h"
 #include "lines.h"
-#include "meeting.h"
+#include "open_collective.h"
 #include "request.h"
 
 surface_state surface = {.rank = -1};
@@ -113,7 +113,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.rank = surface.timeline = -1;
     surface.clock.is_running = 0;
     surface.epoch++;
-    Py_CLEAR(surface.books);
+    Py_CLEAR(surface.open_collectives);
     Py_CLEAR(surface.failure.type);
     Py_CLEAR(surface.failure.value);
     Py_CLEAR(surface.failure.trace);
@@ -234,9 +234,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"line", lines_number, METH_NOARGS, PyDoc_STR("line()\n--\n\nNumber of the program's innermost line; 0: not known.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
-    {"know_books", (PyCFunction)(void (*)(void))meeting_know_books, METH_FASTCALL,
-     PyDoc_STR("know_books(comm, entered, open)\n--\n\nWhere the collectives of a communicator are counted, and which are open.")},
-    {"use_sum", meeting_use_sum, METH_O,
+    {"know_collectives", (PyCFunction)(void (*)(void))open_collective_know, METH_FASTCALL,
+     PyDoc_STR("know_collectives(comm, entered, open)\n--\n\nWhere the collectives of a communicator are counted, and which are open.")},
+    {"use_sum", open_collective_use_sum, METH_O,
      PyDoc_STR("use_sum(operation, /)\n--\n\nThe operation of an Allreduce that names none.")},
     {"use_request_class", surface_use_request_class, METH_O,
      PyDoc_STR("use_request_class(request_class, /)\n--\n\nWhat Isend and Irecv make: a subclass of RequestBase. "

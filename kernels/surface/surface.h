@@ -60,7 +60,7 @@ typedef struct {
         int bucket[LINE_BUCKETS];
     } lines;
 
-    PyObject *books;                /* comm -> (entered, open): see meeting.h */
+    PyObject *open_collectives;     /* comm -> (entered, open): see open_collective.h */
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */

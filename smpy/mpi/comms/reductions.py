@@ -108,7 +108,7 @@ def _allreduce_plain(
     fold.put(rank, content)
     if collective.plain is None and nbytes:
         collective.plain = buffer_format, nbytes, operation, fold
-        surface.know_books(communicator.number, communicator.joint.entered, communicator.joint.open)
+        surface.know_collectives(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(
         collective,
         communicator,

@@ -1,22 +1,22 @@
-#include "meeting.h"
+#include "open_collective.h"
 
 #include <string.h>
 
 #include "block.h"
 #include "contents.h"
 
-PyObject *meeting_know_books(PyObject *module, PyObject *const *at, Py_ssize_t n)
+PyObject *open_collective_know(PyObject *module, PyObject *const *at, Py_ssize_t n)
 {
     (void)module;
-    if (n != 3 || !PyDict_CheckExact(at[2])) return PyErr_Format(PyExc_TypeError, "know_books(comm, entered, open)");
-    if (!surface.books && !(surface.books = PyDict_New())) return NULL;
+    if (n != 3 || !PyDict_CheckExact(at[2])) return PyErr_Format(PyExc_TypeError, "know_collectives(comm, entered, open)");
+    if (!surface.open_collectives && !(surface.open_collectives = PyDict_New())) return NULL;
     PyObject *pair = PyTuple_Pack(2, at[1], at[2]);
-    const int code = pair ? PyDict_SetItem(surface.books, at[0], pair) : -1;
+    const int code = pair ? PyDict_SetItem(surface.open_collectives, at[0], pair) : -1;
     Py_XDECREF(pair);
     return code < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyObject *meeting_use_sum(PyObject *module, PyObject *operation)
+PyObject *open_collective_use_sum(PyObject *module, PyObject *operation)
 {
     (void)module;
     Py_XSETREF(surface.sum, Py_NewRef(operation));
@@ -24,9 +24,9 @@ PyObject *meeting_use_sum(PyObject *module, PyObject *operation)
 }
 
 /* The open collective that the rank enters next, and its count of them: a new reference, or NULL. */
-static PyObject *next_meeting(int comm, int rank, Py_buffer *entered)
+static PyObject *next_open(int comm, int rank, Py_buffer *entered)
 {
-    PyObject *key = PyLong_FromLong(comm), *pair = key && surface.books ? PyDict_GetItemWithError(surface.books, key) : NULL, *found = NULL;
+    PyObject *key = PyLong_FromLong(comm), *pair = key && surface.open_collectives ? PyDict_GetItemWithError(surface.open_collectives, key) : NULL, *found = NULL;
     Py_XDECREF(key);
     if (!pair || PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 0), entered, PyBUF_WRITABLE) < 0) return NULL;
     if (entered->len >= (Py_ssize_t)sizeof(int64_t) * (rank + 1)) {
@@ -65,7 +65,7 @@ static PyObject *take_result(PyObject *recvbuf, PyObject *result)
 }
 
 /* The rest, once the rank has entered: its part, its time, its result. */
-static PyObject *perform(PyObject *meeting, PyObject *fold, PyObject *operation, int comm, int rank, int schedule, PyObject *content,
+static PyObject *perform(PyObject *collective, PyObject *fold, PyObject *operation, int comm, int rank, int schedule, PyObject *content,
                          PyObject *recvbuf)
 {
     PyObject *place = PyLong_FromLong(rank);
@@ -77,7 +77,7 @@ static PyObject *perform(PyObject *meeting, PyObject *fold, PyObject *operation,
     PyObject *result = PyObject_CallMethodOneArg(fold, surface.name.result, operation);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *left = PyObject_CallMethodNoArgs(meeting, surface.name.leave);
+    PyObject *left = PyObject_CallMethodNoArgs(collective, surface.name.leave);
     if (type) PyErr_Restore(type, value, trace);
     PyObject *answer = result && left ? take_result(recvbuf, result) : NULL;
     Py_XDECREF(result);
@@ -85,16 +85,16 @@ static PyObject *perform(PyObject *meeting, PyObject *fold, PyObject *operation,
     return answer;
 }
 
-PyObject *meeting_join(int comm, PyObject *sendbuf, PyObject *recvbuf, PyObject *op)
+PyObject *open_collective_join(int comm, PyObject *sendbuf, PyObject *recvbuf, PyObject *op)
 {
     Py_buffer entered;
     PyObject *const buffers[] = {sendbuf, recvbuf};
     const int rank = comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, comm, surface.rank);
-    PyObject *meeting = rank < 0 ? NULL : next_meeting(comm, rank, &entered), *answer = NULL;
-    if (!meeting) return NULL;
+    PyObject *collective = rank < 0 ? NULL : next_open(comm, rank, &entered), *answer = NULL;
+    if (!collective) return NULL;
     PyObject *operation = op ? PyObject_GetAttr(op, surface.name._operation) : Py_XNewRef(surface.sum);
-    PyObject *plain = operation ? PyObject_GetAttr(meeting, surface.name.plain) : NULL;
-    PyObject *number = plain && plain != Py_None ? PyObject_GetAttr(meeting, surface.name.schedule) : NULL;
+    PyObject *plain = operation ? PyObject_GetAttr(collective, surface.name.plain) : NULL;
+    PyObject *number = plain && plain != Py_None ? PyObject_GetAttr(collective, surface.name.schedule) : NULL;
     const long schedule = number ? PyLong_AsLong(number) : -1;
     PyObject *said = schedule >= 0 ? contents_take(NULL, buffers, 2) : NULL;
     const int is_ours = said && is_alike(plain, said, operation);
@@ -102,7 +102,7 @@ PyObject *meeting_join(int comm, PyObject *sendbuf, PyObject *recvbuf, PyObject 
     PyBuffer_Release(&entered);
     if (is_ours) {
         PyObject *fold = PyTuple_GET_ITEM(plain, 3), *content = PyTuple_GET_ITEM(said, 1);
-        answer = perform(meeting, fold, operation, comm, rank, (int)schedule, content, recvbuf);
+        answer = perform(collective, fold, operation, comm, rank, (int)schedule, content, recvbuf);
     } else {
         PyErr_Clear();
     }
@@ -110,6 +110,6 @@ PyObject *meeting_join(int comm, PyObject *sendbuf, PyObject *recvbuf, PyObject 
     Py_XDECREF(number);
     Py_XDECREF(plain);
     Py_XDECREF(operation);
-    Py_DECREF(meeting);
+    Py_DECREF(collective);
     return answer;
 }
