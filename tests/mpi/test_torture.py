@@ -11,7 +11,7 @@ from smpy.collectives.register import OPERATIONS, algorithms_of
 from smpy.collectives.selection import Selection, choose
 from smpy.engine.running import current
 from smpy.mpi import MPI
-from tests.mpi.collective_cases import CASES, GAP, Draw, Entries
+from tests.mpi.collectives.collective_cases import CASES, GAP, Draw, Entries
 from tests.mpi.conftest import run_world
 
 RANKS = st.integers(1, 17)

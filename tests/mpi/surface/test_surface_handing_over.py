@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smpy.engine import _surface
-from tests.mpi.surface_world import (
+from tests.mpi.surface.surface_world import (
     DERIVED,
     DOUBLE,
     GENERAL,

@@ -11,7 +11,7 @@ from smpy.compute.folded import folded
 from smpy.engine.kernel import lib
 from smpy.engine.messages import Envelope
 from smpy.errors import DeadlockError
-from tests.mpi.surface_world import (
+from tests.mpi.surface.surface_world import (
     ALONE,
     DOUBLE,
     WORLD,

@@ -10,7 +10,7 @@ from smpy import folded
 from smpy.engine.running import current
 from smpy.mpi import MPI
 from smpy.mpi.state.world import world
-from tests.mpi.collective_cases import CASES, Draw
+from tests.mpi.collectives.collective_cases import CASES, Draw
 
 
 class Tracked(np.ndarray):

@@ -12,7 +12,7 @@ from smpy.mpi import MPI
 from smpy.mpi.data.block_specifications import vector_of
 from smpy.mpi.data.message_specifications import part_of
 from tests.mpi.conftest import run_world
-from tests.mpi.reference_typemaps import datatype, recipes, reference
+from tests.mpi.data.reference_typemaps import datatype, recipes, reference
 
 
 def packed(made, memory, count):

@@ -8,7 +8,7 @@ import pytest
 from smpy.mpi import MPI
 from smpy.mpi.state.world import world
 
-ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "created_communicators.json").read_text())
+ORACLE = json.loads((Path(__file__).parents[2] / "oracle" / "created_communicators.json").read_text())
 
 
 @pytest.mark.parametrize("case", ORACLE["cases"], ids=lambda case: f"{case['call']}-{len(case['ranks'])}")

@@ -48,7 +48,7 @@ def test_five_files_at_most_lie_between_a_send_and_the_kernel():
         capture_output=True,
         text=True,
         env={**os.environ, "SMPY_SURFACE": "python"},
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         check=False,
     )
     assert run.returncode == 0, run.stderr

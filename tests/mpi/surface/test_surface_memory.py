@@ -15,7 +15,7 @@ from greenlet import GreenletExit, getcurrent
 from smpy.engine import _surface
 from smpy.engine.engine import Engine
 from smpy.errors import DeadlockError
-from tests.mpi.surface_world import DOUBLE, WORLD, Recorder, Request, Status, Truncated, new_engine, run
+from tests.mpi.surface.surface_world import DOUBLE, WORLD, Recorder, Request, Status, Truncated, new_engine, run
 
 LARGE = 100_000
 

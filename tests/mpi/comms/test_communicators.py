@@ -11,7 +11,7 @@ import pytest
 
 from smpy.mpi import MPI
 
-ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "communicators.json").read_text())
+ORACLE = json.loads((Path(__file__).parents[2] / "oracle" / "communicators.json").read_text())
 
 
 def test_one_world_object_answers_each_rank_with_its_own_rank(run_ranks):

@@ -12,7 +12,7 @@ import pytest
 from smpy.compute.clock import Clock
 from smpy.engine import _surface
 from smpy.engine.engine import Engine
-from tests.mpi.surface_world import WORLD, new_engine, run
+from tests.mpi.surface.surface_world import WORLD, new_engine, run
 
 BURST_S = 0.02
 FLOP_PER_S = 1e9
