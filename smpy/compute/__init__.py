@@ -1,1 +1,1 @@
-"""How computing becomes simulated seconds, and memory whose content does not matter."""
+"""Computing in simulated seconds, and memory whose content does not matter."""

@@ -1,4 +1,4 @@
-"""What BLAS kernels cost: models of one term each, as regressions of measured times leave them."""
+"""Costs of BLAS kernels: models of one term each, as regressions of measured times leave them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which collective a rank that waits is in, as its program called it, and who has not entered it.
+"""The collective that a waiting rank is in, as its program called it, and the ranks that have not entered it.
 
 What the kernel sees of a call may be a message, or a collective of some inner communicator: the program's own call is
 the outermost frame of the surface. Ranks count the collectives of a communicator as they enter them, so the n-th of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from smpy.mpi.state.world import Communicator, Joint
 
 
-class CollectiveCall(NamedTuple):
+class CollectiveOfRank(NamedTuple):
     """A collective in which a rank waits.
 
     Parameters
@@ -39,7 +39,7 @@ class CollectiveCall(NamedTuple):
     is_started: bool = False
 
 
-def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveCall | None:
+def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveOfRank | None:
     """The collective that a rank waits in; None when it is in another call."""
     from smpy.mpi.state.world import world  # by now the program has imported it; one without MPI needs none
 
@@ -52,10 +52,10 @@ def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveCall | None:
     if number < 0 or (number == wait.comm and not is_collective):
         return None
     communicator = world().communicator(number)
-    return CollectiveCall(name, communicator, _n_entered(communicator.joint)[_member(communicator, wait.rank)])
+    return CollectiveOfRank(name, communicator, _n_entered(communicator.joint)[_member(communicator, wait.rank)])
 
 
-def missing_ranks(call: CollectiveCall) -> list[int]:
+def missing_ranks(call: CollectiveOfRank) -> list[int]:
     """World ranks of those who have not entered it."""
     communicator = call.communicator
     entered = _n_entered(communicator.joint)
@@ -78,12 +78,12 @@ def _called(frame: FrameType | None) -> tuple[str, int] | None:
     return found
 
 
-def _started(communicator: Communicator) -> CollectiveCall | None:
+def _started(communicator: Communicator) -> CollectiveOfRank | None:
     """The first collective of a communicator that somebody has not entered."""
     entered = _n_entered(communicator.joint)
     for place, collective in sorted(communicator.joint.open.items()):
         if min(entered) < place:
-            return CollectiveCall(collective.signature.call, communicator, place, is_started=True)
+            return CollectiveOfRank(collective.signature.call, communicator, place, is_started=True)
     return None
 
 

@@ -1,4 +1,4 @@
-"""What to run and on what, and the world that is made of it."""
+"""The settings of a run, and the world that is made of them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from math import isnan
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from smpy.emulate.collective_calls import CollectiveCall, collective_call, missing_ranks
+from smpy.emulate.collective_calls import CollectiveOfRank, collective_call, missing_ranks
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of, ranks_text
 from smpy.engine.beside import OURS
 from smpy.engine.kernel import lib
@@ -68,7 +68,7 @@ def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> lis
     return lines
 
 
-def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveCall]:
+def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveOfRank]:
     """The collectives that ranks are in, by rank."""
     return {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
 
@@ -88,7 +88,7 @@ def line_in(frame: FrameType | None, home: str) -> str:
     return place_of(frame.f_code.co_filename, frame.f_lineno, home)
 
 
-def _call(wait: WaitingRank, collective: CollectiveCall | None) -> str:
+def _call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     """The call a rank is in, as its program would write it."""
     number = wait.comm if collective is None else collective.communicator.number
     comm = f" on communicator {number}" if number > 0 else ""
@@ -118,7 +118,7 @@ def _is_completion(call: str) -> bool:
     return call.lower().startswith(("wait", "test", "get_status"))
 
 
-def _kind_of_call(wait: WaitingRank, collective: CollectiveCall | None) -> str:
+def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     """The call without what differs between ranks."""
     if collective is not None:
         return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
@@ -136,7 +136,7 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveCall | None) -> str:
 # ---- what to look at ----
 
 
-def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveCall], home: str) -> list[str]:
+def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveOfRank], home: str) -> list[str]:
     single = [wait for wait in waiting if wait.rank not in calls]  # not inside a collective
     ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
     members = {comm: engine.world_ranks(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
@@ -149,9 +149,9 @@ def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, Collecti
     ]
 
 
-def _about_collectives(calls: Iterable[CollectiveCall], ended: set[int]) -> list[str]:
+def _about_collectives(calls: Iterable[CollectiveOfRank], ended: set[int]) -> list[str]:
     """Who has not entered the first collective of each communicator in which somebody waits."""
-    first: dict[Joint, CollectiveCall] = {}
+    first: dict[Joint, CollectiveOfRank] = {}
     for call in calls:
         known = first.setdefault(call.communicator.joint, call)
         if call.place < known.place:

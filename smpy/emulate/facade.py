@@ -1,4 +1,4 @@
-"""What stands for all ranks' copies of a private module: it answers with the running rank's."""
+"""The one object in `sys.modules` for all ranks' copies of a private module: it answers with the running rank's."""
 
 from __future__ import annotations
 

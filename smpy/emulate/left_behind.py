@@ -1,4 +1,4 @@
-"""What ranks have left that a run has not seen end: files that hold unwritten text, threads, child processes."""
+"""Leftovers of ranks that did not end: files that hold unwritten text, threads, child processes."""
 
 from __future__ import annotations
 

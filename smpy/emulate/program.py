@@ -1,4 +1,4 @@
-"""What the ranks run as `__main__`: a file, a directory or archive with a `__main__.py`, or a module."""
+"""The program that ranks run as `__main__`: a file, a directory or archive with a `__main__.py`, or a module."""
 
 from __future__ import annotations
 

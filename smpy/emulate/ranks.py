@@ -1,4 +1,4 @@
-"""What one rank has of its own, and which rank runs.
+"""The state of each rank, and which rank runs.
 
 Whatever all ranks share but differs by rank (`sys.argv`, `random`, the clock, a private module) asks `running()`. The
 answer travels in the context of the rank's greenlet and of the threads that the rank starts: it is right whoever

@@ -1,4 +1,4 @@
-"""What ranks find around them: everything that they share but that differs by rank is made to ask who runs."""
+"""The surroundings of ranks: everything that they share but that differs by rank is made to ask who runs."""
 
 from __future__ import annotations
 

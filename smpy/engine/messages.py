@@ -1,4 +1,4 @@
-"""What crosses between the surface and the engine: the payload end of a message, and what a receive learns of it."""
+"""Messages between the surface and the engine: the payload end of one, and the envelope that its receiver gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ranks' simulated time went to."""
+"""The ranks' simulated time, by what it went to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs import as `mpi4py.MPI`: its names, collected from the files that define them."""
+"""The module that programs import as `mpi4py.MPI`: its names, collected from the files that define them."""
 
 from smpy.mpi.comms.attached_buffers import Attach_buffer, Detach_buffer, Flush_buffer, Iflush_buffer
 from smpy.mpi.comms.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm

@@ -1,4 +1,4 @@
-"""What a program sees as `mpi4py.MPI`, on a simulated machine.
+"""The MPI surface: `mpi4py.MPI` on a simulated machine.
 
 One module for all ranks: a handle holds a number and no rank, and asks which rank runs. A method reads its arguments,
 makes one call of the engine and returns; families of calls are files of their own. Names and behaviour are mpi4py's

@@ -1,4 +1,4 @@
-"""What C code would want to know of a handle: its size, where it is, and its number."""
+"""Size, address and number of a handle, as C code asks for them."""
 
 from __future__ import annotations
 

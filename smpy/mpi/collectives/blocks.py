@@ -1,4 +1,4 @@
-"""What the ranks of a collective have left for each other: blocks of bytes, None for folded memory."""
+"""Blocks of bytes that the ranks of a collective leave for each other; None stands for folded memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One rank's part in a collective: read from the program's arguments once, then performed, started, or started often.
+"""One rank's call of a collective: its arguments are read once; then it is performed, started, or started often.
 
-Every collective call is a class: what it says of itself (`signature`), what it needs of the network (`op`, `root`,
-`nbytes`, `tables`), what it leaves for the others (`give`) and what it does with what they left (`take`). The
-blocking, the non-blocking and the persistent form of a call are one object, used in three ways.
+Every collective call is a class. `signature` is what all ranks must agree on; `op`, `root`, `nbytes` and `tables`
+choose and drive the algorithm; `give` leaves the rank's contribution and `take` stores its result. The blocking, the
+non-blocking and the persistent form of a call use one object in three ways.
 """
 
 from __future__ import annotations

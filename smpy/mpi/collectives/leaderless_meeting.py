@@ -1,4 +1,4 @@
-"""Where ranks meet that have no communicator of their own yet: those of a group, or the leaders of two groups.
+"""Meetings of ranks that have no communicator yet: those of a group, or the leaders of two groups.
 
 They find each other by a key that all of them derive from their arguments. Whoever comes first makes the meeting, the
 last one takes it away; who comes again before that opens the next one.

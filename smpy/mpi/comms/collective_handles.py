@@ -1,4 +1,4 @@
-"""What windows and files have in common: the ranks of a communicator make them together, and end them together."""
+"""Handles on windows and files: the ranks of a communicator make and end these together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it takes to make a communicator: who is in it, and the messages by which the ranks agree.
+"""The messages by which ranks agree on a new communicator, and who is in it.
 
 A communicator costs what SMPI's does: its rank 0 broadcasts 4 bytes. A split first gathers 8 bytes at rank 0, which
 sends each member 8 bytes, group by group. SMPI has no intercommunicators: these follow MPICH's pattern, in which rank

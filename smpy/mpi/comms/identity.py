@@ -1,4 +1,4 @@
-"""What a communicator is: its groups, its name, and what its ranks have attached to it."""
+"""Groups, name, hints, attributes and error handler of a communicator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the packages of mpi4py ask for beside the standard: locks of a communicator, and a private duplicate of it.
+"""Private functions of mpi4py's module that its packages call: locks of a communicator, and a duplicate of it.
 
 A lock is a rank's own: it keeps apart the threads of one rank.
 """

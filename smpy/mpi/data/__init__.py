@@ -1,1 +1,1 @@
-"""What messages are made of: memory, datatypes and how they lie in it, operations, pickled objects."""
+"""The contents of messages: memory, datatypes and how they lie in it, operations, pickled objects."""

@@ -1,4 +1,4 @@
-"""What a program passes for blocks of several ranks: counts and displacements, in some calls datatypes as well."""
+"""Specifications of blocks for several ranks: counts and displacements, in some calls datatypes as well."""
 
 from __future__ import annotations
 

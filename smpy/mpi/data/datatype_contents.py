@@ -1,4 +1,4 @@
-"""How a datatype was made: envelope, contents, and their readable form."""
+"""The record of how a datatype was made: envelope, contents, and their readable form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rank has written on a datatype: a name and attributes, until it frees it."""
+"""Name and attributes that a rank gives a datatype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Exporter`, the base of what lends memory by the buffer protocol: the compiled surface's, or its plain twin."""
+"""`Exporter`, the base of objects that lend memory by the buffer protocol: the compiled surface's, or a plain one."""
 
 from __future__ import annotations
 

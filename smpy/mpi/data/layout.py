@@ -1,4 +1,4 @@
-"""What the handles on one datatype share: its bytes, its names, and how it was made."""
+"""Layouts: the bytes of a datatype, its names and how it was made; all handles on it share one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program passes for a message: a specification of its entries, the rank at the other end, a tag.
+"""Arguments that specify a message: its entries in memory, the rank at the other end, a tag.
 
 Specifications have all of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``;
 ``[buffer, (count, displacement), type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type

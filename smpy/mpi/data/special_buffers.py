@@ -1,4 +1,4 @@
-"""What programs pass in place of a buffer: `BOTTOM`, `IN_PLACE`, `BUFFER_AUTOMATIC`; numbers, without bytes."""
+"""Constants that programs pass in place of a buffer: `BOTTOM`, `IN_PLACE`, `BUFFER_AUTOMATIC`, without bytes."""
 
 from __future__ import annotations
 

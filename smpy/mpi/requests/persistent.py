@@ -1,7 +1,7 @@
 """`Prequest`: an operation that is described once and started many times.
 
-An inactive one looks to the kernel's side like a null request: waiting for it returns at once. Starting it makes an
-ordinary request, whose fields it takes over; completion takes them away again.
+An inactive persistent request has number -1, as a null one has, and its `Prequest` keeps the operation to start:
+waiting for it returns at once. Starting it makes an ordinary request, whose fields it takes over until completion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a window is: its name, and what its rank has attached to it."""
+"""Name, attributes and properties of a window."""
 
 from __future__ import annotations
 

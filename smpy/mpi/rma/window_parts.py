@@ -1,4 +1,4 @@
-"""What is behind a window: the memory of each of its ranks."""
+"""The memory behind a window: a piece of each of its ranks."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every layer of the surface shares: constants, errors, handles, and what it keeps of one world."""
+"""The lowest layer of the surface: constants, errors, handles, and the state of one world."""

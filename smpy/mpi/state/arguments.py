@@ -1,4 +1,4 @@
-"""What a program passed by mistake: integers as C reads them, and words for a call that an argument made fail.
+"""Wrong arguments: integers as C reads them, and words for a call that an argument made fail.
 
 Calls do not look at the types of their arguments before they need them. When one has failed, its signature tells
 whether an argument was to blame.

@@ -1,4 +1,4 @@
-"""Which classes handles on communicators and requests derive from: the compiled surface's, or plain ones.
+"""The bases of handles on communicators and requests: the compiled surface's, or plain ones.
 
 The extension has the calls that programs make most often. Each tries the common case, one contiguous buffer of a basic
 type between ranks of the communicator, and leaves every other, before it has posted anything, to Python's method of

@@ -1,4 +1,4 @@
-"""`Errhandler`: who is told of an error before it is raised.
+"""`Errhandler`: functions that are called with an error before it is raised.
 
 Errors are raised as `MPI.Exception`, as mpi4py has it: that is ``ERRORS_RETURN``. An object with another handler
 has its calls watched from then on (`guard`); until a program sets one, calls cost nothing more.

@@ -1,4 +1,4 @@
-"""What all handles of MPI have in common: a number, comparison by it, and a name when they are predefined."""
+"""The base of all handles: a number, comparison by it, and a name when they are predefined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one rank has made of an object that ranks share: its name for it, attributes, error handler, hints."""
+"""A rank's own part of an object that ranks share: its name for it, attributes, error handler, hints."""
 
 from __future__ import annotations
 

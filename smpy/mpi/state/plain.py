@@ -1,4 +1,4 @@
-"""The two classes that the compiled surface replaces: what a communicator's and a request's handle hold."""
+"""The two classes that the compiled surface replaces: the contents of a communicator's and of a request's handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the surface knows of one run: its communicators, shared by all their ranks, and which ranks have finalized.
+"""The state of one world: its communicators, shared by all their ranks, and which ranks have finalized.
 
 Handles hold a number; what the number stands for is here, once, whoever asks.
 """

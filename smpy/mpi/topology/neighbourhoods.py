@@ -1,4 +1,4 @@
-"""What neighbourhood collectives have in common: blocks that travel along the edges of a topology.
+"""The base of neighbourhood collectives: blocks that travel along the edges of a topology.
 
 A rank leaves a copy of each of its blocks when it enters, under the edge that the block takes, and takes those of its
 incoming edges when the messages on them have arrived. So it depends on its neighbours alone, and a block is kept no
