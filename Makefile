@@ -53,13 +53,14 @@ $(VENV)/developing: $(VENV)/made $(BUILD)
 	$(VENV)/bin/pip install --quiet --editable '.[dev]'
 	@touch $(VENV)/installed $@
 
-# ---- the kernel's own tests: each tests/c/*.c is a program; the structures check themselves ----
+# ---- the kernel's own tests: each tests/c/*.c and tests/extending/*.c is a program; the structures check themselves ----
 
 SANITIZE := -std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -DSMPY_CHECK -Ikernels/event \
             -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 C_OBJECTS := $(KERNEL_C:kernels/event/%.c=build/c/event/%.o)
 comma := ,
-C_TESTS := $(patsubst tests/c/%.c,build/c/%,$(wildcard tests/c/*.c))
+C_TESTS := $(patsubst tests/c/%.c,build/c/%,$(wildcard tests/c/*.c)) \
+           $(patsubst tests/extending/%.c,build/c/extending/%,$(wildcard tests/extending/*.c))
 
 .SECONDARY: $(C_OBJECTS)
 
@@ -71,6 +72,11 @@ build/c/event/%.o: kernels/event/%.c $(KERNEL_H)
 build/c/%: tests/c/%.c $(wildcard tests/c/*.h) $(C_OBJECTS)
 	@echo compiling $<
 	@$(CC) $(SANITIZE) $< $(C_OBJECTS) $(C_LINK) -lm -o $@
+
+build/c/extending/%: tests/extending/%.c $(C_OBJECTS)
+	@mkdir -p $(@D)
+	@echo compiling $<
+	@$(CC) $(SANITIZE) $< $(C_OBJECTS) -lm -o $@
 
 # calls of these functions go to __wrap_malloc and so on
 build/c/test_memory build/c/test_fair: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)

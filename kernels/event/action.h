@@ -1,7 +1,8 @@
 /* action.h -- what a timeline does next: an action is of a kind, and a kind is four functions.
  *
  * A new kind is one file: its four functions, a `static const action_kind`, and a function that appends it. An action's own
- * state is its part of the union; `other` is for kinds from outside this folder.
+ * state is its part of the union; `other` is for kinds from outside this folder, whose files need this header, sim.h and what they
+ * set under way (transfer.h): tests/extending/put.c is one to copy.
  *
  * Invariants: (1) `stage` is 0 when an action comes first in its timeline;
  *             (2) an action stays at its address while it is first, unless its timeline is appended to;
@@ -39,6 +40,7 @@ typedef struct {
     /* What a timeline that is blocked in the action waits for; NULL: for nothing that has a name. */
     void (*describe)(const sim *s, const action *a, waiting *out);
     int nature;                  /* ACTION_* */
+    int keeps_tail;              /* the date at the timeline's tail stays known: it takes no time, or its appender adds what it takes */
 } action_kind;
 
 struct action {
@@ -57,10 +59,13 @@ struct action {
         struct { int request; double flop; } probe; /* the request whose status is asked for; else the timeline's `wanted` */
         struct { struct collective_run *run; } collective;
         struct { int64_t id; } mark;
-        struct { void *data; double number; int64_t word; } other;
+        struct { void *data; int64_t number[2]; } other; /* `data` is the kind's to free */
     };
 };
 
 action *action_append(sim *s, int timeline, const action_kind *kind); /* NULL without memory: then the world is broken */
-void action_end(sim *s, int timeline);                                /* the first one is over */
+void action_end(sim *s, int timeline);                   /* the first one is over */
+/* The timeline stops at its first action until action_wake, and its time goes to `spends` (SPENT_*). A step answers with it: BLOCKED. */
+int action_block(sim *s, int timeline, int spends);
+void action_wake(sim *s, int timeline);                  /* the first action's next step is in the next turn */
 #endif

@@ -15,7 +15,7 @@ static int step(sim *s, int id, action *a)
     return FREE_OF_CHARGE;
 }
 
-static const action_kind kind = {.name = "cancel", .step = step};
+static const action_kind kind = {.name = "cancel", .step = step, .keeps_tail = 1};
 
 int sim_append_cancel(sim *s, int id, int request)
 {

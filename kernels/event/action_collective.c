@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 
 #include "elapse.h"
@@ -178,7 +177,6 @@ static int append(sim *s, int id, collective_run *run)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->collective.run = run;
     run->timeline = id;
-    s->lines.at[id].tail_s = NAN;
     return 0;
 }
 

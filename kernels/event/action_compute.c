@@ -15,7 +15,7 @@ static int step(sim *s, int id, action *a)
     return elapse_execute(s, id, amount, SPENT_COMPUTING);
 }
 
-static const action_kind kind = {.name = "compute", .step = step, .nature = ACTION_TIME};
+static const action_kind kind = {.name = "compute", .step = step, .nature = ACTION_TIME, .keeps_tail = 1};
 
 int sim_append_compute(sim *s, int id, double flop, double bytes)
 {

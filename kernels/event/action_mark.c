@@ -35,9 +35,9 @@ static int end(sim *s, int id, action *a)
     return BLOCKED;
 }
 
-static const action_kind note_kind = {.name = "note", .step = leave_note};
-static const action_kind stop_kind = {.name = "stop", .step = stop};
-static const action_kind end_kind = {.name = "end", .step = end};
+static const action_kind note_kind = {.name = "note", .step = leave_note, .keeps_tail = 1};
+static const action_kind stop_kind = {.name = "stop", .step = stop, .keeps_tail = 1};
+static const action_kind end_kind = {.name = "end", .step = end, .keeps_tail = 1};
 
 static int append(sim *s, int timeline, const action_kind *kind, int64_t id)
 {

@@ -13,7 +13,7 @@ static int step(sim *s, int id, action *a)
     return error < 0 ? error : MADE_A_CALL;
 }
 
-static const action_kind kind = {.name = "post", .step = step};
+static const action_kind kind = {.name = "post", .step = step, .keeps_tail = 1};
 
 static int append(sim *s, int id, int request)
 {

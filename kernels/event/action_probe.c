@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "elapse.h"
 #include "match.h"
 #include "poll.h"
@@ -84,7 +82,6 @@ static int append(sim *s, int id, const action_kind *kind, int comm, int source,
     if (comm_rank(&s->comms, comm, t->rank) < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
     if (!action_append(s, id, kind)) return SIM_OUT_OF_MEMORY;
     t->wanted = (message_envelope){.comm = comm, .source = source, .tag = tag};
-    t->tail_s = NAN;
     return 0;
 }
 
@@ -115,7 +112,6 @@ int sim_append_get_status(sim *s, int id, int request)
     action *a = action_append(s, id, &get_status_kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->probe.request = request;
-    s->lines.at[id].tail_s = NAN;
     return 0;
 }
 

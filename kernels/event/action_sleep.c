@@ -13,7 +13,7 @@ static int step(sim *s, int id, action *a)
     return elapse_sleep_until(s, id, until_s, spends);
 }
 
-static const action_kind kind = {.name = "sleep", .step = step, .nature = ACTION_TIME};
+static const action_kind kind = {.name = "sleep", .step = step, .nature = ACTION_TIME, .keeps_tail = 1};
 
 static int lengthen(sim *s, int id, action *a, double seconds, int spends)
 {

@@ -1,10 +1,12 @@
 /* network.h -- the network of a world: what carries transfers in simulated time.
  *
- * A network is a state and five functions; network_flow.c is the default one. A new one is a file beside it, or outside: it calls
- * nothing but this header, transfer.h, clock.h and the structures (heap.h, ...), and a world is told with sim_use_network.
+ * A network is a state, five functions, and a check for debug builds; network_flow.c is the default one. A new one is a file beside
+ * it, or outside: it calls nothing but this header, transfer.h, clock.h and the structures (heap.h, ...), and a world is told with
+ * sim_use_network. tests/extending/network_constant.c is one to copy.
  *
- * Laws: (1) transfers that end at one date end in order of creation (transfer.order), by transfer_end;
- *       (2) a date that next_date has told is not in the past;
+ * Laws: (1) transfers that end at one date end in order of creation (transfer.order), by transfer_end, which only `fire` calls; the
+ *           owner may then start others: `start` must expect to be called from there;
+ *       (2) a date that next_date tells is not in the past; when the clock stands there, `fire` ends what is due;
  *       (3) no function works for more than some milliseconds: next_date may say "not yet" instead. */
 #ifndef SMPY_NETWORK_H
 #define SMPY_NETWORK_H

@@ -149,7 +149,8 @@ int sim_shift(sim *s, double seconds);               /* all dates that are told 
  * The ranks that a world begins with have one timeline each, of the rank's number. A new timeline begins at the present date. */
 int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
 int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
-int sim_rank_of(const sim *s, int timeline);
+int sim_rank_of(const sim *s, int timeline);         /* or SIM_BAD_RANK */
+int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
 
 /* ---- communicators: rank tables, numbered from SIM_COMM_WORLD on ----
  * An intercommunicator is two of them, one a side: a rank posts on its own side's, and means ranks of the other side. */

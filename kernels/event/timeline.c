@@ -94,6 +94,7 @@ action *action_append(sim *s, int id, const action_kind *kind)
     }
     action *a = &t->queue[(t->first + t->n++) & (t->room - 1)];
     *a = (action){.kind = kind};
+    if (!kind->keeps_tail) t->tail_s = NAN;
     return a;
 }
 
@@ -156,6 +157,17 @@ void timeline_runs_next(sim *s, int id)
     s->lines.next_turn[s->lines.n_next_turn++] = id;
 }
 
+int action_block(sim *s, int id, int spends)
+{
+    timeline_enter(s, id, WAITING, spends);
+    return BLOCKED;
+}
+
+void action_wake(sim *s, int id)
+{
+    timeline_runs_next(s, id);
+}
+
 int timeline_next_turn(sim *s)
 {
     timelines *all = &s->lines;
@@ -172,6 +184,11 @@ int timeline_next_turn(sim *s)
 int sim_rank_of(const sim *s, int id)
 {
     return is_timeline(&s->lines, id) ? s->lines.at[id].rank : SIM_BAD_RANK;
+}
+
+int sim_host_of(const sim *s, int rank)
+{
+    return rank >= 0 && rank < s->lines.n_ranks ? s->lines.rank[rank].host : SIM_BAD_RANK;
 }
 
 int64_t sim_answer(const sim *s, int id)

@@ -4,6 +4,12 @@
 
 #include "world.h"
 
+static void transfer_free(transfers *all, int id)
+{
+    all->at[id].next = all->free;
+    all->free = id;
+}
+
 static int transfer_new(transfers *all)
 {
     int id = all->free;
@@ -27,10 +33,15 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
     if (id < 0) return id;
     s->transfers.at[id] = (transfer){.source_host = source_host, .target_host = target_host, .bytes = bytes, .order = s->order++,
                                      .owner = owner, .number = {number0, number1}};
+    const int error = s->network.kind->start(s, s->network.state, id);
+    if (error < 0) {
+        transfer_free(&s->transfers, id);
+        return error;
+    }
     s->transfers.n_live++;
     s->stats.messages++;
     if (__builtin_add_overflow(s->stats.bytes, bytes, &s->stats.bytes)) s->stats.bytes = INT64_MAX;
-    return s->network.kind->start(s, s->network.state, id);
+    return 0;
 }
 
 const transfer *transfer_at(const sim *s, int id)
@@ -41,8 +52,7 @@ const transfer *transfer_at(const sim *s, int id)
 void transfer_end(sim *s, int id)
 {
     const transfer t = s->transfers.at[id];
-    s->transfers.at[id].next = s->transfers.free;
-    s->transfers.free = id;
+    transfer_free(&s->transfers, id);
     s->transfers.n_live--;
     s->stats.progress++;
     t.owner->ended(s, &t);

@@ -36,7 +36,6 @@ action *wait_append(sim *s, int id, const action_kind *kind, int request, int n,
     a->wait.list = copy;
     a->wait.one = request;
     a->wait.n = list ? n : 1;
-    s->lines.at[id].tail_s = NAN;
     *error = 0;
     return a;
 }
