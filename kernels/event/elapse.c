@@ -119,7 +119,7 @@ static int share(sim *s, int host)
         const timeline *t = &s->lines.at[it.id];
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
-            s->lines.at[it.id].state = EXECUTING; /* time goes to the same as before */
+            timeline_enter(s, it.id, EXECUTING, t->spends);
             error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]));
         } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
             error = SIM_OUT_OF_MEMORY;
