@@ -94,9 +94,9 @@ class PointToPoint(Loop):
     def _collect(self, number: int) -> Envelope:
         if number <= 0:
             return NO_MESSAGE
-        message = _envelope_of(lib.sim_request(self._sim, number))
+        envelope = _envelope_of(lib.sim_request(self._sim, number))
         lib.sim_release(self._sim, number)
-        return message
+        return envelope
 
     def wait(self, request: int, call: str = "Wait") -> Envelope:
         """Wait for one request and release it."""

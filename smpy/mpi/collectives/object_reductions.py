@@ -128,18 +128,18 @@ class PrivateReduction:
         engine.send(communicator.number, dest, 0, load, call=self._call)
 
     def _received(self, communicator: Communicator, source: int) -> Any:
-        engine, inbox = current(), ObjectReceive()
+        engine, arriving = current(), ObjectReceive()
         engine.recv(communicator.number, source, 0, Load(SIZE_BYTES), self._call)
-        engine.recv(communicator.number, source, 0, inbox.load(ANY_SIZE), self._call)
-        return inbox.open()
+        engine.recv(communicator.number, source, 0, arriving.load(ANY_SIZE), self._call)
+        return arriving.open()
 
     def _swapped(self, communicator: Communicator, peer: int, obj: Any) -> Any:
         """What a rank sends while this one sends it an object."""
-        engine, number, load, inbox = current(), communicator.number, load_of(obj, self._call), ObjectReceive()
-        for out, into in ((Load(SIZE_BYTES), Load(SIZE_BYTES)), (load, inbox.load(ANY_SIZE))):
+        engine, number, load, arriving = current(), communicator.number, load_of(obj, self._call), ObjectReceive()
+        for out, into in ((Load(SIZE_BYTES), Load(SIZE_BYTES)), (load, arriving.load(ANY_SIZE))):
             sending = engine.isend(number, peer, 0, out)
             engine.wait_all([sending, engine.irecv(number, peer, 0, into)], self._call)
-        return inbox.open()
+        return arriving.open()
 
 
 def _copy(obj: Any) -> Any:

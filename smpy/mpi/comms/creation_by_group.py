@@ -221,11 +221,11 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
     place = place_of(members, current().rank)
     if place < 0:
         return None
-    collective = meet(key, place, len(members))
-    if collective.made is None:
-        collective.made = world().new_communicator(members)
-    pay_for_new(collective.made, place, call)
-    made: Communicator = collective.made
+    meeting = meet(key, place, len(members))
+    if meeting.made is None:
+        meeting.made = world().new_communicator(members)
+    pay_for_new(meeting.made, place, call)
+    made: Communicator = meeting.made
     return made
 
 
@@ -236,16 +236,16 @@ def _join_leaders(
     call, side = "Create_intercomm", int(my_peer > remote_leader)
     if my_peer == remote_leader:
         fail("ERR_ARG", f"{call}(remote_leader={remote_leader}): a leader cannot speak for both groups")
-    collective: LeaderlessMeeting = meet(key, side, 2, local.world_ranks())
+    meeting: LeaderlessMeeting = meet(key, side, 2, local.world_ranks())
     swap(peers.shadow(), remote_leader, tag, _RANK_BYTES, _RANK_BYTES, call)
-    groups: list[Members] = [collective.brought[0], collective.brought[1]]
+    groups: list[Members] = [meeting.brought[0], meeting.brought[1]]
     sizes = [_RANK_BYTES * len(group) for group in groups]
     swap(peers.shadow(), remote_leader, tag, sizes[side], sizes[1 - side], call)
-    if collective.made is None:
+    if meeting.made is None:
         if not set(groups[0]).isdisjoint(groups[1]):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")
-        collective.made = world().new_intercommunicator(*groups)
-    made: Communicator = collective.made[side]
+        meeting.made = world().new_intercommunicator(*groups)
+    made: Communicator = meeting.made[side]
     return made
 
 

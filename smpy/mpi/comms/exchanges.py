@@ -42,11 +42,11 @@ class Exchanges(CommCore):
         into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv")
         _check_both(number, dest, sendtag, source, recvtag, "Sendrecv")
         if out is not None and into is not None and _is_oneself(number, dest, source):
-            message = _copied(out, into, source, sendtag)
+            envelope = _copied(out, into, source, sendtag)
         else:
             load = None if out is None else out.outgoing()
-            message = _exchanged(number, load, dest, sendtag, into, source, recvtag, "Sendrecv")
-        report(message, status, "Sendrecv")
+            envelope = _exchanged(number, load, dest, sendtag, into, source, recvtag, "Sendrecv")
+        report(envelope, status, "Sendrecv")
 
     @mpi_call
     def Isendrecv(
@@ -80,12 +80,12 @@ class Exchanges(CommCore):
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, call)
         if part is not None and _is_oneself(number, dest, source):
-            message = Envelope(source, sendtag, part.nbytes, part.nbytes)
+            envelope = Envelope(source, sendtag, part.nbytes, part.nbytes)
         else:
             load = None if part is None or dest == PROC_NULL else _copy_of(part)
             into = None if source == PROC_NULL else part
-            message = _exchanged(number, load, dest, sendtag, into, source, recvtag, call)
-        report(message, status, call)
+            envelope = _exchanged(number, load, dest, sendtag, into, source, recvtag, call)
+        report(envelope, status, call)
 
     @mpi_call
     def Isendrecv_replace(

@@ -91,9 +91,9 @@ class ObjectMessages(Receives):
         if source == PROC_NULL:
             return from_nobody()
         source, tag = check_source(number, source, tag, "irecv")
-        inbox = ObjectReceive()
+        arriving = ObjectReceive()
         capacity = _room(option("irecv_bufsz", 32768) if buf is None else buf, "irecv")
-        return new_request(current().irecv(number, source, tag, inbox.load(capacity)), finish=inbox.open)
+        return new_request(current().irecv(number, source, tag, arriving.load(capacity)), finish=arriving.open)
 
     @mpi_call
     def sendrecv(
@@ -128,13 +128,13 @@ class ObjectMessages(Receives):
         number = number_of(self, call)
         if buf is not None:
             warnings.warn("the 'buf' argument is deprecated", UserWarning, stacklevel=4)
-        message, inbox = FROM_NOBODY, ObjectReceive()
+        envelope, arriving = FROM_NOBODY, ObjectReceive()
         if source != PROC_NULL:
             source, tag = check_source(number, source, tag, call)
-            load = inbox.load(ANY_SIZE if buf is None else _room(buf, call))
-            message = current().recv(number, source, tag, load, call)
-        report(message, status, call)
-        return inbox.open(message)
+            load = arriving.load(ANY_SIZE if buf is None else _room(buf, call))
+            envelope = current().recv(number, source, tag, load, call)
+        report(envelope, status, call)
+        return arriving.open(envelope)
 
 
 def _room(buf: Any, call: str) -> int:

@@ -30,12 +30,12 @@ class Receives(CommCore):
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive a message into a buffer."""
         number = number_of(self, "Recv")
-        message = FROM_NOBODY
+        envelope = FROM_NOBODY
         if source != PROC_NULL:
             load = incoming_of(buf, "Recv")
             source, tag = check_source(number, source, tag, "Recv")
-            message = current().recv(number, source, tag, load, "Recv")
-        report(message, status, "Recv")
+            envelope = current().recv(number, source, tag, load, "Recv")
+        report(envelope, status, "Recv")
 
     @mpi_call
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
@@ -74,10 +74,10 @@ class Receives(CommCore):
         """Whether there is a message to receive; looking takes simulated time."""
         number = number_of(self, "Iprobe")
         source, tag = check_source(number, source, tag, "Iprobe")
-        message = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)
-        if message is not None:
-            fill(status, message)
-        return message is not None
+        envelope = FROM_NOBODY if source == PROC_NULL else current().iprobe(number, source, tag)
+        if envelope is not None:
+            fill(status, envelope)
+        return envelope is not None
 
     # ---- looking, and taking them out of matching ----
 
@@ -101,5 +101,5 @@ class Receives(CommCore):
 
     # ---- inside ----
 
-    def _truncated(self, call: str, message: Envelope) -> NoReturn:
-        truncated(call, message)
+    def _truncated(self, call: str, envelope: Envelope) -> NoReturn:
+        truncated(call, envelope)

@@ -133,7 +133,7 @@ class Flush(CompoundOperation):
     def next(self) -> int:
         return self._buffer.oldest(self._sent_before)[1]
 
-    def advance(self, message: Envelope) -> Envelope | None:
+    def advance(self, envelope: Envelope) -> Envelope | None:
         sent, _ = self._buffer.oldest(self._sent_before)
         if sent:
             self._buffer.delivered(sent)

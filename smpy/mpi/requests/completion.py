@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 
-def end(request: RequestBase, message: Envelope, status: Status | None, call: str) -> Any:
+def end(request: RequestBase, envelope: Envelope, status: Status | None, call: str) -> Any:
     """Make a request null, now that its operation has completed: the object that was received, if any."""
     finish = request._finish
     request._let_go()
     if isinstance(finish, CompoundOperation):
-        return finish.complete(message, status, call)
-    report(message, status, call)
-    return None if finish is None else finish(message)
+        return finish.complete(envelope, status, call)
+    report(envelope, status, call)
+    return None if finish is None else finish(envelope)
 
 
 def release(request: RequestBase) -> None:
@@ -72,18 +72,18 @@ def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, 
     if is_null(request):
         fill(status, NO_MESSAGE)
         return True, None
-    message = look(request, call)
-    return (False, None) if message is None else (True, end(request, message, status, call))
+    envelope = look(request, call)
+    return (False, None) if envelope is None else (True, end(request, envelope, status, call))
 
 
 def look(request: RequestBase, call: str) -> Envelope | None:
     """Look at a request that is not null: its message when it has completed, which is remembered."""
     while request._message is None:
         number = _next_of(request)
-        message = current().test(max(number, 0), call)
-        if message is None or number == OUT_OF_REACH:
+        envelope = current().test(max(number, 0), call)
+        if envelope is None or number == OUT_OF_REACH:
             return None
-        _advance(request, message)
+        _advance(request, envelope)
     return request._message
 
 
@@ -93,8 +93,8 @@ def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, cal
     numbers = numbers_of(given)
     transfers = [request for request, number in zip(given, numbers, strict=True) if number > 0]
     messages = current().wait_all([number for number in numbers if number > 0], call)
-    for request, message in zip(transfers, messages, strict=True):
-        _complete(request, message)
+    for request, envelope in zip(transfers, messages, strict=True):
+        _complete(request, envelope)
     for request, number in zip(given, numbers, strict=True):
         if number == 0:
             _wait_for_all_of(request, call)
@@ -138,9 +138,9 @@ def wait_some(
         return None, None
     first = Status()
     index, received = _wait_any(given, first, call)
-    indices, objects, told = [index], [received], [first]
-    _look_at_each(given, call, indices, objects, told)
-    reported(statuses, told)
+    indices, objects, filled = [index], [received], [first]
+    _look_at_each(given, call, indices, objects, filled)
+    reported(statuses, filled)
     return indices, objects
 
 
@@ -153,19 +153,19 @@ def test_some(
         return None, None
     indices: list[int] = []
     objects: list[Any] = []
-    told: list[Status] = []
-    _look_at_each(given, call, indices, objects, told)
-    reported(statuses, told)
+    filled: list[Status] = []
+    _look_at_each(given, call, indices, objects, filled)
+    reported(statuses, filled)
     return indices, objects
 
 
-def reported(statuses: list[Status] | None, told: list[Status]) -> None:
+def reported(statuses: list[Status] | None, filled: list[Status]) -> None:
     """Copy to the statuses that the program gave; its list grows when it is too short."""
     if statuses is None:
         return
     if isinstance(statuses, list):
-        statuses.extend(Status() for _ in range(len(statuses), len(told)))
-    for status, source in zip(statuses, told, strict=False):
+        statuses.extend(Status() for _ in range(len(statuses), len(filled)))
+    for status, source in zip(statuses, filled, strict=False):
         status.__setstate__(source.__getstate__())
 
 
@@ -193,8 +193,8 @@ def _wait_any(given: list[RequestBase], status: Status | None, call: str) -> tup
         numbers = _next_of_each(given, numbers)
         if _are_negative(numbers):
             _check_reach(next(request for request in given if not is_null(request)), OUT_OF_REACH, call)
-        index, message = current().wait_any(numbers, call)
-        if _advance(given[index], message):
+        index, envelope = current().wait_any(numbers, call)
+        if _advance(given[index], envelope):
             break
     return index, _end_known(given[index], status, call)
 
@@ -230,18 +230,18 @@ def _check_reach(request: RequestBase, number: int, call: str) -> None:
         fail("ERR_PENDING", compound.explain(call))
 
 
-def _advance(request: RequestBase, message: Envelope) -> bool:
+def _advance(request: RequestBase, envelope: Envelope) -> bool:
     """Take what the kernel says; whether the request is complete now, or more is left of it."""
     compound = compound_of(request)
-    whole = message if compound is None else compound.advance(message)
+    whole = envelope if compound is None else compound.advance(envelope)
     if whole is not None:
         _complete(request, whole)
     return whole is not None
 
 
-def _complete(request: RequestBase, message: Envelope) -> None:
+def _complete(request: RequestBase, envelope: Envelope) -> None:
     request._refer_to(0)
-    request._message = message
+    request._message = envelope
 
 
 def _end_known(request: RequestBase, status: Status | None, call: str) -> Any:
@@ -249,28 +249,28 @@ def _end_known(request: RequestBase, status: Status | None, call: str) -> Any:
 
 
 def _look_at_each(
-    requests: Sequence[RequestBase], call: str, indices: list[int], objects: list[Any], told: list[Status]
+    requests: Sequence[RequestBase], call: str, indices: list[int], objects: list[Any], filled: list[Status]
 ) -> None:
     for index, request in enumerate(requests):
-        message = look(request, call) if not is_null(request) else None
-        if message is not None:
+        envelope = look(request, call) if not is_null(request) else None
+        if envelope is not None:
             status = Status()
-            objects.append(end(request, message, status, call))
+            objects.append(end(request, envelope, status, call))
             indices.append(index)
-            told.append(status)
+            filled.append(status)
 
 
 def _end_all(requests: Sequence[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
     objects: list[Any] = []
-    told = [Status() for _ in requests]
+    filled = [Status() for _ in requests]
     first_error: MPIException | None = None
-    for request, status in zip(requests, told, strict=True):
+    for request, status in zip(requests, filled, strict=True):
         try:
             objects.append(_end_known(request, status, call) if not is_null(request) else None)
         except MPIException as error:
             status.Set_error(error.Get_error_class())
             first_error = first_error or error
-    reported(statuses, told)
+    reported(statuses, filled)
     if first_error is not None:
         raise first_error
     return objects

@@ -21,20 +21,20 @@ OUT_OF_REACH = -1
 """What waits for something that no message brings about."""
 
 
-def truncated(call: str, message: Envelope) -> NoReturn:
+def truncated(call: str, envelope: Envelope) -> NoReturn:
     """Raise ``ERR_TRUNCATE`` for a message that did not fit."""
     fail(
         "ERR_TRUNCATE",
-        f"{call}: the message from rank {message.source} with tag {message.tag} has {message.nbytes} bytes, "
-        f"the buffer has room for {message.capacity}: receive into a larger one",
+        f"{call}: the message from rank {envelope.source} with tag {envelope.tag} has {envelope.nbytes} bytes, "
+        f"the buffer has room for {envelope.capacity}: receive into a larger one",
     )
 
 
-def report(message: Envelope, status: Status | None, call: str) -> None:
+def report(envelope: Envelope, status: Status | None, call: str) -> None:
     """Write a completed operation's message into `status`; raise if it was truncated."""
-    fill(status, message)
-    if message.nbytes > message.capacity:
-        truncated(call, message)
+    fill(status, envelope)
+    if envelope.nbytes > envelope.capacity:
+        truncated(call, envelope)
 
 
 class CompoundOperation:
@@ -46,17 +46,17 @@ class CompoundOperation:
         """The kernel's request to wait for now; 0 when nothing is left, `OUT_OF_REACH` when it knows of none."""
         raise NotImplementedError
 
-    def advance(self, message: Envelope) -> Envelope | None:
+    def advance(self, envelope: Envelope) -> Envelope | None:
         """What came of the request that `next` named; the whole's message when nothing is left, else None."""
         raise NotImplementedError
 
-    def complete(self, message: Envelope, status: Status | None, call: str) -> Any:
+    def complete(self, envelope: Envelope, status: Status | None, call: str) -> Any:
         """Complete: fill the status; the object received, if any."""
-        report(message, status, call)
+        report(envelope, status, call)
 
-    def fill_status(self, message: Envelope, status: Status | None, call: str) -> None:
+    def fill_status(self, envelope: Envelope, status: Status | None, call: str) -> None:
         """Fill the status without completing."""
-        fill(status, message)
+        fill(status, envelope)
 
     def cancel(self, call: str) -> None:
         """Try to stop it."""
@@ -98,10 +98,10 @@ class SeveralTransfers(CompoundOperation):
     def next(self) -> int:
         return self._left[0] if self._left else 0
 
-    def advance(self, message: Envelope) -> Envelope | None:
+    def advance(self, envelope: Envelope) -> Envelope | None:
         if self._left:
             self._left.popleft()
-            self._add(message)
+            self._add(envelope)
         return None if self._left else self._whole
 
     def _add(self, part: Envelope) -> None:
@@ -109,9 +109,9 @@ class SeveralTransfers(CompoundOperation):
         if part != NO_MESSAGE:
             self._whole = part._replace(nbytes=whole.nbytes + part.nbytes, capacity=whole.capacity + part.capacity)
 
-    def complete(self, message: Envelope, status: Status | None, call: str) -> Any:
-        report(message, status, call)
-        return None if self._finish is None else self._finish(message)
+    def complete(self, envelope: Envelope, status: Status | None, call: str) -> Any:
+        report(envelope, status, call)
+        return None if self._finish is None else self._finish(envelope)
 
     def cancel(self, call: str) -> None:
         for number in self._left:

@@ -17,14 +17,14 @@ __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
 def get_status(request: RequestBase, status: Status | None, call: str) -> bool:
     """Whether one has completed; null ones have."""
-    message = NO_MESSAGE if is_null(request) else _seen(request, call)
-    if message is None:
+    envelope = NO_MESSAGE if is_null(request) else _seen(request, call)
+    if envelope is None:
         return False
     compound = compound_of(request)
     if compound is None:
-        fill(status, message)
+        fill(status, envelope)
     else:
-        compound.fill_status(message, status, call)
+        compound.fill_status(envelope, status, call)
     return True
 
 
@@ -43,11 +43,11 @@ def get_status_any(requests: Iterable[RequestBase], status: Status | None, call:
 def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> bool:
     """Whether all have completed."""
     given = checked(requests, call)
-    told = [Status() for _ in given]
-    for request, status in zip(given, told, strict=True):
+    filled = [Status() for _ in given]
+    for request, status in zip(given, filled, strict=True):
         if not get_status(request, status, call):
             return False
-    reported(statuses, told)
+    reported(statuses, filled)
     return True
 
 
@@ -56,14 +56,14 @@ def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | No
     given = checked(requests, call)
     if are_null(given):
         return None
-    told: list[Status] = []
+    filled: list[Status] = []
     indices: list[int] = []
     for index, request in enumerate(given):
         status = Status()
         if not is_null(request) and get_status(request, status, call):
             indices.append(index)
-            told.append(status)
-    reported(statuses, told)
+            filled.append(status)
+    reported(statuses, filled)
     return indices
 
 

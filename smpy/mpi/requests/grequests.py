@@ -43,18 +43,18 @@ class _Own(CompoundOperation):
     def next(self) -> int:
         return 0 if self._is_complete else OUT_OF_REACH
 
-    def advance(self, message: Envelope) -> Envelope | None:
-        return message
+    def advance(self, envelope: Envelope) -> Envelope | None:
+        return envelope
 
-    def fill_status(self, message: Envelope, status: Status | None, call: str) -> None:
+    def fill_status(self, envelope: Envelope, status: Status | None, call: str) -> None:
         answer = Status()
         _call_back(call, self._query, answer)
         if status is not None:
             status.__setstate__(answer.__getstate__())
 
-    def complete(self, message: Envelope, status: Status | None, call: str) -> Any:
+    def complete(self, envelope: Envelope, status: Status | None, call: str) -> Any:
         try:
-            self.fill_status(message, status, call)
+            self.fill_status(envelope, status, call)
         finally:
             _call_back(call, self._free)
         return self._received

@@ -97,18 +97,18 @@ class Message(Handle):
     @mpi_call
     def recv(self, status: Status | None = None) -> Any:
         """Receive the object that the message carries."""
-        inbox = ObjectReceive()
-        number = self._start(inbox.load(ANY_SIZE), "recv")
+        arriving = ObjectReceive()
+        number = self._start(arriving.load(ANY_SIZE), "recv")
         message = _waited_for(number, "recv")
         report(message, status, "recv")
-        return inbox.open(message)
+        return arriving.open(message)
 
     @mpi_call
     def irecv(self) -> Request:
         """Start to receive the object that the message carries."""
-        inbox = ObjectReceive()
-        number = self._start(inbox.load(ANY_SIZE), "irecv")
-        return new_request(number, finish=inbox.open) if number else from_nobody()
+        arriving = ObjectReceive()
+        number = self._start(arriving.load(ANY_SIZE), "irecv")
+        return new_request(number, finish=arriving.open) if number else from_nobody()
 
     # ---- inside ----
 

@@ -39,15 +39,15 @@ class ObjectReceive:
     def _take(self, view: memoryview) -> None:
         self._data = bytes(view)
 
-    def open(self, message: Envelope | None = None) -> Any:
+    def open(self, envelope: Envelope | None = None) -> Any:
         """The object; None when nothing came."""
         data, self._data = self._data, b""
         try:
             return pickle.loads(data) if data else None
         except Exception as error:
-            if message is not None:
+            if envelope is not None:
                 error.add_note(
-                    f"while rank {current().rank} unpickled what rank {message.source} sent it with tag {message.tag}: "
-                    "recv gets what send sends, Recv what Send sends"
+                    f"while rank {current().rank} unpickled what rank {envelope.source} sent it with tag "
+                    f"{envelope.tag}: recv gets what send sends, Recv what Send sends"
                 )
             raise

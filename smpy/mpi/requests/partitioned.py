@@ -93,8 +93,8 @@ class _Receiving(SeveralTransfers):
 
     __slots__ = ()
 
-    def advance(self, message: Envelope) -> Envelope | None:
-        return super().advance(message._replace(tag=message.tag & ~_TAGS))
+    def advance(self, envelope: Envelope) -> Envelope | None:
+        return super().advance(envelope._replace(tag=envelope.tag & ~_TAGS))
 
 
 class _WhenReady(CompoundOperation):
@@ -108,8 +108,8 @@ class _WhenReady(CompoundOperation):
     def next(self) -> int:
         return OUT_OF_REACH if self._send.missing else self._send.request
 
-    def advance(self, message: Envelope) -> Envelope | None:
-        return message
+    def advance(self, envelope: Envelope) -> Envelope | None:
+        return envelope
 
     def release(self) -> None:
         if self._send.request > 0:

@@ -65,8 +65,8 @@ class Request(RequestBase, Handle):
         if self._persistent() is not None:
             del self._operation
 
-    def _truncated(self, call: str, message: Envelope) -> NoReturn:
-        truncated(call, message)
+    def _truncated(self, call: str, envelope: Envelope) -> NoReturn:
+        truncated(call, envelope)
 
     # ---- one ----
 
@@ -250,7 +250,7 @@ def new_request(
     number: int,
     *,
     finish: Callable[[Envelope], Any] | CompoundOperation | None = None,
-    message: Envelope | None = None,
+    envelope: Envelope | None = None,
 ) -> Request:
     """A request for what the kernel knows by `number`, or for an operation.
 
@@ -258,7 +258,7 @@ def new_request(
     """
     request = Request()
     request._refer_to(number)
-    request._finish, request._message = finish, message
+    request._finish, request._message = finish, envelope
     return request
 
 

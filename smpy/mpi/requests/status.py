@@ -224,9 +224,9 @@ class Status:
         self.Set_cancelled(value)
 
 
-def fill(status: Status | None, message: Envelope) -> None:
+def fill(status: Status | None, envelope: Envelope) -> None:
     """Write into `status`, when there is one, what `message` says."""
     if status is not None:
-        nbytes = min(message.nbytes, message.capacity)
-        told = {"source": message.source, "tag": message.tag, "error": 0, "nbytes": nbytes}
-        status.__setstate__({**told, "cancelled": message.is_cancelled})
+        nbytes = min(envelope.nbytes, envelope.capacity)
+        told = {"source": envelope.source, "tag": envelope.tag, "error": 0, "nbytes": nbytes}
+        status.__setstate__({**told, "cancelled": envelope.is_cancelled})
