@@ -49,7 +49,8 @@ struct action {
     union {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
-        struct { int request; } post, cancel, wait_collective, test_collective;
+        struct { int request; } post, cancel, wait_collective;
+        struct collective_test { int request, under_test, is_found; } test_collective; /* which of its requests is looked at; was that one over? */
         struct {                 /* waits and tests; `list` is owned; NULL: of `one` */
             int *list;
             int one, n;

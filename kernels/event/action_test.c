@@ -46,7 +46,7 @@ static int step_test_any(sim *s, int id, action *a)
 {
     timeline *t = &s->lines.at[id];
     const int *list = a->wait.list;
-    const poll_question asked = {.kind = a->kind, .n_requests = a->wait.n, .first = a->wait.n > 0 ? list[0] : 0};
+    const poll_question asked = {.kind = a->kind, .request = -1, .n_requests = a->wait.n, .first = a->wait.n > 0 ? list[0] : 0};
     if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.test_anys_in_a_row);
     t->poll.each_s = 0;
     if (a->stage >= LEARN) { /* the peer lets this poll grow, whatever the model says */

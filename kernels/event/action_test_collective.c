@@ -32,39 +32,40 @@ static int step(sim *s, int id, action *a)
 {
     timeline *t = &s->lines.at[id];
     collective_run *run = s->requests.at[a->test_collective.request].run;
+    struct collective_test *test = &a->test_collective;
     t->poll.each_s = 0;
     switch (a->stage) {
     case ASK:
-        run->under_test = 0;
+        test->under_test = 0;
         t->answer = 1;
         return poll_before(s, id, a, NEXT);
     case NEXT:
-        if (run->under_test == run->n_made) return end(s, id, a);
+        if (test->under_test == run->n_made) return end(s, id, a);
         return poll_before(s, id, a, LOOK);
     case LOOK:
-        run->is_found = run->made[run->under_test] == OVER;
-        if (run->made[run->under_test] == LEARNT) {
-            run->under_test++;
+        test->is_found = run->made[test->under_test] == OVER;
+        if (run->made[test->under_test] == LEARNT) {
+            test->under_test++;
             a->stage = NEXT;
             return FREE_OF_CHARGE;
         }
-        a->stage = run->made[run->under_test] == DETACHED ? PAID : LEARN;
+        a->stage = run->made[test->under_test] == DETACHED ? PAID : LEARN;
         return a->stage == PAID ? FREE_OF_CHARGE : MADE_A_CALL;
     case LEARN:
-        if (run->is_found) {
+        if (test->is_found) {
             a->stage = PAID;
             t->busy_until_s = 0;
-            const int result = started_learn(s, id, run, run->under_test);
+            const int result = started_learn(s, id, run, test->under_test);
             return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
         }
         s->polling.tests_in_a_row += s->model.polling.grow;
         t->answer = 0;
-        run->under_test++;
+        test->under_test++;
         a->stage = NEXT;
         return FREE_OF_CHARGE;
     default: /* PAID */
         s->polling.tests_in_a_row = 1;
-        run->made[run->under_test++] = LEARNT; /* a detached one, too */
+        run->made[test->under_test++] = LEARNT; /* a detached one, too */
         a->stage = NEXT;
         return FREE_OF_CHARGE;
     }

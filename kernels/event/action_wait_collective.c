@@ -26,6 +26,7 @@ static int step(sim *s, int id, action *a)
 static void told(sim *s, int id, action *a, int request)
 {
     (void)a;
+    if (s->lines.at[id].state != WAITING) return; /* it has just learnt of the last request, and looks again */
     s->requests.at[request].run->is_waited_for = 0;
     wait_wake(s, id);
 }

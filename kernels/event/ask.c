@@ -54,7 +54,7 @@ void sim_polling(const sim *s, int id, waiting *out)
     const poll_question *q = &t->poll.in_vain;
     *out = (waiting){.kind = WAIT_NOTHING};
     if (t->state == ENDED || !q->kind) return;
-    if (q->n_requests)
+    if (q->request < 0)
         *out = (waiting){.kind = WAIT_SEVERAL, .n_requests = q->n_requests};
     else if (!q->request)
         *out = (waiting){.kind = WAIT_PROBE, .comm = q->comm, .peer = q->source, .tag = q->tag};

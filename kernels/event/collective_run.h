@@ -29,7 +29,6 @@ typedef struct collective_run {
     uint8_t *made;               /* UNDER_WAY ..., of a started one's requests in order */
     double *owed_of_s;           /* receive overhead of each, in models that have some */
     int first_over;
-    int under_test, is_found;    /* which of them a Test looks at, and whether that one was over */
     struct collective_run *next; /* in the free list */
 } collective_run;
 

@@ -16,7 +16,7 @@ static double met_s(const sim *s, const slot *x)
 static void tell(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
-    const int waiter = x->waiter;
+    const int waiter = request_waiter(&s->requests, id);
     timeline *t = &s->lines.at[waiter];
     if (t->state == WAITING) t->met_s = met_s(s, x);
     x->waiter = -1;

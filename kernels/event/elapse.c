@@ -1,5 +1,6 @@
 #include "elapse.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "sort.h"
@@ -82,10 +83,10 @@ int elapse_sleep_until(sim *s, int id, double date_s, int spends)
     return end_at(s, id, date_s, spends);
 }
 
-static int join_cores(sim *s, int id, double flop)
+static int join_cores(sim *s, int id, double flop, int64_t order)
 {
     const int at = s->lines.at[id].host;
-    int error = resource_join(&s->hosts.at[at].cores, id, flop, s->order++, s->clock.now_s);
+    int error = resource_join(&s->hosts.at[at].cores, id, flop, order, s->clock.now_s);
     return error < 0 ? error : date_host(s, at);
 }
 
@@ -95,7 +96,7 @@ int elapse_execute(sim *s, int id, execution amount, int spends)
     begin(s, id, 1);
     if (host_has_a_core_for_each(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
-    int error = join_cores(s, id, amount.flop);
+    int error = join_cores(s, id, amount.flop, s->order++);
     return error < 0 ? error : BLOCKED;
 }
 
@@ -116,11 +117,12 @@ static int share(sim *s, int host)
     int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
     for (int i = 0; i < ends->n && !error; i++) {
         const heap_item it = ends->item[i];
-        const timeline *t = &s->lines.at[it.id];
+        timeline *t = &s->lines.at[it.id];
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
             timeline_enter(s, it.id, EXECUTING, t->spends);
-            error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]));
+            t->tail_s = NAN;
+            error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]), t->began);
         } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
             error = SIM_OUT_OF_MEMORY;
         }

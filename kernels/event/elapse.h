@@ -37,7 +37,7 @@ void elapse_free(elapsing *e);
 int elapse_sleep_until(sim *s, int timeline, double date_s, int spends);
 int elapse_execute(sim *s, int timeline, execution amount, int spends);
 void elapse_end_by(sim *s, int timeline, double date_s); /* a sleep that may end sooner (moves_ends) */
-/* A timeline more on a host, which may be more than it has cores for. 0, or an error. */
+/* A timeline more on a host, which may be more than it has cores for. 0, or an error: then executions are lost. */
 int elapse_share_cores(sim *s, int host);
 
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */

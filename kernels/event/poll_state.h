@@ -6,8 +6,8 @@
 /* The identity of a poll: two polls ask the same when all members are equal. */
 typedef struct {
     const action_kind *kind;     /* NULL: no question */
-    int request;                 /* or 0 */
-    int n_requests, first;       /* of a poll for any of several requests */
+    int request;                 /* 0: it is a probe; -1: for any of several */
+    int n_requests, first;       /* of these */
     int comm, source, tag;       /* of a probe */
 } poll_question;
 

@@ -24,7 +24,7 @@ double protocol_receive_overhead_s(const sim *s, const slot *recv)
 
 static int64_t waits_since(const sim *s, int request)
 {
-    const int waiter = s->requests.at[request].waiter;
+    const int waiter = request_waiter(&s->requests, request);
     return waiter < 0 ? 0 : s->lines.at[waiter].waits_since;
 }
 

@@ -2,7 +2,7 @@
  *
  * Numbers, not pointers, name requests: the pool grows.
  *
- * Invariants: (1) a request lives from its append until it is done, released and named by no action (n_cancels);
+ * Invariants: (1) a request lives from its append until it is done and released, and no cancel of it is to come (n_cancels);
  *             (2) a released one that is not done is freed when it is; a detached send releases itself;
  *             (3) is_queued: it is in one of the queues of match.h, and has no match. */
 #ifndef SMPY_REQUEST_H
@@ -25,7 +25,7 @@ typedef struct {
         int entry;               /* or in the index of them */
     };
     int previous;                /* in that list; of a posted receive: in its queue */
-    int waiter;                  /* timeline to tell, or -1 */
+    int waiter;                  /* timeline to tell, or -1; see request_waiter */
     int waiter_index;            /* of the request in the waiter's call, or among its started collective's */
     int made_by;                 /* the request of a started collective whose calls made this one; or 0 */
     int instance;                /* of a collective's own request: which collective of its communicator, or 0 */
@@ -63,6 +63,13 @@ static inline int is_request(const slot_pool *pool, int id) /* does the number n
 static inline int is_collective_request(const slot_pool *pool, int id)
 {
     return id > 0 && pool->at[id].is_collective;
+}
+
+/* The timeline to tell when it is done, or -1: of a started collective's request, the one that waits for the collective. */
+static inline int request_waiter(const slot_pool *pool, int id)
+{
+    const slot *x = &pool->at[id];
+    return x->made_by && x->waiter >= 0 ? pool->at[x->made_by].run->timeline : x->waiter;
 }
 
 /* A rank completes its own requests. */

@@ -35,7 +35,7 @@ action *wait_append(sim *s, int id, const action_kind *kind, int request, int n,
     }
     a->wait.list = copy;
     a->wait.one = request;
-    a->wait.n = list ? n : 1;
+    a->wait.n = request > 0 ? 1 : n;
     *error = 0;
     return a;
 }

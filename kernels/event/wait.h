@@ -14,7 +14,7 @@ static inline int *wait_list(action *a)
     return a->wait.list ? a->wait.list : &a->wait.one;
 }
 
-/* Appends an action that waits for a request, or polls it (list is NULL), or a list of them. NULL: `error` says why. */
+/* Appends an action that waits for a request, or polls it, or for a list of them (the request is 0). NULL: `error` says why. */
 action *wait_append(sim *s, int timeline, const action_kind *kind, int request, int n, const int *list, int *error);
 void wait_register(sim *s, int timeline, action *a);     /* as the waiter of its requests that are not done; counts them */
 void wait_free(sim *s, action *a);                       /* of an action's `wait` */

@@ -62,9 +62,11 @@ void sim_free(sim *s)
 int sim_rank_new(sim *s, int host)
 {
     if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
-    const int n = s->lines.n_ranks;
-    if (match_add_rank(&s->match, n) < 0 || comms_add_rank(&s->comms, n) < 0) return SIM_OUT_OF_MEMORY;
-    return timeline_rank_new(s, host);
+    const int rank = timeline_rank_new(s, host);
+    if (rank < 0) return rank;
+    if (match_add_rank(&s->match, rank) == 0 && comms_add_rank(&s->comms, rank) == 0) return rank;
+    s->lines.n_ranks--; /* the world goes on without it */
+    return SIM_OUT_OF_MEMORY;
 }
 
 int sim_timeline_new(sim *s, int rank)
@@ -72,8 +74,9 @@ int sim_timeline_new(sim *s, int rank)
     if (rank < 0 || rank >= s->lines.n_ranks) return SIM_BAD_RANK;
     const int id = timeline_new(s, rank);
     if (id < 0) return id;
-    const int error = elapse_share_cores(s, s->lines.at[id].host);
     timeline_runs_next(s, id);
+    const int error = elapse_share_cores(s, s->lines.at[id].host);
+    keep_error(s, error);
     return error < 0 ? error : id;
 }
 

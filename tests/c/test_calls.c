@@ -276,6 +276,26 @@ static void a_queue_outlives_what_leaves_it(const platform *p, const model *m)
     }
 }
 
+/* ---- waits and tests for none ---- */
+
+static void ask_for_none(sim *s, int rank, int stage)
+{
+    waiting w;
+    sim_polling(s, rank, &w);
+    assert(stage == 2 ? w.kind == WAIT_SEVERAL && w.n_requests == 0 : w.kind == WAIT_NOTHING);
+    if (stage > 0) assert(sim_answer(s, rank) == -1);
+    if (stage == 0) assert(sim_append_wait_any(s, rank, 0, NULL) == 0);
+    if (stage == 1) assert(sim_append_test_any(s, rank, 0, NULL) == 0);
+    if (stage == 2) assert(sim_append_wait_all(s, rank, 0, NULL) == 0 && sim_append_end(s, rank) == 0);
+}
+
+static void a_list_of_no_requests_waits_for_none(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 1);
+    assert(run(s, 1, ask_for_none) == SIM_DONE);
+    sim_free(s);
+}
+
 int main(void)
 {
     platform *p = machine();
@@ -287,6 +307,7 @@ int main(void)
     a_held_message_that_nobody_receives_leaks_nothing(p, &m);
     a_request_is_taken_back_until_it_has_matched(p, &m);
     a_queue_outlives_what_leaves_it(p, &m);
+    a_list_of_no_requests_waits_for_none(p, &m);
     platform_free(p);
     puts("calls: all well");
     return 0;

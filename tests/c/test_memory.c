@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "failing_memory.h"
+#include "network_flow.h"
 #include "schedule.h"
 #include "small_worlds.h"
 
@@ -217,6 +218,61 @@ static void collect(sim *s, int rank, int stage)
     }
 }
 
+/* ---- a world that grows ---- */
+
+/* On a network of the scenario's own. */
+static int open_network(sim *s)
+{
+    const flow_model m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
+    did(sim_use_network(s, &network_flow, &m));
+    return refusal;
+}
+
+static int n_timelines, of_timeline[MOST_RANKS], host_of_newcomer;
+
+/* A refused rank is as if nobody had asked for it: its number is nobody's, and the next one that comes gets it. */
+static int rank_new(sim *s, int expected)
+{
+    const int rank = did(sim_rank_new(s, host_of_newcomer));
+    if (rank < 0) assert(sim_comm_self(s, expected) == SIM_BAD_RANK && sim_host_of(s, expected) == SIM_BAD_RANK);
+    if (rank < 0 && !fails_for_good) assert(sim_rank_new(s, host_of_newcomer) == expected);
+    return rank;
+}
+
+/* Two ranks more, with two timelines each, on hosts whose ranks compute. */
+static void make_newcomers(sim *s)
+{
+    n_timelines = 3;
+    for (host_of_newcomer = 0; host_of_newcomer < 2 && !refusal; host_of_newcomer++) {
+        const int rank = rank_new(s, 3 + host_of_newcomer);
+        for (int of = 0; of <= rank; of++) did(sim_comm_self(s, of));
+        for (int i = 0; i < 2 && !refusal; i++) {
+            of_timeline[n_timelines] = rank;
+            assert(did(sim_timeline_new(s, rank)) == n_timelines++ || refusal);
+        }
+    }
+}
+
+/* Three ranks that compute and talk in a ring; the first makes two more meanwhile, which compute. */
+static void grow(sim *s, int timeline, int stage)
+{
+    int *id = list[timeline];
+    if (stage == 0) {
+        if (timeline < 3) id[0] = receive(s, timeline, SIM_COMM_WORLD, SIM_ANY, 0, PAYLOAD_PYTHON, 0);
+        sim_append_sleep(s, timeline, timeline ? 1e-5 : 1e-4);
+        if (timeline) sim_append_compute(s, timeline, 2e5 * timeline, 0);
+    } else if (stage == 1) {
+        if (timeline == 0) make_newcomers(s);
+        sim_append_compute(s, timeline, 1e5, 0);
+        if (timeline < 3) send_copy(s, timeline, SIM_COMM_WORLD, (timeline + 1) % 3, 0, SEND_STANDARD, 1);
+        if (timeline < 3) did(sim_append_wait(s, timeline, id[0]));
+        if (timeline >= 3) send_copy(s, timeline, sim_comm_self(s, of_timeline[timeline]), 0, 0, SEND_STANDARD, 1);
+    } else {
+        if (timeline < 3) release_all(s, 1, id);
+        sim_append_end(s, timeline);
+    }
+}
+
 /* ---- the machines ---- */
 
 static const cluster alike = {.n_hosts = MOST_RANKS, .cores = 2, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
@@ -303,6 +359,21 @@ static void ask(sim *s, int n_ranks)
     sim_statistics(s, &stats);
 }
 
+/* What was refused is as if nobody had asked for it, or the world says that it is broken: no sleep or execution is lost. */
+static void go_on_without(sim *s, int n_ranks)
+{
+    int next;
+    while ((next = sim_next(s)) >= 0 || next == SIM_YIELD) {
+        read_deliveries(s);
+        if (next >= 0) sim_append_end(s, next);
+    }
+    for (int rank = 0; rank < n_ranks && next == SIM_STUCK; rank++) {
+        waiting w;
+        sim_waiting(s, rank, &w);
+        assert(w.kind != WAIT_TIME);
+    }
+}
+
 /* SIM_DONE, or why the world went no further. */
 static int run_to_the_end(sim *s, const scenario *c)
 {
@@ -319,7 +390,10 @@ static int run_to_the_end(sim *s, const scenario *c)
             return sim_error(s);
         }
         c->what(s, next, stage[next]++);
-        if (refusal) return refusal;
+        if (refusal) {
+            go_on_without(s, c->n_ranks);
+            return refusal;
+        }
     }
 }
 
@@ -373,6 +447,8 @@ int main(void)
         {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0},
         {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1},
         {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0},
+        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0},
+        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0},
         {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0},
         {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0},
         {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0},
