@@ -82,4 +82,5 @@ build/c/extending/%: tests/extending/%.c $(C_OBJECTS)
 build/c/test_memory build/c/test_fair: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)
 
 test-c: $(C_TESTS)
+	@$(PYTHON) tests/c/check_layers.py $(CC) build/c/event
 	@set -e; for test in $(C_TESTS); do echo $$test; $$test; done

@@ -40,7 +40,7 @@ typedef struct {
     /* What a timeline that is blocked in the action waits for; NULL: for nothing that has a name. */
     void (*describe)(const sim *s, const action *a, waiting *out);
     int nature;                  /* ACTION_* */
-    int keeps_tail;              /* the date at the timeline's tail stays known: it takes no time, or its appender adds what it takes */
+    int keeps_tail;              /* the date at the timeline's tail stays known: it takes no time, or the tail includes it */
 } action_kind;
 
 struct action {
@@ -50,7 +50,10 @@ struct action {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int request; } post, cancel, wait_collective;
-        struct collective_test { int request, under_test, is_found; } test_collective; /* which of its requests is looked at; was that one over? */
+        struct collective_test {
+            int request;
+            int under_test, is_found; /* which of the collective's requests it looks at; whether that one was over */
+        } test_collective;
         struct {                 /* waits and tests; `list` is owned; NULL: of `one` */
             int *list;
             int one, n;
@@ -66,7 +69,8 @@ struct action {
 
 action *action_append(sim *s, int timeline, const action_kind *kind); /* NULL without memory: then the world is broken */
 void action_end(sim *s, int timeline);                   /* the first one is over */
-/* The timeline stops at its first action until action_wake, and its time goes to `spends` (SPENT_*). A step answers with it: BLOCKED. */
+/* The timeline stays in its first action until action_wake; its time goes to `spends` (SPENT_*). The step then answers what this
+ * answers: BLOCKED. */
 int action_block(sim *s, int timeline, int spends);
 void action_wake(sim *s, int timeline);                  /* the first action's next step is in the next turn */
 #endif

@@ -50,7 +50,9 @@ static int step(sim *s, int id, action *a)
     }
     t->poll.each_s = 0;
     switch (a->stage++) {
-    case MADE: a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id); return MADE_A_CALL;
+    case MADE:
+        a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id);
+        return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->probe.flop > 0 ? elapse_execute(s, id, (execution){a->probe.flop, 0}, poll_spends(t)) : MADE_A_CALL;
     case LOOK: {

@@ -4,7 +4,9 @@
  * entered last, whoever comes first makes it: so a rank costs one number a communicator, and entering costs the same for any
  * number of ranks.
  *
- * Invariants: (1) number 0 is none; (2) an instance lives while it has users; (3) complete_s is infinite while a rank is missing. */
+ * Invariants: (1) number 0 is none;
+ *             (2) an instance lives while it has users;
+ *             (3) complete_s is infinite while a rank is missing. */
 #ifndef SMPY_INSTANCE_H
 #define SMPY_INSTANCE_H
 

@@ -35,8 +35,8 @@ int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
 /* For networks: */
 const sim_clock *network_clock(const sim *s);
 const platform *network_platform(const sim *s);
-/* The route between two hosts, into `path`, which the caller keeps for reuse: 0, SIM_NO_ROUTE, which the user is told with the names
- * of the hosts, or SIM_OUT_OF_MEMORY. */
+/* The route between two hosts, into `path`, which the caller keeps for reuse: 0, SIM_NO_ROUTE (the user is told between which
+ * hosts), or SIM_OUT_OF_MEMORY. */
 int network_route(sim *s, int source_host, int target_host, platform_path *path);
 void network_worked(sim *s, int n_changed, int n_solves); /* for statistics, and for law 3 of sim.h */
 #endif

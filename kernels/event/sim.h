@@ -125,7 +125,7 @@ typedef struct {
 typedef struct {
     int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
     int64_t events, solves, copied_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
-    int64_t progress;                 /* grows with all that ranks do but polling, computing and sleeping, and with transfers that end */
+    int64_t progress;                 /* grows with actions but polls, computing and sleeping, and with ends of transfers */
 } statistics;
 
 /* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a

@@ -66,8 +66,9 @@ int timeline_new(sim *s, int rank)
     if (all->n == all->room && make_room(all) < 0) return SIM_OUT_OF_MEMORY;
     rank_state *of = &all->rank[rank];
     const double now_s = s->clock.now_s;
-    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline, .since_s = now_s, .met_s = INFINITY,
-                                 .tail_s = now_s, .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .n_sends_seen = -1};
+    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline, .since_s = now_s,
+                                 .met_s = INFINITY, .tail_s = now_s, .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD,
+                                 .n_sends_seen = -1};
     of->first_timeline = all->n;
     of->n_live++;
     of->finish_s = NAN;

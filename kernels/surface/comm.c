@@ -175,7 +175,8 @@ static int is_with_itself(const envelope *to, const envelope *from)
     return to->peer == me && (from->peer == me || from->peer == SIM_ANY);
 }
 
-static int exchange(const envelope *to, user_buffer load, const envelope *from, user_buffer room, int must_copy, PyObject *call, message *m)
+static int exchange(const envelope *to, user_buffer load, const envelope *from, user_buffer room, int must_copy, PyObject *call,
+                    message *m)
 {
     const unsigned epoch = surface.epoch;
     int number[2];

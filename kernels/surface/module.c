@@ -28,7 +28,8 @@ int surface_kernel_error(int code)
     if (code == SIM_OUT_OF_MEMORY)
         PyErr_NoMemory();
     else if (code == SIM_BAD_REQUEST)
-        PyErr_SetString(PyExc_RuntimeError, "a request that is over, or that another rank has started: each rank completes its own");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a request that is over, or that another rank has started: each rank completes its own");
     else
         PyErr_Format(PyExc_SystemError, "the kernel refused a call with checked arguments (error %d)", code);
     return -1;
@@ -196,7 +197,8 @@ static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ss
     const long comm = PyLong_AsLong(at[0]), schedule = PyLong_AsLong(at[1]), root = PyLong_AsLong(at[2]);
     const long long bytes = PyLong_AsLongLong(at[3]);
     if (PyErr_Occurred()) return NULL;
-    const int code = surface.calls->append_collective(surface.sim, surface.timeline, (int)comm, (int)schedule, (int)root, bytes, NULL);
+    const int code = surface.calls->append_collective(surface.sim, surface.timeline, (int)comm, (int)schedule, (int)root, bytes,
+                                                      NULL);
     if (code < 0) return surface_kernel_error(code), NULL;
     return block_on(at[4]) < 0 ? NULL : Py_NewRef(Py_None);
 }

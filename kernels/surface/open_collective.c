@@ -26,7 +26,8 @@ PyObject *open_collective_use_sum(PyObject *module, PyObject *operation)
 /* The open collective that the rank enters next, and its count of them: a new reference, or NULL. */
 static PyObject *next_open(int comm, int rank, Py_buffer *entered)
 {
-    PyObject *key = PyLong_FromLong(comm), *pair = key && surface.open_collectives ? PyDict_GetItemWithError(surface.open_collectives, key) : NULL, *found = NULL;
+    PyObject *key = PyLong_FromLong(comm), *found = NULL;
+    PyObject *pair = key && surface.open_collectives ? PyDict_GetItemWithError(surface.open_collectives, key) : NULL;
     Py_XDECREF(key);
     if (!pair || PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 0), entered, PyBUF_WRITABLE) < 0) return NULL;
     if (entered->len >= (Py_ssize_t)sizeof(int64_t) * (rank + 1)) {
@@ -65,8 +66,8 @@ static PyObject *take_result(PyObject *recvbuf, PyObject *result)
 }
 
 /* The rest, once the rank has entered: its part, its time, its result. */
-static PyObject *perform(PyObject *collective, PyObject *fold, PyObject *operation, int comm, int rank, int schedule, PyObject *content,
-                         PyObject *recvbuf)
+static PyObject *perform(PyObject *collective, PyObject *fold, PyObject *operation, int comm, int rank, int schedule,
+                         PyObject *content, PyObject *recvbuf)
 {
     PyObject *place = PyLong_FromLong(rank);
     PyObject *put = place ? PyObject_CallMethodObjArgs(fold, surface.name.put, place, content, NULL) : NULL;

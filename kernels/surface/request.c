@@ -11,7 +11,8 @@
 message request_collect(int number)
 {
     const request *r = surface.calls->request_of(surface.sim, number);
-    const message m = {!r->is_send && !r->is_cancelled, r->is_cancelled, r->matched_source, r->matched_tag, r->matched_bytes, r->bytes};
+    const message m = {!r->is_send && !r->is_cancelled, r->is_cancelled, r->matched_source,
+                       r->matched_tag, r->matched_bytes, r->bytes};
     surface.calls->release(surface.sim, number);
     return m;
 }
@@ -263,7 +264,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
-    {"_kernel_request", T_INT, offsetof(request_object, number), READONLY, PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
+    {"_kernel_request", T_INT, offsetof(request_object, number), READONLY,
+     PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
     {"_layout", T_OBJECT, offsetof(request_object, layout), READONLY, PyDoc_STR("Of a receive with strides, kept alive likewise.")},
     {"_message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
     {"_finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},

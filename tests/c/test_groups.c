@@ -28,7 +28,8 @@ static int new_exchange(sim *s)
 
 static void tables_are_read_within_their_bounds(const platform *p, const model *m)
 {
-    static const int64_t words[] = {CALL_SEND, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END, TERM_ROOT, TERM_TABLE, 0, TERM_END, CALL_HALT};
+    static const int64_t words[] = {CALL_SEND, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END, TERM_ROOT, TERM_TABLE, 0, TERM_END,
+                                    CALL_HALT};
     static const int64_t bytes[] = {5, 6, 7}, peers[] = {1};
     schedule *made = schedule_new(11, words);
     schedule_tables *t = schedule_tables_new(2, (const int64_t *const[]){bytes, peers}, (int[]){3, 1});
@@ -44,7 +45,8 @@ static void tables_are_read_within_their_bounds(const platform *p, const model *
     }
     free(t);
     schedule_free(made);
-    static const int64_t malformed[][5] = {{CALL_UNLESS, TERM_TABLE, 0, TERM_END, 0}, {CALL_UNLESS, TERM_RANK, TERM_TABLE, 4, TERM_END}};
+    static const int64_t malformed[][5] = {{CALL_UNLESS, TERM_TABLE, 0, TERM_END, 0},
+                                           {CALL_UNLESS, TERM_RANK, TERM_TABLE, 4, TERM_END}};
     for (int i = 0; i < 2; i++) {
         int64_t whole[7] = {0};
         memcpy(whole, malformed[i], sizeof malformed[i]);

@@ -126,7 +126,9 @@ static void crowd(sim *s, int rank, int stage)
     int *id = list[rank];
     if (stage == 0 && rank < 2) {
         for (int i = 0; i < n; i++)
-            id[i] = rank ? receive(s, 1, 0, 0, i, PAYLOAD_PYTHON, 0) : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i) : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
+            id[i] = rank    ? receive(s, 1, 0, 0, i, PAYLOAD_PYTHON, 0)
+                    : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i)
+                            : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
         for (int i = 0; i < 70; i++) sim_append_note(s, rank, i);
         did(sim_append_wait_all(s, rank, n, id));
     } else {
@@ -171,8 +173,10 @@ static int open_collectives(sim *s)
         CALL_UNLESS, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
         CALL_ISEND, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END, CALL_IRECV, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END,
         CALL_AGAIN, 21, CALL_HALT};
-    static const int64_t tables[] = {CALL_EXCHANGE, TERM_CONSTANT, 0, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
-                                     TERM_CONSTANT, 1, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END, CALL_HALT};
+    static const int64_t tables[] = {CALL_EXCHANGE,
+                                     TERM_CONSTANT, 0, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
+                                     TERM_CONSTANT, 1, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
+                                     CALL_HALT};
     everyone = did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
     chosen = did(sim_schedule_new(s, sizeof tables / sizeof *tables, tables));
     for (int i = 0; i < 20; i++) did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
@@ -275,9 +279,10 @@ static void grow(sim *s, int timeline, int stage)
 
 /* ---- the machines ---- */
 
-static const cluster alike = {.n_hosts = MOST_RANKS, .cores = 2, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
-                              .is_split = 1, .backbone_policy = LINK_SHARED, .loopback_bandwidth_bytes_per_s = 5e9,
-                              .loopback_latency_s = 1e-7, .limiter_bandwidth_bytes_per_s = 9e8};
+static const cluster alike = {.n_hosts = MOST_RANKS, .cores = 2, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9,
+                              .latency_s = 1e-5, .is_split = 1, .backbone_policy = LINK_SHARED,
+                              .loopback_bandwidth_bytes_per_s = 5e9, .loopback_latency_s = 1e-7,
+                              .limiter_bandwidth_bytes_per_s = 9e8};
 
 static int flat(platform *p)
 {
@@ -297,14 +302,17 @@ static int full(platform *p)
 {
     enum { FAR = 20, HALF = 4 };
     int link[FAR], half[2], host[2][HALF], loop = platform_add_link(p, 5e9, 1e-7, LINK_FATPIPE), error = loop;
-    for (int i = 0; i < FAR && error >= 0; i++) error = link[i] = platform_add_link(p, 1e9, 1e-6, i % 5 ? LINK_SHARED : LINK_FATPIPE);
+    for (int i = 0; i < FAR && error >= 0; i++)
+        error = link[i] = platform_add_link(p, 1e9, 1e-6, i % 5 ? LINK_SHARED : LINK_FATPIPE);
     const int root = error < 0 ? error : platform_add_full_zone(p, -1, loop);
     error = root;
     for (int h = 0; h < 2 && error >= 0; h++) {
         error = half[h] = platform_add_full_zone(p, root, loop);
         for (int i = 0; i < HALF && error >= 0; i++) error = host[h][i] = platform_add_host(p, half[h], 1e9, 2);
-        for (int i = 0; i < HALF * HALF && error >= 0; i++)
-            if (i / HALF != i % HALF) error = platform_add_route(p, half[h], host[h][i / HALF], host[h][i % HALF], -1, -1, 1, &link[i % HALF]);
+        for (int i = 0; i < HALF * HALF && error >= 0; i++) {
+            const int from = i / HALF, to = i % HALF;
+            if (from != to) error = platform_add_route(p, half[h], host[h][from], host[h][to], -1, -1, 1, &link[to]);
+        }
     }
     for (int h = 0; h < 2 && error >= 0; h++)
         error = platform_add_route(p, root, half[h], half[1 - h], host[h][0], host[1 - h][0], FAR, link);
@@ -427,7 +435,8 @@ static void every_allocation_may_fail(const scenario *c)
     for (fails_for_good = 0; fails_for_good < 2; fails_for_good++)
         for (fails_at = 1; fails_at <= n; fails_at++) {
             const int outcome = run_once(c, again_s);
-            if (outcome != SIM_OUT_OF_MEMORY && outcome != SIM_DONE) printf("memory: %s, allocation %ld: %d\n", c->name, fails_at, outcome);
+            if (outcome != SIM_OUT_OF_MEMORY && outcome != SIM_DONE)
+                printf("memory: %s, allocation %ld: %d\n", c->name, fails_at, outcome);
             assert(outcome == SIM_OUT_OF_MEMORY || (outcome == SIM_DONE && n_read == n_payloads));
             n_unharmed += outcome == SIM_DONE;
             for (int rank = 0; outcome == SIM_DONE && rank < c->n_ranks; rank++)

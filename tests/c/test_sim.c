@@ -84,8 +84,8 @@ static int go_on(sim *s, int rank, program *p)
         p->send = sim_append_send(s, rank, 0, to, p->round, bytes, p->round % 5 ? SEND_STANDARD : SEND_SYNCHRONOUS, 0);
         {
             const request *r = sim_request(s, p->send);
-            *sim_payload(s, p->send) = r->is_detached ? (payload){.data = payload_copy(s, p->out, bytes, NULL), .bytes = bytes, .kind = PAYLOAD_OWNED}
-                                     : (payload){.data = p->out, .bytes = bytes, .kind = PAYLOAD_BORROWED};
+            *sim_payload(s, p->send) = (payload){.data = r->is_detached ? payload_copy(s, p->out, bytes, NULL) : p->out,
+                                                 .bytes = bytes, .kind = r->is_detached ? PAYLOAD_OWNED : PAYLOAD_BORROWED};
             if (r->is_detached) {
                 memset(p->out, 0, MOST_BYTES);
                 p->send = 0;
@@ -230,7 +230,8 @@ static void lanes_give_back_in_order(void)
         n--;
         assert(first.date_s >= now);
         const heap_item *next = lanes_first(&l);
-        assert(!next == !n && (!next || next->date_s > first.date_s || (next->date_s == first.date_s && next->order > first.order)));
+        assert(!next == !n && (!next || next->date_s >= first.date_s));
+        assert(!next || next->date_s > first.date_s || next->order > first.order);
         now = first.date_s;
     }
     lanes_free(&l);
