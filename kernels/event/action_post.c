@@ -75,10 +75,14 @@ int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capac
 
 int sim_append_mrecv(sim *s, int id, int send, int64_t capacity_bytes)
 {
-    if (!is_request(&s->requests, send) || !s->requests.at[send].is.is_send) return SIM_BAD_REQUEST;
+    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_request(&s->requests, send) || !s->requests.at[send].is_held) return SIM_BAD_REQUEST;
     const slot found = s->requests.at[send];
+    if (found.target != s->lines.at[id].rank) return SIM_BAD_REQUEST;
     const int request = sim_append_recv(s, id, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
-    if (request > 0) s->requests.at[request].partner = send;
+    if (request < 0) return request;
+    s->requests.at[request].partner = send;
+    s->requests.at[send].is_held = 0;
     return request;
 }
 

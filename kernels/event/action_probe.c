@@ -23,12 +23,13 @@ static int look(sim *s, timeline *t, const action *a)
     message_envelope *wanted = &t->wanted;
     const int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag);
     if (found <= 0) return found;
-    const slot *x = &s->requests.at[found];
+    slot *x = &s->requests.at[found];
     wanted->source = x->is.matched_source;
     wanted->tag = x->is.tag;
     wanted->bytes = x->is.bytes;
     if (a->kind != &improbe_kind && a->kind != &mprobe_kind) return 1;
     match_take_send(&s->match, &s->requests, found);
+    x->is_held = 1;
     return found;
 }
 

@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     comm_table *at;
     int n, room, free;
-    comm_table nobody;           /* of numbers that are none's */
+    comm_table nobody;           /* the table of a number that no communicator has */
     int *self;                   /* [n_ranks] the communicator of a rank alone, 0 before it is asked for */
     int n_ranks;                 /* of the world that it knows */
     instances instances;

@@ -1,4 +1,4 @@
-/* completion.h -- a request is done: who is told, and what its waiter knows of the time it waited. */
+/* completion.h -- completes a request, and tells the timeline that waits for it: also from when on that waited for nobody. */
 #ifndef SMPY_COMPLETION_H
 #define SMPY_COMPLETION_H
 #include "sim.h"

@@ -117,11 +117,10 @@ static int share(sim *s, int host)
     int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
     for (int i = 0; i < ends->n && !error; i++) {
         const heap_item it = ends->item[i];
-        timeline *t = &s->lines.at[it.id];
+        const timeline *t = &s->lines.at[it.id];
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
             timeline_enter(s, it.id, EXECUTING, t->spends);
-            t->tail_s = NAN;
             error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]), t->began);
         } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
             error = SIM_OUT_OF_MEMORY;
@@ -132,15 +131,18 @@ static int share(sim *s, int host)
     return error;
 }
 
-int elapse_share_cores(sim *s, int id)
+int elapse_crowd(sim *s, int id)
 {
-    host *h = &s->hosts.at[id];
-    const int was_shared = !host_has_a_core_for_each(h);
-    h->n_timelines++;
-    if (was_shared || host_has_a_core_for_each(h)) return 0;
-    for (int t = 0; t < s->lines.n; t++)
-        if (s->lines.at[t].host == id && s->lines.at[t].n) s->lines.at[t].tail_s = NAN;
-    return share(s, id);
+    const host *h = &s->hosts.at[id];
+    int n_executing = 0;
+    if (h->n_timelines != h->cores.n_units + 1) return 0;
+    for (int at = h->first_timeline; at >= 0; at = s->lines.at[at].next_of_host) {
+        timeline *t = &s->lines.at[at];
+        const int is_executing = t->state == ASLEEP && t->is_executing;
+        n_executing += is_executing;
+        if (t->n || is_executing) t->tail_s = NAN;
+    }
+    return n_executing ? share(s, id) : 0;
 }
 
 /* ---- what ends ---- */

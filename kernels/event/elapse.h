@@ -27,7 +27,7 @@ typedef struct {
     elapse_due *due;
     int n_due, due_room;
     int n_under_way;             /* timelines that time alone will wake; */
-    int n_probing;               /* of those, the polls of blocking probes */
+    int n_probing;               /* of those, the ones whose first action is a blocking probe */
 } elapsing;
 
 int elapse_init(elapsing *e, int moves_ends);
@@ -37,8 +37,9 @@ void elapse_free(elapsing *e);
 int elapse_sleep_until(sim *s, int timeline, double date_s, int spends);
 int elapse_execute(sim *s, int timeline, execution amount, int spends);
 void elapse_end_by(sim *s, int timeline, double date_s); /* a sleep that may end sooner (moves_ends) */
-/* A timeline more on a host, which may be more than it has cores for. 0, or an error: then executions are lost. */
-int elapse_share_cores(sim *s, int host);
+/* A host has got one timeline more: if it is the first without a core of its own, executions under way share the cores from now on.
+ * 0, or an error: then some are lost. */
+int elapse_crowd(sim *s, int host);
 
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
 void host_left(sim *s, int host, int is_execution);

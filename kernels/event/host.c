@@ -12,7 +12,7 @@ int hosts_init(hosts *all, const platform *p)
     if (!all->at) return SIM_OUT_OF_MEMORY;
     for (int h = 0; h < all->n; h++)
         all->at[h] = (host){.cores = {.unit_per_s = platform_speed_flop_per_s(p, h), .n_units = platform_cores(p, h)},
-                            .rescheduled_at = -1};
+                            .first_timeline = -1, .rescheduled_at = -1};
     return 0;
 }
 

@@ -26,7 +26,8 @@ typedef struct {
 
 typedef struct {
     resource cores;              /* units of flop */
-    int n_timelines;             /* that may compute there */
+    int first_timeline;          /* those that may compute there: n_timelines, linked by next_of_host; -1: none */
+    int n_timelines;
     int n_under_way;             /* executions, sleeps and waits for one request */
     int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
     int64_t reschedule_order;    /* and when then, as a count */

@@ -17,7 +17,7 @@
 typedef struct {
     const char *name;
     void *(*begin)(sim *s, const void *parameters);             /* the state, or NULL without memory */
-    int (*start)(sim *s, void *state, int transfer);            /* 0, or an error */
+    int (*start)(sim *s, void *state, int transfer);            /* 0, or an error: then it keeps nothing of it */
     int (*next_date)(sim *s, void *state, double *date_s);      /* INFINITY: none. 0; 1: not yet, call again; or an error */
     int (*fire)(sim *s, void *state);                           /* what is due now: how many events, or an error */
     void (*free)(void *state);

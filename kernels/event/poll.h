@@ -7,7 +7,7 @@
  * its, cuts it short at the next multiple of the first poll's length, and the rounds begin anew. So a wait of many polls is few
  * events and ends when it would have ended; a program that counts its polls sees fewer of them.
  *
- * Invariants: (1) the costs in a row are at least 1;
+ * Invariants: (1) tests_in_a_row and the like, the cost of the next poll as a multiple of the first one's, are at least 1;
  *             (2) n_probes_up_to_date counts the blocking probes that have looked since the last send was queued. */
 #ifndef SMPY_POLL_H
 #define SMPY_POLL_H

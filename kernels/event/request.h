@@ -35,6 +35,7 @@ typedef struct {
     uint8_t has_overhead;        /* a receive that pays the receive overhead: see protocol.h */
     uint8_t is_queued;
     uint8_t is_collective;       /* that was started */
+    uint8_t is_held;             /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched;
     uint8_t is_free;             /* no request: its number is that of nothing */
     union {

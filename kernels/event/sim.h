@@ -1,15 +1,19 @@
 /* sim.h -- one simulated world: ranks as timelines over a modelled machine.
  *
- * A rank is a timeline: a queue of actions that the kernel executes in simulated time. The program's side appends
- * (sim_append_*), then asks "who runs next?" (sim_next). The kernel never calls the program and holds no global state.
+ * A timeline is a queue of actions that the kernel executes in simulated time; a rank has one, or one for each of its threads. The
+ * program's side appends (sim_append_*), then asks "who runs next?" (sim_next). The kernel never calls the program and holds no
+ * global state.
  *
  * Laws:
- *   (1) at one date every runnable rank performs one call in turn, ranks in the order their events fired, then the next turn;
- *   (2) sim_next names a rank only when its timeline is empty and the rank has been executed up to its tail;
+ *   (1) at one date every runnable timeline performs one call in turn, in the order their events fired, then comes the next turn;
+ *   (2) sim_next names a timeline only when all that was appended to it has been executed;
  *   (3) sim_next returns after at most about 50 ms of its own work, and what cannot be divided: the events of one date, some
  *       1 us each, and a full fair-share solve (fair.h);
- *   (4) no number that a caller passes (rank, communicator, request, schedule) is used before it is checked: SIM_BAD_*;
- *   (5) payload of a transfer is moved (payload.h) when the transfer ends, before either side's next action. */
+ *   (4) what answers with an error checks every number it is given (timeline, rank, communicator, request, schedule) before it uses
+ *       it: SIM_BAD_*; what tells about a timeline is asked about one that exists;
+ *   (5) payload of a transfer is moved (payload.h) when the transfer ends, before either side's next action;
+ *   (6) any timeline of a rank may complete the rank's requests, but two do not wait for one, or test it, at the same time (MPI
+ *       forbids it to threads). */
 #ifndef SMPY_SIM_H
 #define SMPY_SIM_H
 #include <stdint.h>
@@ -140,7 +144,7 @@ typedef struct {
     int n_requests;
 } waiting;
 
-sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank);
+sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
 int sim_shift(sim *s, double seconds);               /* all dates that are told from now on are later by so much */

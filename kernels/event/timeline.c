@@ -65,11 +65,13 @@ int timeline_new(sim *s, int rank)
     timelines *all = &s->lines;
     if (all->n == all->room && make_room(all) < 0) return SIM_OUT_OF_MEMORY;
     rank_state *of = &all->rank[rank];
+    host *h = &s->hosts.at[of->host];
     const double now_s = s->clock.now_s;
-    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline, .since_s = now_s,
-                                 .met_s = INFINITY, .tail_s = now_s, .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD,
-                                 .n_sends_seen = -1};
-    of->first_timeline = all->n;
+    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline,
+                                 .next_of_host = h->first_timeline, .since_s = now_s, .met_s = INFINITY, .tail_s = now_s,
+                                 .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .n_sends_seen = -1};
+    h->first_timeline = of->first_timeline = all->n;
+    h->n_timelines++;
     of->n_live++;
     of->finish_s = NAN;
     return all->n++;
@@ -248,6 +250,11 @@ void timelines_check(const sim *s)
             n_live += all->at[id].state != ENDED;
         }
         assert(n_live == all->rank[rank].n_live);
+    }
+    for (int h = 0; h < s->hosts.n; h++) {
+        int n_timelines = 0;
+        for (int id = s->hosts.at[h].first_timeline; id >= 0; id = all->at[id].next_of_host) n_timelines += all->at[id].host == h;
+        assert(n_timelines == s->hosts.at[h].n_timelines);
     }
 }
 #endif

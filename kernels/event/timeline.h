@@ -19,7 +19,7 @@ typedef struct {
     action *queue;               /* a ring; `room` is a power of two */
     int first, n, room;
     int rank, host;
-    int next_of_rank;            /* the rank's next timeline, or -1 */
+    int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int state, spends;           /* and what its time goes to (SPENT_*) */
     double since_s;              /* it is in this state */
     double met_s;                /* from when on nobody kept it waiting; known when it is told so */
@@ -33,7 +33,7 @@ typedef struct {
     double tail_s, earliest_tail_s;
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     message_envelope wanted;     /* by a probe; then, of the message it found */
-    int64_t n_sends_seen;        /* a blocking probe that has found nothing: of sends queued then; else -1 */
+    int64_t n_sends_seen;        /* by a blocking probe that found nothing: n_sends_queued (poll.h) when it looked; else -1 */
     poll_state poll;
 } timeline;
 
@@ -55,7 +55,7 @@ typedef struct {
 
 int timelines_init(timelines *all, int n_ranks);
 void timelines_free(sim *s);
-int timeline_new(sim *s, int rank);                     /* a timeline that is AWAKE in no turn; or an error */
+int timeline_new(sim *s, int rank);                     /* AWAKE in no turn, and its host has one more; or an error */
 int timeline_rank_new(sim *s, int host);                /* a rank without timelines; or an error */
 void timeline_enter(sim *s, int timeline, int state, int spends);
 void timeline_runs_next(sim *s, int timeline);          /* AWAKE, in the next turn */

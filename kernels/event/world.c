@@ -15,9 +15,9 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error) error = comms_init(&s->comms, n_ranks);
     if (!error) error = sim_use_network(s, &network_flow, &s->model.network);
     for (int rank = 0; rank < n_ranks && !error; rank++) {
-        const int host = host_of_rank[rank], made = timeline_rank_new(s, host);
-        const int timeline = made < 0 ? made : timeline_new(s, made);
-        s->hosts.at[host].n_timelines++;
+        const int host = host_of_rank[rank];
+        if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
+        const int made = timeline_rank_new(s, host), timeline = made < 0 ? made : timeline_new(s, made);
         s->lines.turn[rank] = rank;
         error = timeline < 0 ? timeline : 0;
     }
@@ -75,7 +75,7 @@ int sim_timeline_new(sim *s, int rank)
     const int id = timeline_new(s, rank);
     if (id < 0) return id;
     timeline_runs_next(s, id);
-    const int error = elapse_share_cores(s, s->lines.at[id].host);
+    const int error = elapse_crowd(s, s->lines.at[id].host);
     keep_error(s, error);
     return error < 0 ? error : id;
 }

@@ -70,8 +70,9 @@ static void an_intercommunicator_speaks_to_its_other_side(const platform *p, con
 static void a_number_of_nothing_is_refused(const platform *p, const model *m)
 {
     sim *s = world(p, m, 3);
-    assert(sim_next(s) == 0);
+    assert(sim_next(s) == 0 && !sim_new(p, m, 1, (int[]){-1}) && !sim_new(p, m, 1, (int[]){MOST_RANKS}));
     const int pair = sim_comm_new(s, 2, (int[]){0, 1}), own = sim_append_recv(s, 0, 0, 1, 0, 0);
+    const int sent = sim_append_send(s, 0, 0, 0, 0, 0, SEND_STANDARD, 0);
     const int wrong_comm[] = {-1, -2, pair + 1, 100000000, INT_MIN, INT_MAX};
     for (int i = 0; i < 6; i++) {
         const int comm = wrong_comm[i];
@@ -93,7 +94,7 @@ static void a_number_of_nothing_is_refused(const platform *p, const model *m)
         assert(sim_append_sleep(s, rank, 1) == SIM_BAD_RANK && sim_append_end(s, rank) == SIM_BAD_RANK);
     }
     assert(sim_append_recv(s, 2, pair, SIM_ANY, 0, 0) == SIM_BAD_RANK);
-    const int wrong_request[] = {-1, own + 1, 100000000, INT_MIN, INT_MAX};
+    const int wrong_request[] = {-1, sent + 1, 100000000, INT_MIN, INT_MAX};
     for (int i = 0; i < 5; i++) {
         const int id = wrong_request[i];
         assert(sim_append_wait(s, 0, id) == SIM_BAD_REQUEST && sim_append_test(s, 0, id) == SIM_BAD_REQUEST);
@@ -104,6 +105,7 @@ static void a_number_of_nothing_is_refused(const platform *p, const model *m)
         sim_release(s, id);
     }
     assert(sim_append_wait(s, 1, own) == SIM_BAD_REQUEST && sim_append_mrecv(s, 0, own, 0) == SIM_BAD_REQUEST);
+    assert(sim_append_mrecv(s, 0, sent, 0) == SIM_BAD_REQUEST); /* no probe has found it */
     sim_free(s);
 }
 
@@ -170,7 +172,9 @@ static void hold_one(sim *s, int rank, int stage)
     case 3:
         assert(strcmp(got[1], "second") == 0);
         sim_release(s, request_of[1]);
+        assert(sim_append_mrecv(s, 0, held, 16) == SIM_BAD_REQUEST);
         request_of[1] = sim_append_mrecv(s, 1, held, 16);
+        assert(request_of[1] > 0 && sim_append_mrecv(s, 1, held, 16) == SIM_BAD_REQUEST);
         *sim_payload(s, request_of[1]) = (payload){.data = got[1], .bytes = 16, .kind = PAYLOAD_BORROWED};
         sim_append_get_status(s, 1, request_of[1]);
         break;
