@@ -1,8 +1,11 @@
 #include "block.h"
 
+#include <alloca.h>
 #include <greenlet.h>
 
 #include "request.h"
+
+enum { SPARE_STACK_BYTES = 256 };
 
 int block_import_greenlet(void)
 {
@@ -61,8 +64,11 @@ int block_step(int *next)
     return run_what_is_due();
 }
 
+/* A rank's first switch is to the hub. The copy of its stack is made larger than need be, so that malloc can give its later copies,
+ * from calls that are a little deeper, the memory of earlier ones: pieces that are too small would lie between them unused. */
 static PyObject *switch_to_hub(int next)
 {
+    *(volatile char *)alloca(SPARE_STACK_BYTES) = 0;
     PyObject *hub = PyObject_GetAttr(surface.engine, surface.name._hub);
     PyObject *word = hub ? Py_BuildValue("(i)", next) : NULL;
     PyObject *result = word ? PyGreenlet_Switch((PyGreenlet *)hub, word, NULL) : NULL;
