@@ -13,9 +13,14 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import Outcome, run
+
+# A machine that is busy, or slow, fails no property.
+settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("at any speed")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.collectives.register import OPERATIONS, algorithms_of
@@ -17,8 +17,8 @@ from tests.mpi.conftest import run_world
 RANKS = st.integers(1, 17)
 SEEDS = st.integers(0, 2**32)
 FORMS = ["blocking", "non-blocking", "persistent"]
-quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=12)
+thorough = settings(max_examples=100)
 
 
 def linger(random):

@@ -15,7 +15,7 @@ from smpy.engine.kernel import ffi, lib
 
 SHARED, FATPIPE = 0, 1
 EPS = 1e-9
-SOME = settings(max_examples=100, deadline=None)
+SOME = settings(max_examples=100)
 
 
 @dataclass(frozen=True, slots=True)

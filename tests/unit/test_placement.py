@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.errors import PlatformError, UsageError
@@ -147,7 +147,6 @@ def test_no_ranks_need_no_cluster() -> None:
         default_cluster(0)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40_000))
 def test_the_default_tree_can_be_built_of_its_switches_and_halves_no_bandwidth(n_hosts: int) -> None:
     tree = tree_for(n_hosts)

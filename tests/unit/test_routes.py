@@ -17,7 +17,7 @@ from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
 from smpy.platforms.topologies.flat_cluster import FlatCluster
 from tests.unit.reference_routes import FatTreeGraph, fat_tree_links, flat_links
 
-SMALL = settings(max_examples=60, deadline=None)
+SMALL = settings(max_examples=60)
 
 
 def cluster(n_hosts: int, name: str = "c", **more: Any) -> Cluster:

@@ -14,7 +14,7 @@ from tests.mpi.conftest import run_world
 RANKS = st.integers(1, 17)
 COUNTS = st.sampled_from([0, 1, 2, 7, 300, 9000])
 NUMBERS = ["i1", "u2", "i4", "i8", "u8", "f4", "f8", "f16", "c8", "c16"]
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 def contributions(n_ranks, count, dtype, seed):

@@ -14,7 +14,7 @@ from smpy.engine.running import current
 from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 RANKS = st.integers(1, 9)
 SIZE_BYTES = 8
 

@@ -38,7 +38,7 @@ def bytes_at(expected, shift, count, extent):
 
 
 @given(recipes())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_sizes_and_bounds_are_those_of_the_typemap(recipe):
     made, expected = datatype(recipe), reference(recipe)
     places = expected.places
@@ -50,7 +50,7 @@ def test_sizes_and_bounds_are_those_of_the_typemap(recipe):
 
 
 @given(recipes(), st.integers(1, 3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_message_carries_the_bytes_of_the_typemap_in_its_order(recipe, count):
     made, expected = datatype(recipe), reference(recipe)
     made, shift = moved_up(made, expected)
@@ -67,7 +67,7 @@ def test_a_message_carries_the_bytes_of_the_typemap_in_its_order(recipe, count):
 
 
 @given(recipes(lowest=0), st.integers(1, 3), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_message_may_be_sent_as_one_datatype_and_received_as_another(recipe, count, data):
     expected = reference(recipe)
     assume(expected.places and expected.extent > 0)
@@ -100,7 +100,7 @@ def test_a_message_may_be_sent_as_one_datatype_and_received_as_another(recipe, c
 
 
 @given(recipes())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_decode_says_makes_an_equal_datatype(recipe):
     made = datatype(recipe)
     assume(not made.is_named)
@@ -123,7 +123,7 @@ def test_derived_datatypes_are_pickled_as_they_were_made():
 
 
 @given(st.data(), st.sampled_from([MPI.ORDER_C, MPI.ORDER_FORTRAN]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_subarray_is_numpys_slice(data, order):
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     starts = [data.draw(st.integers(0, size - 1)) for size in sizes]
@@ -145,7 +145,7 @@ def _dealt(n, n_ranks, rank, kind, length):
 
 
 @given(st.data(), st.sampled_from([MPI.ORDER_C, MPI.ORDER_FORTRAN]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_shares_of_a_distributed_array_are_numpys_selections(data, order):
     sizes = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
     kinds, lengths, grid = [], [], []

@@ -41,7 +41,7 @@ def exchanged(send, room):
 
 
 @given(boxes(), st.sampled_from(["u1", "i2", "f4", "f8", "c16"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_box_of_an_array_is_numpys_slice_on_either_side(box, typestr):
     sizes, slices, arguments = box
     made = MPI.Datatype.fromcode(typestr).Create_subarray(*arguments).Commit()
@@ -56,7 +56,7 @@ def test_a_box_of_an_array_is_numpys_slice_on_either_side(box, typestr):
 
 
 @given(st.integers(0, 4), st.integers(0, 3), st.integers(-5, 5), st.integers(1, 3), st.integers(-9, 9), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_vectors_of_any_stride_and_extent_are_numpys_indices(count, block, stride, entries, extent, data):
     made = MPI.INT.Create_vector(count, block, stride).Create_resized(0, 4 * extent)
     one = [i * stride + j for i in range(count) for j in range(block)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smpy
@@ -73,7 +73,7 @@ def pairs(models: Models, delays_s: list[float], wait: Callable[[Any, int], int]
 
 
 @pytest.mark.parametrize("wait", [wait_by_iprobe, wait_by_test, wait_by_improbe])  # SMPI's Testany grows in any case
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(delays_s=st.lists(BETWEEN_POLLS_S, min_size=1, max_size=4))
 def test_a_message_is_seen_when_polling_every_time_would_see_it(
     wait: Callable[[Any, int], int], delays_s: list[float]
@@ -155,7 +155,7 @@ def test_a_message_for_others_does_not_end_a_wait() -> None:
     assert 3e-4 < run_world(2, main, models=NOTICING).returned[1] < 3e-4 + 10 * POLL_S
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(delays_s=st.lists(st.floats(0, 2e-2), min_size=1, max_size=6), tests=st.booleans())
 def test_whoever_asks_for_several_things_in_turn_sees_each_at_once(delays_s: list[float], tests: bool) -> None:
     late_s: list[float] = []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 GRIDS = st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_size=3)
 
 
