@@ -1,5 +1,6 @@
 """Threads that a rank starts are the rank's; a call of MPI in one of them ends the run."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 
@@ -15,6 +16,7 @@ def threads_end_with_their_test() -> Iterator[None]:
     yield
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
+        assert not thread.is_alive()
 
 
 @pytest.fixture(params=["compiled", "python"])
@@ -314,12 +316,13 @@ def test_a_rank_lists_its_own_threads(emulated: Callable):
     assert ran.error == ""
 
 
-def test_a_rank_ends_after_its_threads(emulated: Callable):
+def test_a_rank_ends_after_its_threads_that_are_no_daemons(emulated: Callable):
+    reader, writer = os.pipe()
     ran = emulated(
-        """
+        f"""
         from mpi4py import MPI
         from concurrent.futures import ThreadPoolExecutor
-        import atexit, threading, time
+        import atexit, os, threading, time
         comm = MPI.COMM_WORLD
         name = "own"
         def work(kind):
@@ -328,11 +331,12 @@ def test_a_rank_ends_after_its_threads(emulated: Callable):
         threading.Thread(target=work, args=("thread",)).start()
         pool = ThreadPoolExecutor(1)
         pool.submit(work, "task")
-        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        threading.Thread(target=os.read, args=({reader}, 1), daemon=True).start()
         atexit.register(print, comm.rank, "at exit")
         """,
         2,
     )
+    os.write(writer, b"12")  # the daemons end, too
     assert ran.error == ""
     for rank in range(2):
         own = [line[2:] for line in ran.out.splitlines() if line.startswith(f"{rank} ")]
