@@ -205,9 +205,12 @@ while True:
     )
     command = [SMPY, "run", "-np", "2", "--json", "run.json", "program.py"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        try:
+            process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
         assert "smpy: interrupted at " in process.stderr.read()
     assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
 
@@ -257,7 +260,10 @@ def test_a_run_whose_output_nobody_reads_answers_a_signal_and_leaves_its_record(
     while select.select([], [writer], [], 0)[1]:  # until the pipe is full
         time.sleep(0.01)
     process.send_signal(number)
-    assert process.wait(10) == 128 + number
+    try:
+        assert process.wait(60) == 128 + number
+    finally:
+        process.kill()
     json.loads((tmp_path / "run.json").read_text())
     os.close(reader)
     os.close(writer)
@@ -358,7 +364,7 @@ def test_what_ranks_have_written_to_files_is_there_after_any_end(tmp_path: Path,
         """
     (tmp_path / "program.py").write_text(textwrap.dedent(program))
     command = [SMPY, "run", "-np", "2", "--quiet", "program.py"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=20, check=False).returncode
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode
     assert {path.name: path.read_text() for path in tmp_path.glob("[td]*[01]")} == {
         "text0": "text", "text1": "text", "data0": "data", "data1": "data"
     }  # fmt: skip

@@ -30,10 +30,8 @@ def succeeds(emulated: Callable) -> Callable:
 
 
 def test_sleeping_takes_simulated_time_and_no_real_one(succeeds: Callable):
-    start_s = time.monotonic()
     ran = succeeds("asyncio.run(asyncio.sleep(1000))")
-    assert ran.outcome.summary.makespan_s == pytest.approx(1000)
-    assert time.monotonic() - start_s < 500
+    assert ran.outcome.summary.makespan_s == pytest.approx(1000)  # longer than a test may take
 
 
 def test_each_rank_runs_its_own_loop_and_task_across_mpi_calls(succeeds: Callable):

@@ -2,7 +2,6 @@
 
 import os
 import random
-import time
 from collections.abc import Callable
 
 import pytest
@@ -127,9 +126,7 @@ def test_waiting_for_a_date_ends(emulated: Callable):
 
 
 def test_sleeping_takes_no_real_time(emulated: Callable):
-    start_s = time.perf_counter()
-    ran = emulated("import time\ntime.sleep(1000)\n")
-    assert time.perf_counter() - start_s < 5
+    ran = emulated("import time\ntime.sleep(1000)\n")  # longer than a test may take
     assert ran.outcome.summary.makespan_s == pytest.approx(1000)
     assert ran.outcome.summary.shares.sleep == 1
 

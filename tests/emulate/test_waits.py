@@ -1,6 +1,5 @@
 """Waits with a time-out pass in simulated time; what nothing can end is an error; what is real stays real."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -46,11 +45,9 @@ def succeed(ran: Any) -> None:
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS.keys())
 def test_a_wait_for_nothing_real_passes_in_simulated_time(emulated: Callable, wait: str):
-    start_s = time.monotonic()
     ran = emulated(IMPORTS + PREPARED + wait, 2)
     succeed(ran)
-    assert ran.outcome.summary.makespan_s == pytest.approx(1000)
-    assert time.monotonic() - start_s < 500
+    assert ran.outcome.summary.makespan_s == pytest.approx(1000)  # longer than a test may take
 
 
 ENDLESS = {
@@ -118,10 +115,11 @@ here.close()
 other.close()
 """,
     "join": """
-thread = threading.Timer(0.1, int)
+thread = threading.Thread(target=os.read, args=(never, 1))
 thread.start()
 thread.join(0.01)
 assert thread.is_alive()
+os.write(in_never, b"x")
 thread.join(9)
 """,
     "thread": """
@@ -131,9 +129,10 @@ thread.start()
 assert event.wait(9)
 thread.join()
 event.clear()
-thread = threading.Timer(0.1, event.set)
+thread = threading.Thread(target=lambda: os.read(never, 1) and event.set())
 thread.start()
 assert not event.wait(0.01)
+os.write(in_never, b"x")
 thread.join()
 """,
 }

@@ -164,6 +164,7 @@ def test_a_truncated_message_reads_the_same(on_each: Callable[..., Any], call: s
     assert compiled == plain
 
 
+@pytest.mark.timed
 def test_computing_between_calls_is_measured_by_both(on_each: Callable[..., Any]) -> None:
     plain, compiled = on_each(
         """

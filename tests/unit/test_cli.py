@@ -159,7 +159,10 @@ def test_an_interrupt_while_smpy_is_still_importing_has_its_answer(tmp_path: Pat
     process.stdout.readline()
     time.sleep(delay_s)
     process.send_signal(signal.SIGINT)
-    err = process.communicate(timeout=20)[1]
+    try:
+        err = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert err.startswith("smpy: interrupted ")
     assert "Traceback" not in err

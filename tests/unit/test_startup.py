@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ATTEMPTS = 5
 LIMIT_S = 0.3
 
@@ -15,6 +17,7 @@ def _children_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+@pytest.mark.timed
 def test_an_empty_program_on_one_rank_starts_and_ends_within_0_3_s(tmp_path: Path):
     program = tmp_path / "empty.py"
     program.write_text("", encoding="utf-8")
