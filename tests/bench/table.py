@@ -1,4 +1,4 @@
-"""The benchmarks' table."""
+"""The benchmarks' table: a figure that is recorded is judged."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Table:
-    """Rows as they are measured."""
+    """Rows as they are measured; one that does not meet what is required fails its test once it is in the table."""
 
     rows: list[tuple[str, str, str, str, str, str]] = field(default_factory=list)
 
-    def ratio(self, name: str, ours: float, reference: float, unit: str, required: float) -> None:
+    def at_least(self, name: str, ours: float, reference: float, unit: str, required: float) -> None:
         """A speed against the reference's."""
         ratio = ours / reference
         speeds = (f"{_figure(ours)} {unit}", f"{_figure(reference)} {unit}")
         self.rows.append((name, *speeds, f"{ratio:.2f}", f">= {required:g}", _word(ratio >= required)))
+        assert ratio >= required, f"{name}: {ratio:.2f} of the reference, {required:g} is required"
 
     def at_most(self, name: str, value: float, unit: str, limit: float) -> None:
         """A value that has a limit."""
         self.rows.append((name, f"{_figure(value)} {unit}", "", "", f"<= {limit:g} {unit}", _word(value <= limit)))
+        assert value <= limit, f"{name}: {value:.3g} {unit}, above {limit:g} {unit}"
 
     def render(self) -> str:
         """All rows, in columns."""

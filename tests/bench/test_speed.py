@@ -30,8 +30,7 @@ def test_smpy_is_faster_than_smpirun(workload: Workload, table: Table, folder: P
     their_long = smpirun_command(binary, workload.long, workload.n_ranks, workload.platform)
     ours, theirs = marginal([short, their_short], [long, their_long], workload.repeats)
     messages = workload.messages
-    table.ratio(workload.name, messages / ours.cpu_s, messages / theirs.cpu_s, "messages/s", workload.required)
-    assert theirs.cpu_s / ours.cpu_s >= workload.required
+    table.at_least(workload.name, messages / ours.cpu_s, messages / theirs.cpu_s, "messages/s", workload.required)
 
 
 def test_a_ring_of_large_messages_runs_at_half_the_speed_of_memcpy(table: Table, folder: Path) -> None:
@@ -47,8 +46,7 @@ def test_a_ring_of_large_messages_runs_at_half_the_speed_of_memcpy(table: Table,
     ours, bound = marginal(short, long, repeats=3)
     gigabytes = 8e-9 * doubles * iterations * n_ranks
     name = f"ring of {doubles} doubles, asserted, {n_ranks} ranks, against memcpy"
-    table.ratio(name, gigabytes / ours.cpu_s, gigabytes / bound.cpu_s, "GB/s", 0.5)
-    assert bound.cpu_s / ours.cpu_s >= 0.5
+    table.at_least(name, gigabytes / ours.cpu_s, gigabytes / bound.cpu_s, "GB/s", 0.5)
 
 
 def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) -> None:
@@ -59,7 +57,6 @@ def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) 
     measured, none = marginal(short, long, repeats=3)
     ratio = measured.cpu_s / none.cpu_s
     table.at_most("ring of 16 doubles, 64 ranks, compute measured over none", ratio, "", 1.5)
-    assert ratio <= 1.5
 
 
 @pytest.mark.parametrize(
@@ -73,7 +70,6 @@ def test_a_layout_with_regular_strides_costs_at_most_twice_a_contiguous_one(
     measured, bound = marginal(short, long, repeats=3)
     ratio = measured.cpu_s / bound.cpu_s
     table.at_most(f"messages of 64 doubles, {form} over {reference}", ratio, "", limit)
-    assert ratio <= limit
 
 
 def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table: Table, folder: Path) -> None:
@@ -87,16 +83,12 @@ def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table:
     measured, bound = marginal(short, long, repeats=3)
     ratio = measured.cpu_s / bound.cpu_s
     table.at_most("alltoallv on 256 ranks over alltoall with the same messages", ratio, "", 4)
-    assert ratio <= 4
 
 
 def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table, folder: Path) -> None:
     summary = smpy_summary(smpy_command("barrier", (), 65536), folder)
-    wall_s, gigabytes = summary["wall_s"], summary["peak_rss_bytes"] / 1e9
-    table.at_most("65536 ranks, Barrier + Allreduce, wall time", wall_s, "s", 60)
-    table.at_most("65536 ranks, Barrier + Allreduce, memory", gigabytes, "GB", 3)
-    assert wall_s < 60
-    assert gigabytes < 3
+    table.at_most("65536 ranks, Barrier + Allreduce, memory", summary["peak_rss_bytes"] / 1e9, "GB", 3)
+    table.at_most("the same, wall time", summary["wall_s"], "s", 60)
 
 
 def test_hpl_on_4096_ranks_takes_less_than_a_minute_and_a_half(table: Table, folder: Path) -> None:
@@ -105,45 +97,36 @@ def test_hpl_on_4096_ranks_takes_less_than_a_minute_and_a_half(table: Table, fol
     _, arguments = recipe.replace("\\\n", " ").rsplit("smpy run ", 1)
     words = [str(root / word) if word == "apps/hpl.py" else word for word in arguments.split()]
     summary = smpy_summary([str(SMPY), "run", "--quiet", *words], folder)
-    gigabytes = summary["peak_rss_bytes"] / 1e9
-    table.at_most("HPL's skeleton on 4096 ranks, wall time", summary["wall_s"], "s", 90)
-    table.at_most("the same, memory", gigabytes, "GB", 1)
     assert summary["ranks"] == 4096
-    assert summary["wall_s"] < 90
-    assert gigabytes < 1
+    table.at_most("HPL's skeleton on 4096 ranks, memory", summary["peak_rss_bytes"] / 1e9, "GB", 1)
+    table.at_most("the same, wall time", summary["wall_s"], "s", 90)
 
 
 def test_an_idle_rank_takes_little_memory(table: Table, folder: Path) -> None:
     few, many = (smpy_summary(smpy_command("idle", (), n_ranks), folder)["peak_rss_bytes"] for n_ranks in (8192, 24576))
     kilobytes = (many - few) / 16384 / 1e3
+    assert kilobytes > 0
     table.at_most("memory of an idle rank", kilobytes, "kB", 45)  # 65,536 of them in 3 GB
-    assert 0 < kilobytes <= 45
 
 
 def test_an_empty_program_starts_in_less_than_a_third_of_a_second(table: Table) -> None:
     wall_s = min(cost(smpy_command("empty", (), 1, compute="measured")).wall_s for _ in range(5))
     table.at_most("start-up, one rank, empty program", wall_s, "s", 0.3)
-    assert wall_s < 0.3
 
 
 def test_a_million_eager_messages_to_a_consumer_that_keeps_pace_need_little_memory(table: Table, folder: Path) -> None:
     eager = ("--set", "smpi/send-is-detached-thresh=65536")
     summary = smpy_summary(smpy_command("producer", (1_000_000,), 2, options=eager), folder)
-    megabytes = summary["peak_rss_bytes"] / 1e6
-    table.at_most("a million eager messages of 60 KB, memory", megabytes, "MB", 200)
     assert summary["messages"] == 1_000_000
-    assert megabytes < 200
+    table.at_most("a million eager messages of 60 KB, memory", summary["peak_rss_bytes"] / 1e6, "MB", 200)
 
 
 def test_a_ring_alltoall_on_4096_ranks_takes_less_than_a_gigabyte(table: Table, folder: Path) -> None:
     command = smpy_command("alltoall", (1, 1), 4096, options=("--algorithm", "alltoall=ring"))
     summary = smpy_summary(command, folder)
     assert summary["messages"] == 4096 * 4095
-    gigabytes = summary["peak_rss_bytes"] / 1e9
-    table.at_most("alltoall of 8 bytes forced to a ring, 4096 ranks, wall time", summary["wall_s"], "s", 120)
-    table.at_most("the same, memory", gigabytes, "GB", 1)
-    assert summary["wall_s"] < 120
-    assert gigabytes < 1
+    table.at_most("alltoall of 8 bytes forced to a ring, 4096 ranks, memory", summary["peak_rss_bytes"] / 1e9, "GB", 1)
+    table.at_most("the same, wall time", summary["wall_s"], "s", 120)
 
 
 def test_a_million_messages_in_flight_take_little_memory_each(table: Table, folder: Path) -> None:
@@ -152,5 +135,5 @@ def test_a_million_messages_in_flight_take_little_memory_each(table: Table, fold
     )
     requests = 2 * 1024 * 1023
     bytes_each = (many - few) / requests
+    assert bytes_each > 0
     table.at_most("allgather on 1024 ranks, memory of a request in flight", bytes_each, "B", 600)
-    assert 0 < bytes_each <= 600
