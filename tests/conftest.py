@@ -23,6 +23,13 @@ settings.register_profile("at any speed", deadline=None, suppress_health_check=[
 settings.load_profile("at any speed")
 
 
+@pytest.hookimpl(tryfirst=True)  # before markers select
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "mpiexec" in getattr(item, "fixturenames", ()):
+            item.add_marker("mpiexec")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What runs keep for later ones, they keep for those of the tests."""
