@@ -19,7 +19,7 @@ PEER = Path(__file__).parents[1] / "peer" / "platforms"
 HOSTS = b"# hosts\nnode-0\nnode-1:2\n\nnode-2 : 3  # three\n"
 CLUSTER = "<cluster id='c' prefix='n' suffix='' radical='{}' speed='1Gf' bw='1GBps' lat='1us' {}/>"
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(60)
 
 
 def refusal(read: Callable[[], object]) -> str:
