@@ -19,8 +19,8 @@ static const action_kind kind = {.name = "cancel", .step = step, .keeps_tail = 1
 
 int sim_append_cancel(sim *s, int id, int request)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->lines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->cancel.request = request;

@@ -14,7 +14,7 @@ enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests 
 
 static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, uint8_t is_send, int index)
 {
-    const int other = comm_other(&s->comms, run->comm), rank = s->lines.at[id].rank;
+    const int other = comm_other(&s->comms, run->comm), rank = s->timelines.at[id].rank;
     if (peer < 0 || peer >= comm_size(&s->comms, other) || bytes < 0) return SIM_BAD_SCHEDULE;
     const uint8_t is_detached = is_send && protocol_is_detached(&s->model.calls, bytes);
     const int request = request_new(s, (struct request){.rank = rank, .comm = run->comm, .peer = peer, .bytes = bytes,
@@ -78,7 +78,7 @@ static int await(sim *s, int id, action *a, collective_run *run)
 static int fetch(sim *s, int id, action *a, collective_run *run)
 {
     schedule_call *c = &run->call;
-    s->lines.at[id].busy_until_s = 0;
+    s->timelines.at[id].busy_until_s = 0;
     if (run->frame.at == 0) {
         const int instance = comm_enter_collective(&s->comms, run->comm, (int)run->frame.rank, s->clock.now_s);
         if (instance < 0) return instance;
@@ -121,7 +121,7 @@ static void told(sim *s, int id, action *a, int request)
     collective_run *run = a->collective.run;
     const int is_awaited = x->waiter_index == AWAITED;
     --*(is_awaited ? &run->n_awaited : &run->n_background);
-    if (s->lines.at[id].state == WAITING && (is_awaited || run->call.code == CALL_WAIT_ALL)) {
+    if (s->timelines.at[id].state == WAITING && (is_awaited || run->call.code == CALL_WAIT_ALL)) {
         wait_pay_for(s, id, x);
         wait_wake(s, id);
     } else {
@@ -163,7 +163,7 @@ static collective_run *run_new(sim *s, int rank, int comm, int schedule, int roo
 
 static int is_sound(const sim *s, int id, int comm, int schedule, const rank_tables *given)
 {
-    if (!is_timeline(&s->lines, id) || comm_rank(&s->comms, comm, s->lines.at[id].rank) < 0) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, id) || comm_rank(&s->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
     if (schedule < 0 || schedule >= s->n_schedules) return SIM_BAD_SCHEDULE;
     if (given && (given->n < 0 || given->n > SCHEDULE_TABLES)) return SIM_BAD_SCHEDULE;
     for (int k = 0; given && k < given->n; k++)
@@ -184,7 +184,7 @@ int sim_append_collective(sim *s, int id, int comm, int schedule, int root, int6
 {
     int error = is_sound(s, id, comm, schedule, given);
     if (error < 0) return error;
-    collective_run *run = run_new(s, s->lines.at[id].rank, comm, schedule, root, bytes, given);
+    collective_run *run = run_new(s, s->timelines.at[id].rank, comm, schedule, root, bytes, given);
     if (!run) return SIM_OUT_OF_MEMORY;
     error = append(s, id, run);
     if (error < 0) collective_run_free(&s->runs, &s->comms, run);
@@ -196,7 +196,7 @@ int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t b
     int error = is_sound(s, id, comm, schedule, given);
     if (error < 0) return error;
     if (latch && !latch_is_for_more(&s->latches, latch)) return SIM_BAD_SCHEDULE;
-    const int rank = s->lines.at[id].rank;
+    const int rank = s->timelines.at[id].rank;
     const int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = root, .matched_source = SIM_ANY,
                                                         .matched_tag = SIM_ANY});
     if (request < 0) return request;

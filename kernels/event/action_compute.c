@@ -19,9 +19,9 @@ static const action_kind kind = {.name = "compute", .step = step, .nature = ACTI
 
 int sim_append_compute(sim *s, int id, double flop, double bytes)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     if (!(flop > 0)) return 0;
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const host *h = &s->hosts.at[t->host];
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
@@ -34,5 +34,5 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
 
 double sim_speed_flop_per_s(const sim *s, int id)
 {
-    return host_speed_flop_per_s(&s->hosts.at[s->lines.at[id].host]);
+    return host_speed_flop_per_s(&s->hosts.at[s->timelines.at[id].host]);
 }

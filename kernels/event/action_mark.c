@@ -41,7 +41,7 @@ static const action_kind end_kind = {.name = "end", .step = end, .keeps_tail = 1
 
 static int append(sim *s, int timeline, const action_kind *kind, int64_t id)
 {
-    if (!is_timeline(&s->lines, timeline)) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, timeline)) return SIM_BAD_RANK;
     action *a = action_append(s, timeline, kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->mark.id = id;

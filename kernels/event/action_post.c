@@ -8,7 +8,7 @@ static int step(sim *s, int id, action *a)
     const int request = a->post.request;
     const slot *x = &s->requests.at[request];
     action_end(s, id);
-    if (x->is.is_send && x->is.is_detached) s->lines.at[id].ahead_bytes -= x->is.bytes;
+    if (x->is.is_send && x->is.is_detached) s->timelines.at[id].ahead_bytes -= x->is.bytes;
     const int error = protocol_post(s, request);
     return error < 0 ? error : MADE_A_CALL;
 }
@@ -29,7 +29,7 @@ static int append(sim *s, int id, int request)
 /* The rank of a timeline that is a member of the communicator, or SIM_BAD_RANK. */
 static int member(const sim *s, int id, int comm)
 {
-    const int rank = is_timeline(&s->lines, id) ? s->lines.at[id].rank : SIM_BAD_RANK;
+    const int rank = is_timeline(&s->timelines, id) ? s->timelines.at[id].rank : SIM_BAD_RANK;
     return rank >= 0 && comm_rank(&s->comms, comm, rank) >= 0 ? rank : SIM_BAD_RANK;
 }
 
@@ -56,7 +56,7 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
     x->is.matched_source = comm_rank(&s->comms, comm, rank);
     x->is_released = is_detached && mode != SEND_BUFFERED;
     request = append(s, id, request);
-    if (request > 0 && is_detached) s->lines.at[id].ahead_bytes += bytes;
+    if (request > 0 && is_detached) s->timelines.at[id].ahead_bytes += bytes;
     return request;
 }
 
@@ -75,10 +75,10 @@ int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capac
 
 int sim_append_mrecv(sim *s, int id, int send, int64_t capacity_bytes)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     if (!is_request(&s->requests, send) || !s->requests.at[send].is_held) return SIM_BAD_REQUEST;
     const slot found = s->requests.at[send];
-    if (found.target != s->lines.at[id].rank) return SIM_BAD_REQUEST;
+    if (found.target != s->timelines.at[id].rank) return SIM_BAD_REQUEST;
     const int request = sim_append_recv(s, id, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (request < 0) return request;
     s->requests.at[request].partner = send;

@@ -43,7 +43,7 @@ static void count_up_to_date(sim *s, timeline *t)
 
 static int step(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const poll_question asked = question(t, a);
     if (s->model.polling.notice && a->stage == MADE) {
         a->stage = LOOK;
@@ -80,8 +80,8 @@ static const action_kind get_status_kind = {.name = "get_status", .step = step, 
 
 static int append(sim *s, int id, const action_kind *kind, int comm, int source, int tag)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    timeline *t = &s->lines.at[id];
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->timelines.at[id];
     if (comm_rank(&s->comms, comm, t->rank) < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
     if (!action_append(s, id, kind)) return SIM_OUT_OF_MEMORY;
     t->wanted = (message_envelope){.comm = comm, .source = source, .tag = tag};
@@ -110,8 +110,8 @@ int sim_append_mprobe(sim *s, int id, int comm, int source, int tag)
 
 int sim_append_get_status(sim *s, int id, int request)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->lines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     action *a = action_append(s, id, &get_status_kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->probe.request = request;
@@ -120,5 +120,5 @@ int sim_append_get_status(sim *s, int id, int request)
 
 const message_envelope *sim_probed(const sim *s, int id)
 {
-    return &s->lines.at[id].wanted;
+    return &s->timelines.at[id].wanted;
 }

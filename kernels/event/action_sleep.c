@@ -21,14 +21,14 @@ static int lengthen(sim *s, int id, action *a, double seconds, int spends)
     if (seconds < SHORTEST_S) seconds = SHORTEST_S;
     a->sleep.spent_on = spends;
     a->sleep.seconds += seconds;
-    s->lines.at[id].tail_s += seconds;
-    s->lines.at[id].earliest_tail_s += seconds;
+    s->timelines.at[id].tail_s += seconds;
+    s->timelines.at[id].earliest_tail_s += seconds;
     return 0;
 }
 
 static int append(sim *s, int id, double seconds, int spends)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     return seconds > 0 ? lengthen(s, id, action_append(s, id, &kind), seconds, spends) : 0;
 }
 
@@ -44,8 +44,8 @@ int sim_append_overhead(sim *s, int id, double seconds)
 
 int sim_extend_overhead(sim *s, int id, double seconds)
 {
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    timeline *t = &s->lines.at[id];
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->timelines.at[id];
     action *last = t->n ? &t->queue[(t->first + t->n - 1) & (t->room - 1)] : NULL;
     if (last && last->kind == &kind && last->sleep.spent_on == SPENT_OVERHEAD && seconds > 0)
         return lengthen(s, id, last, seconds, SPENT_OVERHEAD);

@@ -17,7 +17,7 @@ static int begin(sim *s, int id, action *a, const poll_question *asked, int in_a
 static int end(sim *s, int id, action *a, int found, const poll_question *asked, int *in_a_row, int grows)
 {
     if (a->stage == LEARN && found > 0) {
-        s->lines.at[id].busy_until_s = 0;
+        s->timelines.at[id].busy_until_s = 0;
         a->stage = PAID;
         wait_pay_for(s, id, &s->requests.at[found]);
         const int result = wait_after_overheads(s, id);
@@ -30,7 +30,7 @@ static int end(sim *s, int id, action *a, int found, const poll_question *asked,
 
 static int step_test(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const int request = a->wait.one;
     const poll_question asked = {.kind = a->kind, .request = request};
     if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.tests_in_a_row);
@@ -44,7 +44,7 @@ static int step_test(sim *s, int id, action *a)
 
 static int step_test_any(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const int *list = a->wait.list;
     const poll_question asked = {.kind = a->kind, .request = -1, .n_requests = a->wait.n, .first = a->wait.n > 0 ? list[0] : 0};
     if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.test_anys_in_a_row);
@@ -66,8 +66,8 @@ static const action_kind test_any_kind = {.name = "testany", .step = step_test_a
 int sim_append_test(sim *s, int id, int request)
 {
     int error;
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    if (request != 0 && !is_own_request(&s->requests, s->lines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    if (request != 0 && !is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     const int is_collective = is_collective_request(&s->requests, request);
     action *a = wait_append(s, id, is_collective ? &test_collective_kind : &test_kind, request, 0, NULL, &error);
     if (a && is_collective) a->test_collective.request = request;

@@ -10,7 +10,7 @@ enum { ASK, NEXT, LOOK, LEARN, PAID };
 
 static int end(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
     poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
@@ -30,7 +30,7 @@ static int poll_before(sim *s, int id, action *a, int stage)
 
 static int step(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     collective_run *run = s->requests.at[a->test_collective.request].run;
     struct collective_test *test = &a->test_collective;
     t->poll.each_s = 0;

@@ -34,7 +34,7 @@ static void told(sim *s, int id, action *a, int request)
 {
     const slot *x = &s->requests.at[request];
     a->wait.n_pending--;
-    if (s->lines.at[id].state != WAITING) {
+    if (s->timelines.at[id].state != WAITING) {
         a->wait.n_ended++;
         return;
     }
@@ -60,8 +60,8 @@ static const action_kind wait_all_kind = {.name = "waitall", .step = step, .told
 int sim_append_wait(sim *s, int id, int request)
 {
     int error;
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->lines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     const int is_collective = s->requests.at[request].is_collective;
     action *a = wait_append(s, id, is_collective ? &wait_collective_kind : &wait_kind, request, 0, NULL, &error);
     if (a && is_collective) a->wait_collective.request = request;
@@ -72,9 +72,9 @@ int sim_append_wait(sim *s, int id, int request)
 int sim_append_wait_all(sim *s, int id, int n, const int *list)
 {
     int n_collectives = 0, error = 0;
-    if (!is_timeline(&s->lines, id)) return SIM_BAD_RANK;
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     for (int i = 0; i < n; i++)
-        if (list[i] > 0 && !is_own_request(&s->requests, s->lines.at[id].rank, list[i])) return SIM_BAD_REQUEST;
+        if (list[i] > 0 && !is_own_request(&s->requests, s->timelines.at[id].rank, list[i])) return SIM_BAD_REQUEST;
     for (int i = 0; i < n && error == 0; i++) {
         if (!is_collective_request(&s->requests, list[i])) continue;
         n_collectives++;

@@ -8,7 +8,7 @@
 static void choose(sim *s, int id, action *a, int index)
 {
     const int request = a->wait.list[index];
-    s->lines.at[id].answer = index;
+    s->timelines.at[id].answer = index;
     if (!is_collective_request(&s->requests, request)) {
         action_end(s, id);
         return;
@@ -32,7 +32,7 @@ static int first_complete(const sim *s, const int *list, int n)
 
 static int step(sim *s, int id, action *a)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     t->busy_until_s = 0;
     t->answer = -1;
     const int index = first_complete(s, a->wait.list, a->wait.n);
@@ -57,7 +57,7 @@ static void told(sim *s, int id, action *a, int request)
     const slot *x = &s->requests.at[request];
     const int index = x->waiter_index;
     a->wait.n_pending--;
-    if (s->lines.at[id].state != WAITING) return;
+    if (s->timelines.at[id].state != WAITING) return;
     wait_pay_for(s, id, x);
     for (int i = 0; i < a->wait.n; i++)
         if (a->wait.list[i] > 0) s->requests.at[a->wait.list[i]].waiter = -1;

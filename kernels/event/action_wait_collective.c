@@ -10,7 +10,7 @@ static int step(sim *s, int id, action *a)
     const int request = a->wait_collective.request;
     slot *x = &s->requests.at[request];
     collective_run *run = x->run;
-    if (a->stage++ == 0) s->lines.at[id].busy_until_s = 0;
+    if (a->stage++ == 0) s->timelines.at[id].busy_until_s = 0;
     if (run->n_ended > 0) return started_learn_first(s, id, run);
     if (x->is.is_done) {
         action_end(s, id);
@@ -26,7 +26,7 @@ static int step(sim *s, int id, action *a)
 static void told(sim *s, int id, action *a, int request)
 {
     (void)a;
-    if (s->lines.at[id].state != WAITING) return; /* it has just learnt of the last request, and looks again */
+    if (s->timelines.at[id].state != WAITING) return; /* it has just learnt of the last request, and looks again */
     s->requests.at[request].run->is_waited_for = 0;
     wait_wake(s, id);
 }

@@ -11,7 +11,7 @@ int sim_running(const sim *s)
 
 int sim_running_rank(const sim *s)
 {
-    return s->running < 0 ? -1 : s->lines.at[s->running].rank;
+    return s->running < 0 ? -1 : s->timelines.at[s->running].rank;
 }
 
 double sim_now_s(const sim *s)
@@ -37,7 +37,7 @@ void sim_statistics(const sim *s, statistics *out)
 
 void sim_waiting(const sim *s, int id, waiting *out)
 {
-    const timeline *t = &s->lines.at[id];
+    const timeline *t = &s->timelines.at[id];
     *out = (waiting){.kind = WAIT_NOTHING};
     if (t->state == ENDED) return;
     if (!t->n || t->state == ASLEEP || t->state == EXECUTING) out->kind = WAIT_TIME;
@@ -50,7 +50,7 @@ void sim_waiting(const sim *s, int id, waiting *out)
 
 void sim_polling(const sim *s, int id, waiting *out)
 {
-    const timeline *t = &s->lines.at[id];
+    const timeline *t = &s->timelines.at[id];
     const poll_question *q = &t->poll.in_vain;
     *out = (waiting){.kind = WAIT_NOTHING};
     if (t->state == ENDED || !q->kind) return;

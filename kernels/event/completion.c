@@ -17,7 +17,7 @@ static void tell(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     const int waiter = request_waiter(&s->requests, id);
-    timeline *t = &s->lines.at[waiter];
+    timeline *t = &s->timelines.at[waiter];
     if (t->state == WAITING) t->met_s = met_s(s, x);
     x->waiter = -1;
     if (x->told) {

@@ -24,7 +24,7 @@ void elapse_free(elapsing *e)
 
 static host *host_of(sim *s, int timeline)
 {
-    return &s->hosts.at[s->lines.at[timeline].host];
+    return &s->hosts.at[s->timelines.at[timeline].host];
 }
 
 static void reschedule(sim *s, host *h)
@@ -62,7 +62,7 @@ static int date_host(sim *s, int id)
 
 static void begin(sim *s, int id, int is_executing)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     host_entered(s, t->host);
     t->is_executing = (uint8_t)is_executing;
     t->began = s->order++;
@@ -74,7 +74,7 @@ static void begin(sim *s, int id, int is_executing)
 static int end_at(sim *s, int id, double date_s, int spends)
 {
     timeline_enter(s, id, ASLEEP, spends);
-    return heap_push(&s->elapsing.ends, date_s, s->lines.at[id].began, id) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+    return heap_push(&s->elapsing.ends, date_s, s->timelines.at[id].began, id) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
 }
 
 int elapse_sleep_until(sim *s, int id, double date_s, int spends)
@@ -85,7 +85,7 @@ int elapse_sleep_until(sim *s, int id, double date_s, int spends)
 
 static int join_cores(sim *s, int id, double flop, int64_t order)
 {
-    const int at = s->lines.at[id].host;
+    const int at = s->timelines.at[id].host;
     int error = resource_join(&s->hosts.at[at].cores, id, flop, order, s->clock.now_s);
     return error < 0 ? error : date_host(s, at);
 }
@@ -117,7 +117,7 @@ static int share(sim *s, int host)
     int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
     for (int i = 0; i < ends->n && !error; i++) {
         const heap_item it = ends->item[i];
-        const timeline *t = &s->lines.at[it.id];
+        const timeline *t = &s->timelines.at[it.id];
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
             timeline_enter(s, it.id, EXECUTING, t->spends);
@@ -136,8 +136,8 @@ int elapse_crowd(sim *s, int id)
     const host *h = &s->hosts.at[id];
     int n_executing = 0;
     if (h->n_timelines != h->cores.n_units + 1) return 0;
-    for (int at = h->first_timeline; at >= 0; at = s->lines.at[at].next_of_host) {
-        timeline *t = &s->lines.at[at];
+    for (int at = h->first_timeline; at >= 0; at = s->timelines.at[at].next_of_host) {
+        timeline *t = &s->timelines.at[at];
         const int is_executing = t->state == ASLEEP && t->is_executing;
         n_executing += is_executing;
         if (t->n || is_executing) t->tail_s = NAN;
@@ -155,7 +155,7 @@ double elapse_next_s(const elapsing *e)
 
 static elapse_due due_of(sim *s, const heap_item *it, int is_host)
 {
-    const timeline *t = is_host ? NULL : &s->lines.at[it->id];
+    const timeline *t = is_host ? NULL : &s->timelines.at[it->id];
     const host *h = is_host ? &s->hosts.at[it->id] : host_of(s, it->id);
     const int is_sleep = t && !t->is_executing;
     return (elapse_due){.is_host = is_host, .id = it->id, .date_s = it->date_s,
@@ -192,7 +192,7 @@ static int in_order(const void *a, const void *b)
 
 static void wake(sim *s, int id)
 {
-    const timeline *t = &s->lines.at[id];
+    const timeline *t = &s->timelines.at[id];
     host_left(s, t->host, t->is_executing);
     s->elapsing.n_under_way--;
     s->elapsing.n_probing -= timeline_probes_on(t);
@@ -236,8 +236,8 @@ void elapse_check(const sim *s)
     const elapsing *e = &s->elapsing;
     assert(heap_check(&e->ends) && heap_check(&e->hosts));
     int n = 0, n_users = 0;
-    for (int id = 0; id < s->lines.n; id++) {
-        const int state = s->lines.at[id].state;
+    for (int id = 0; id < s->timelines.n; id++) {
+        const int state = s->timelines.at[id].state;
         n += state == ASLEEP || state == EXECUTING;
     }
     for (int h = 0; h < s->hosts.n; h++) {

@@ -33,7 +33,7 @@ int poll_spends(timeline *t)
 
 int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in_a_row)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     const double now_s = s->clock.now_s;
     if (!s->model.polling.notice) return elapse_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
     t->poll.each_s = each_s;
@@ -43,7 +43,7 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
 
 void poll_end(sim *s, int id, const poll_question *asked, int *in_a_row, int is_success, int grows)
 {
-    poll_state *p = &s->lines.at[id].poll;
+    poll_state *p = &s->timelines.at[id].poll;
     *in_a_row = is_success ? 1 : *in_a_row + grows;
     p->in_vain = is_success ? (poll_question){0} : *asked;
     if (is_success) p->first_asked.kind = NULL;
@@ -57,8 +57,8 @@ void poll_break_row(timeline *t)
 void poll_notice(sim *s, int rank)
 {
     if (!s->model.polling.notice) return;
-    for (int id = s->lines.rank[rank].first_timeline; id >= 0; id = s->lines.at[id].next_of_rank) {
-        poll_state *p = &s->lines.at[id].poll;
+    for (int id = s->timelines.rank[rank].first_timeline; id >= 0; id = s->timelines.at[id].next_of_rank) {
+        poll_state *p = &s->timelines.at[id].poll;
         p->first_asked.kind = NULL;
         if (p->each_s <= 0) continue;
         const double n_over = ceil((s->clock.now_s - p->since_s) / p->each_s - 1e-9); /* one that ends now sees it */

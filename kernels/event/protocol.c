@@ -25,7 +25,7 @@ double protocol_receive_overhead_s(const sim *s, const slot *recv)
 static int64_t waits_since(const sim *s, int request)
 {
     const int waiter = request_waiter(&s->requests, request);
-    return waiter < 0 ? 0 : s->lines.at[waiter].waits_since;
+    return waiter < 0 ? 0 : s->timelines.at[waiter].waits_since;
 }
 
 static void pair_ended(sim *s, const transfer *t)
@@ -55,8 +55,8 @@ static int start(sim *s, int send, int recv)
     from->has_matched = to->has_matched = 1;
     from->matched_s = to->matched_s = s->clock.now_s;
     to->has_overhead = (from->is.is_detached || s->model.calls.rendezvous_overheads) && s->model.calls.n_recv_overhead > 0;
-    return transfer_start(s, s->lines.rank[from->is.rank].host, s->lines.rank[to->is.rank].host, from->is.bytes, &matched_pair,
-                          send, recv);
+    const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[to->is.rank].host;
+    return transfer_start(s, source_host, target_host, from->is.bytes, &matched_pair, send, recv);
 }
 
 int protocol_post(sim *s, int id)

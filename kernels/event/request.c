@@ -129,8 +129,8 @@ void requests_check(const sim *s)
         const slot *x = &pool->at[id];
         n_free -= x->is_free;
         if (x->is_free) continue;
-        assert(x->is.rank >= 0 && x->is.rank < s->lines.n_ranks);
-        assert(x->waiter >= -1 && x->waiter < s->lines.n);
+        assert(x->is.rank >= 0 && x->is.rank < s->timelines.n_ranks);
+        assert(x->waiter >= -1 && x->waiter < s->timelines.n);
         assert(!(x->is_queued && (x->is.is_done && !x->is.is_detached)));
         assert(x->payload >= 0 && x->payload <= s->payloads.n);
     }

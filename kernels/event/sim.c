@@ -91,7 +91,7 @@ static int step(sim *s, int id, timeline *t)
 
 int sim_next(sim *s)
 {
-    timelines *all = &s->lines;
+    timelines *all = &s->timelines;
     s->running = -1;
     for (;;) {
         while (all->at_turn < all->n_turn) {

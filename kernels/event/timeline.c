@@ -18,7 +18,7 @@ int timelines_init(timelines *all, int n_ranks)
 
 void timelines_free(sim *s)
 {
-    timelines *all = &s->lines;
+    timelines *all = &s->timelines;
     for (int id = 0; id < all->n; id++) {
         timeline *t = &all->at[id];
         for (int i = 0; i < t->n; i++) {
@@ -35,7 +35,7 @@ void timelines_free(sim *s)
 
 int timeline_rank_new(sim *s, int host)
 {
-    timelines *all = &s->lines;
+    timelines *all = &s->timelines;
     if (all->n_ranks == all->rank_room) {
         rank_state *grown = realloc(all->rank, 2 * (size_t)all->rank_room * sizeof *grown);
         if (!grown) return SIM_OUT_OF_MEMORY;
@@ -62,7 +62,7 @@ static int make_room(timelines *all)
 
 int timeline_new(sim *s, int rank)
 {
-    timelines *all = &s->lines;
+    timelines *all = &s->timelines;
     if (all->n == all->room && make_room(all) < 0) return SIM_OUT_OF_MEMORY;
     rank_state *of = &all->rank[rank];
     host *h = &s->hosts.at[of->host];
@@ -81,7 +81,7 @@ int timeline_new(sim *s, int rank)
 
 action *action_append(sim *s, int id, const action_kind *kind)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     if (t->n == t->room) {
         int room = t->room ? 2 * t->room : 4;
         action *queue = malloc((size_t)room * sizeof *queue);
@@ -103,7 +103,7 @@ action *action_append(sim *s, int id, const action_kind *kind)
 
 void action_end(sim *s, int id)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     action *a = timeline_first(t);
     t->first = (t->first + 1) & (t->room - 1);
     t->n--;
@@ -130,23 +130,23 @@ static void add_up(const sim *s, const timeline *t, double *spent_s)
 
 void timeline_enter(sim *s, int id, int state, int spends)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     add_up(s, t, t->spent_s);
     t->state = state;
     t->spends = spends;
     t->since_s = s->clock.now_s;
     t->met_s = INFINITY;
     if (state != ENDED) return;
-    rank_state *rank = &s->lines.rank[t->rank];
-    s->lines.n_ended++;
+    rank_state *rank = &s->timelines.rank[t->rank];
+    s->timelines.n_ended++;
     if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
 }
 
 void sim_spent_s(const sim *s, double *spent_s)
 {
     for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] = 0;
-    for (int id = 0; id < s->lines.n; id++) {
-        const timeline *t = &s->lines.at[id];
+    for (int id = 0; id < s->timelines.n; id++) {
+        const timeline *t = &s->timelines.at[id];
         for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += t->spent_s[kind];
         if (t->state != ENDED) add_up(s, t, spent_s);
     }
@@ -157,7 +157,7 @@ void sim_spent_s(const sim *s, double *spent_s)
 void timeline_runs_next(sim *s, int id)
 {
     timeline_enter(s, id, AWAKE, SPENT_OVERHEAD);
-    s->lines.next_turn[s->lines.n_next_turn++] = id;
+    s->timelines.next_turn[s->timelines.n_next_turn++] = id;
 }
 
 int action_block(sim *s, int id, int spends)
@@ -173,7 +173,7 @@ void action_wake(sim *s, int id)
 
 int timeline_next_turn(sim *s)
 {
-    timelines *all = &s->lines;
+    timelines *all = &s->timelines;
     int *turn = all->turn;
     all->turn = all->next_turn;
     all->next_turn = turn;
@@ -186,32 +186,32 @@ int timeline_next_turn(sim *s)
 
 int sim_rank_of(const sim *s, int id)
 {
-    return is_timeline(&s->lines, id) ? s->lines.at[id].rank : SIM_BAD_RANK;
+    return is_timeline(&s->timelines, id) ? s->timelines.at[id].rank : SIM_BAD_RANK;
 }
 
 int sim_host_of(const sim *s, int rank)
 {
-    return rank >= 0 && rank < s->lines.n_ranks ? s->lines.rank[rank].host : SIM_BAD_RANK;
+    return rank >= 0 && rank < s->timelines.n_ranks ? s->timelines.rank[rank].host : SIM_BAD_RANK;
 }
 
 int64_t sim_answer(const sim *s, int id)
 {
-    return s->lines.at[id].answer;
+    return s->timelines.at[id].answer;
 }
 
 double sim_clock_s(const sim *s, int id)
 {
-    return clock_outside_s(&s->clock, s->lines.at[id].tail_s);
+    return clock_outside_s(&s->clock, s->timelines.at[id].tail_s);
 }
 
 double sim_earliest_clock_s(const sim *s, int id)
 {
-    return clock_outside_s(&s->clock, s->lines.at[id].earliest_tail_s);
+    return clock_outside_s(&s->clock, s->timelines.at[id].earliest_tail_s);
 }
 
 void sim_finish_s(const sim *s, double *finish_s)
 {
-    for (int rank = 0; rank < s->lines.n_ranks; rank++) finish_s[rank] = s->lines.rank[rank].finish_s;
+    for (int rank = 0; rank < s->timelines.n_ranks; rank++) finish_s[rank] = s->timelines.rank[rank].finish_s;
 }
 
 enum { ACTIONS_AHEAD_MAX = 256 };
@@ -219,7 +219,7 @@ static const int64_t BYTES_AHEAD_MAX = 4 << 20, BYTES_COPIED_MAX = 256 << 20;
 
 int sim_is_far_ahead(const sim *s, int id)
 {
-    const timeline *t = &s->lines.at[id];
+    const timeline *t = &s->timelines.at[id];
     return t->n >= ACTIONS_AHEAD_MAX || t->ahead_bytes > BYTES_AHEAD_MAX ||
            (t->n > 0 && s->payloads.copied_bytes > BYTES_COPIED_MAX);
 }
@@ -229,7 +229,7 @@ int sim_is_far_ahead(const sim *s, int id)
 
 void timelines_check(const sim *s)
 {
-    const timelines *all = &s->lines;
+    const timelines *all = &s->timelines;
     int n_ended = 0;
     for (int id = 0; id < all->n; id++) {
         const timeline *t = &all->at[id];

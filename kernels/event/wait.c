@@ -19,9 +19,9 @@ action *wait_append(sim *s, int id, const action_kind *kind, int request, int n,
 {
     int *copy = NULL;
     *error = SIM_BAD_RANK;
-    if (!is_timeline(&s->lines, id)) return NULL;
+    if (!is_timeline(&s->timelines, id)) return NULL;
     *error = SIM_BAD_REQUEST;
-    if (!are_own(s, s->lines.at[id].rank, n, list)) return NULL;
+    if (!are_own(s, s->timelines.at[id].rank, n, list)) return NULL;
     *error = SIM_OUT_OF_MEMORY;
     if (n > 0) {
         copy = malloc((size_t)n * sizeof *copy);
@@ -50,7 +50,7 @@ void wait_register(sim *s, int id, action *a)
 {
     const int *list = wait_list(a);
     a->wait.n_pending = a->wait.n_ended = 0;
-    s->lines.at[id].busy_until_s = 0;
+    s->timelines.at[id].busy_until_s = 0;
     for (int i = 0; i < a->wait.n; i++) {
         if (list[i] <= 0) continue;
         slot *x = &s->requests.at[list[i]];
@@ -66,7 +66,7 @@ void wait_register(sim *s, int id, action *a)
 
 void wait_begin(sim *s, int id, int is_for_one)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     timeline_enter(s, id, WAITING, SPENT_WAITING);
     t->waits_for_one = (uint8_t)is_for_one;
     if (is_for_one) host_entered(s, t->host);
@@ -75,7 +75,7 @@ void wait_begin(sim *s, int id, int is_for_one)
 
 void wait_pay(sim *s, int id, double seconds)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     if (seconds > 0) t->busy_until_s = fmax(t->busy_until_s, s->clock.now_s) + seconds;
 }
 
@@ -86,7 +86,7 @@ void wait_pay_for(sim *s, int id, const slot *recv)
 
 int wait_after_overheads(sim *s, int id)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     if (t->busy_until_s <= s->clock.now_s) return MADE_A_CALL;
     const double until_s = t->busy_until_s;
     t->busy_until_s = 0;
@@ -95,7 +95,7 @@ int wait_after_overheads(sim *s, int id)
 
 void wait_wake(sim *s, int id)
 {
-    timeline *t = &s->lines.at[id];
+    timeline *t = &s->timelines.at[id];
     if (t->waits_for_one) host_left(s, t->host, 0);
     t->waits_for_one = 0;
     const int result = wait_after_overheads(s, id);

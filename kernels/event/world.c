@@ -8,7 +8,7 @@
 
 static int init(sim *s, int n_ranks, const int *host_of_rank)
 {
-    int error = timelines_init(&s->lines, n_ranks);
+    int error = timelines_init(&s->timelines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
     if (!error) error = match_init(&s->match, n_ranks);
@@ -18,10 +18,10 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
         const int host = host_of_rank[rank];
         if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
         const int made = timeline_rank_new(s, host), timeline = made < 0 ? made : timeline_new(s, made);
-        s->lines.turn[rank] = rank;
+        s->timelines.turn[rank] = rank;
         error = timeline < 0 ? timeline : 0;
     }
-    s->lines.n_turn = n_ranks;
+    s->timelines.n_turn = n_ranks;
     return error;
 }
 
@@ -65,17 +65,17 @@ int sim_rank_new(sim *s, int host)
     const int rank = timeline_rank_new(s, host);
     if (rank < 0) return rank;
     if (match_add_rank(&s->match, rank) == 0 && comms_add_rank(&s->comms, rank) == 0) return rank;
-    s->lines.n_ranks--; /* the world goes on without it */
+    s->timelines.n_ranks--; /* the world goes on without it */
     return SIM_OUT_OF_MEMORY;
 }
 
 int sim_timeline_new(sim *s, int rank)
 {
-    if (rank < 0 || rank >= s->lines.n_ranks) return SIM_BAD_RANK;
+    if (rank < 0 || rank >= s->timelines.n_ranks) return SIM_BAD_RANK;
     const int id = timeline_new(s, rank);
     if (id < 0) return id;
     timeline_runs_next(s, id);
-    const int error = elapse_crowd(s, s->lines.at[id].host);
+    const int error = elapse_crowd(s, s->timelines.at[id].host);
     keep_error(s, error);
     return error < 0 ? error : id;
 }

@@ -26,7 +26,7 @@ struct sim {
     int64_t order;               /* of creation of whatever fires */
     int64_t date_order;          /* `order` when this date began */
 
-    timelines lines;
+    timelines timelines;
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
     elapsing elapsing;

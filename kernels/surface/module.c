@@ -85,7 +85,7 @@ static int intern_names(void)
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
         {&surface.name.compute, "compute"},
-        {&surface.name.plain, "plain"},
+        {&surface.name.plain, "plain_allreduce"},
         {&surface.name.schedule, "schedule"},
         {&surface.name.put, "put"},
         {&surface.name.result, "result"},
@@ -152,7 +152,7 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     lines_forget();
     surface.engine = Py_NewRef(engine);
     surface.greenlets = list_of_engine(engine, "_greenlets", surface.n_ranks);
-    surface.waits_in = surface.greenlets ? list_of_engine(engine, "_calls", surface.n_ranks) : NULL;
+    surface.waits_in = surface.greenlets ? list_of_engine(engine, "_waits_in", surface.n_ranks) : NULL;
     if (surface.waits_in) Py_RETURN_NONE;
     Py_XDECREF(surface_detach(module, NULL));
     return NULL;
@@ -237,7 +237,7 @@ static PyMethodDef functions[] = {
     {"line", lines_number, METH_NOARGS, PyDoc_STR("line()\n--\n\nNumber of the program's innermost line; 0: not known.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"know_collectives", (PyCFunction)(void (*)(void))open_collective_know, METH_FASTCALL,
-     PyDoc_STR("know_collectives(comm, entered, open)\n--\n\nWhere the collectives of a communicator are counted, and which are open.")},
+     PyDoc_STR("know_collectives(comm, entered, open)\n--\n\nWhere a communicator's collectives are counted, and which are open.")},
     {"use_sum", open_collective_use_sum, METH_O,
      PyDoc_STR("use_sum(operation, /)\n--\n\nThe operation of an Allreduce that names none.")},
     {"use_request_class", surface_use_request_class, METH_O,

@@ -49,7 +49,7 @@ static int fill_status(PyObject *status, const message *m)
 static int raise_truncated(PyObject *self, PyObject *call, const message *m)
 {
     PyObject *messages = PyImport_ImportModule("smpy.engine.messages");
-    PyObject *told = messages ? PyObject_CallMethod(messages, "Message", "iiLL", m->source, m->tag, (long long)m->bytes,
+    PyObject *told = messages ? PyObject_CallMethod(messages, "Envelope", "iiLL", m->source, m->tag, (long long)m->bytes,
                                                     (long long)m->capacity)
                               : NULL;
     PyObject *result = told ? PyObject_CallMethodObjArgs(self, surface.name._truncated, call, told, NULL) : NULL;
@@ -267,8 +267,8 @@ static PyMemberDef members[] = {
     {"_kernel_request", T_INT, offsetof(request_object, number), READONLY,
      PyDoc_STR("The kernel's number; 0: complete, -1: null.")},
     {"_layout", T_OBJECT, offsetof(request_object, layout), READONLY, PyDoc_STR("Of a receive with strides, kept alive likewise.")},
-    {"_message", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
-    {"_finish", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
+    {"_envelope", T_OBJECT, offsetof(request_object, message), 0, PyDoc_STR("What a request that is complete received.")},
+    {"_on_completion", T_OBJECT, offsetof(request_object, finish), 0, PyDoc_STR("What its owner does on completion.")},
     {0},
 };
 

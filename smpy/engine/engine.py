@@ -55,7 +55,7 @@ class Engine(PointToPoint, Collectives):
             if out.kind != lib.WAIT_NOTHING:
                 found.append(
                     WaitingRank(
-                        rank, out.kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, self._calls[rank]
+                        rank, out.kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, self._waits_in[rank]
                     )
                 )
         return found

@@ -114,7 +114,7 @@ class Loop:
         self._hub: greenlet = getcurrent()
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
-        self._calls: list[str] = [""] * self.n_ranks
+        self._waits_in: list[str] = [""] * self.n_ranks
         self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0
@@ -261,7 +261,7 @@ class Loop:
     def block(self, call: str) -> None:
         """Give way until the kernel has executed everything the running rank appended."""
         rank = self.timeline
-        self._calls[rank] = call
+        self._waits_in[rank] = call
         self._greenlets[rank] = getcurrent()
         word = self._next()
         if word == rank:

@@ -49,8 +49,6 @@ class Envelope(NamedTuple):
     is_cancelled: bool = False
 
 
-Message = Envelope  # the name under which the compiled surface looks it up
-
 NO_MESSAGE = Envelope(ANY, ANY, 0, 0)
 """What a completed send says of itself."""
 

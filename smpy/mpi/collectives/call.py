@@ -99,7 +99,7 @@ class CollectiveCall:
         """A request that takes part whenever it is started."""
         return new_prequest(self.start)
 
-    def _finish(self, collective: OpenCollective, _message: Envelope | None = None) -> None:
+    def _finish(self, collective: OpenCollective, _envelope: Envelope | None = None) -> None:
         try:
             if not self.is_idle:
                 self.take(collective)

@@ -86,13 +86,13 @@ class OpenCollective:
         Of an `Allreduce` of plain buffers: format, bytes, operation and fold, for the compiled surface; else None.
     """
 
-    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "plain", "schedule")
+    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "plain_allreduce", "schedule")
 
     def __init__(self, communicator: Communicator, place: int, payload: Any) -> None:
         self.place = place
         self.payload = payload
         self.schedule = -1
-        self.plain: tuple[str, int, Operation, Fold] | None = None
+        self.plain_allreduce: tuple[str, int, Operation, Fold] | None = None
         self._communicator = communicator
         self._callers: list[_Caller] = []
         self._n_left = 0

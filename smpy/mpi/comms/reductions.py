@@ -106,8 +106,8 @@ def _allreduce_plain(
         payload.append(Fold(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
-    if collective.plain is None and nbytes:
-        collective.plain = buffer_format, nbytes, operation, fold
+    if collective.plain_allreduce is None and nbytes:
+        collective.plain_allreduce = buffer_format, nbytes, operation, fold
         surface.know_collectives(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(
         collective,

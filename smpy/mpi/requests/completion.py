@@ -39,7 +39,7 @@ __all__ = [
 
 def end(request: RequestBase, envelope: Envelope, status: Status | None, call: str) -> Any:
     """Make a request null, now that its operation has completed: the object that was received, if any."""
-    finish = request._finish
+    finish = request._on_completion
     request._let_go()
     if isinstance(finish, CompoundOperation):
         return finish.complete(envelope, status, call)
@@ -78,13 +78,13 @@ def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, 
 
 def look(request: RequestBase, call: str) -> Envelope | None:
     """Look at a request that is not null: its message when it has completed, which is remembered."""
-    while request._message is None:
+    while request._envelope is None:
         number = _next_of(request)
         envelope = current().test(max(number, 0), call)
         if envelope is None or number == OUT_OF_REACH:
             return None
         _advance(request, envelope)
-    return request._message
+    return request._envelope
 
 
 def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
@@ -204,11 +204,11 @@ def _are_negative(numbers: Sequence[int]) -> bool:
 
 
 def _wait_for_all_of(request: RequestBase, call: str) -> Envelope:
-    while request._message is None:
+    while request._envelope is None:
         number = _next_of(request)
         _check_reach(request, number, call)
         _advance(request, current().wait(number, call))
-    return request._message
+    return request._envelope
 
 
 def _next_of(request: RequestBase) -> int:
@@ -241,11 +241,11 @@ def _advance(request: RequestBase, envelope: Envelope) -> bool:
 
 def _complete(request: RequestBase, envelope: Envelope) -> None:
     request._refer_to(0)
-    request._message = envelope
+    request._envelope = envelope
 
 
 def _end_known(request: RequestBase, status: Status | None, call: str) -> Any:
-    return end(request, request._message or NO_MESSAGE, status, call)
+    return end(request, request._envelope or NO_MESSAGE, status, call)
 
 
 def _look_at_each(

@@ -75,5 +75,5 @@ def _seen(request: RequestBase, call: str) -> Envelope | None:
         case State.TRANSFER:
             return current().peek(request._kernel_request)
         case State.COMPLETE:
-            return request._message
+            return request._envelope
     return NO_MESSAGE

@@ -125,7 +125,7 @@ class Grequest(Request):
 
         request = Grequest()
         request._refer_to(0)
-        request._finish = _Own(bound(query_fn), bound(free_fn), bound(cancel_fn))
+        request._on_completion = _Own(bound(query_fn), bound(free_fn), bound(cancel_fn))
         return request
 
     @mpi_call
@@ -145,7 +145,7 @@ class Grequest(Request):
         self._complete(obj)
 
     def _complete(self, received: Any) -> None:
-        own = self._finish
+        own = self._on_completion
         if not isinstance(own, _Own):
             fail("ERR_REQUEST", "Complete: the request is null")
         own.mark_complete(received)

@@ -258,7 +258,7 @@ def new_request(
     """
     request = Request()
     request._refer_to(number)
-    request._finish, request._message = finish, envelope
+    request._on_completion, request._envelope = finish, envelope
     return request
 
 

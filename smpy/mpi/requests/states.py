@@ -33,7 +33,7 @@ def state_of(request: RequestBase) -> State:
     """How far a request has come."""
     if request._kernel_request < 0:
         return State.NULL
-    if request._message is not None:
+    if request._envelope is not None:
         return State.COMPLETE
     if request._kernel_request > 0:
         return State.TRANSFER
@@ -52,13 +52,13 @@ def are_null(requests: Iterable[RequestBase]) -> bool:
 
 def compound_of(request: RequestBase) -> CompoundOperation | None:
     """The compound operation that it stands for, None when it is a transfer."""
-    finish = request._finish
+    finish = request._on_completion
     return finish if isinstance(finish, CompoundOperation) else None
 
 
 def first_complete(requests: Iterable[RequestBase]) -> int | None:
     """Index of the first in the state `State.COMPLETE`."""
-    return next((index for index, request in enumerate(requests) if request._message is not None), None)
+    return next((index for index, request in enumerate(requests) if request._envelope is not None), None)
 
 
 def numbers_of(requests: Sequence[RequestBase]) -> list[int]:

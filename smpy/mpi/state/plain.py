@@ -32,9 +32,9 @@ class RequestBase:
 
     __slots__ = {
         "_buffer": "Kept alive until the request completes.",
-        "_finish": "What the owner does on completion, given the message.",
+        "_on_completion": "What the owner does on completion, given the message.",
         "_kernel_request": "The kernel's number; 0 when it is through, -1 when null.",
-        "_message": "What a request that has completed already received.",
+        "_envelope": "What a request that has completed already received.",
     }
 
     _layout: None = None
@@ -42,8 +42,8 @@ class RequestBase:
 
     _kernel_request: int
     _buffer: object
-    _message: Envelope | None
-    _finish: Any
+    _envelope: Envelope | None
+    _on_completion: Any
 
     def __new__(cls, *args: object, **named: object) -> Self:
         self = super().__new__(cls)
@@ -57,9 +57,9 @@ class RequestBase:
     def _share(self, request: RequestBase, /) -> None:
         """Stand for what another request stands for."""
         self._kernel_request, self._buffer = request._kernel_request, request._buffer
-        self._message, self._finish = request._message, request._finish
+        self._envelope, self._on_completion = request._envelope, request._on_completion
 
     def _let_go(self) -> None:
         """Become null, and let go of all memory."""
         self._kernel_request = -1
-        self._buffer = self._message = self._finish = None
+        self._buffer = self._envelope = self._on_completion = None

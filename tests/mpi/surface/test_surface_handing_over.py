@@ -139,9 +139,9 @@ def test_requests_with_more_to_do_than_the_kernel_knows_are_handed_over() -> Non
     def body() -> None:
         null, early, owned = Request(), Request(), Request()
         early._refer_to(0)
-        early._message = (0, 0, 0, 0)
+        early._envelope = (0, 0, 0, 0)
         owned._refer_to(0)
-        owned._finish = print
+        owned._on_completion = print
         complete = WORLD.Isend(b"", 0)
         assert complete._kernel_request == 0
         assert null.Wait() == early.Wait() == owned.Wait() == null.Test() == complete.Test() == GENERAL

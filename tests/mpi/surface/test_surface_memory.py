@@ -209,7 +209,7 @@ def test_a_request_in_a_cycle_is_collected_when_its_transfer_has_ended() -> None
 
     def receiver() -> None:
         request = WORLD.Irecv(buffer, 1)
-        request._message = [request]
+        request._envelope = [request]
         del request
         gc.collect()
         assert not is_free(buffer)
