@@ -14,8 +14,8 @@ CommBase
 RequestBase
     ``_kernel_request`` (int): the kernel's number; 0 when the kernel has nothing left to do for it; -1 when null, and
     of a persistent request that is not active. ``_buffer``: what must stay alive until it completes. ``_envelope``: the
-    `Envelope` of a request known to be complete. ``_on_completion``: called with the envelope on completion, for the object
-    that the lower-case calls return; or a `CompoundOperation`. ``_refer_to(number)``, ``_share(other)`` and
+    `Envelope` of a request known to be complete. ``_on_completion``: called with the envelope on completion, for the
+    object that the lower-case calls return; or a `CompoundOperation`. ``_refer_to(number)``, ``_share(other)`` and
     ``_let_go()``, which makes it null, alone change the first two. The extension completes requests whose last two
     are None.
 

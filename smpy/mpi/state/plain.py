@@ -32,9 +32,9 @@ class RequestBase:
 
     __slots__ = {
         "_buffer": "Kept alive until the request completes.",
-        "_on_completion": "What the owner does on completion, given the message.",
-        "_kernel_request": "The kernel's number; 0 when it is through, -1 when null.",
         "_envelope": "What a request that has completed already received.",
+        "_kernel_request": "The kernel's number; 0 when it is through, -1 when null.",
+        "_on_completion": "What the owner does on completion, given the envelope.",
     }
 
     _layout: None = None
