@@ -13,7 +13,7 @@ typedef PyObject *call_body(PyObject *self, const arguments *given);
 
 static inline PyObject *call_perform(PyObject *self, const arguments *given, PyObject *name, PyObject *general, call_body *body)
 {
-    if (!surface_is_here()) return arguments_hand_over(self, general, given);
+    if (!surface_may_call()) return arguments_hand_over(self, general, given);
     const int was_computing = clock_stop();
     if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;

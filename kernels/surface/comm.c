@@ -322,7 +322,7 @@ static PyObject *Comm_Allreduce(PyObject *self, PyObject *const *at, Py_ssize_t 
 static PyObject *Comm_Get_rank(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const int comm = surface_is_here() ? number_of(self) : COMM_NULL;
+    const int comm = surface_may_call() ? number_of(self) : COMM_NULL;
     if (comm < 0) return PyObject_CallMethodNoArgs(self, surface.name._Get_rank);
     return PyLong_FromLong(comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, comm, surface.rank));
 }
@@ -330,7 +330,7 @@ static PyObject *Comm_Get_rank(PyObject *self, PyObject *unused)
 static PyObject *Comm_Get_size(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const int comm = surface_is_here() ? number_of(self) : COMM_NULL;
+    const int comm = surface_may_call() ? number_of(self) : COMM_NULL;
     if (comm < 0) return PyObject_CallMethodNoArgs(self, surface.name._Get_size);
     return PyLong_FromLong(size_of(comm));
 }

@@ -112,6 +112,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     request_drop_held();
     surface.sim = NULL;
     surface.rank = surface.timeline = -1;
+    surface.is_watched = 0;
     surface.clock.is_running = 0;
     surface.epoch++;
     Py_CLEAR(surface.open_collectives);
@@ -148,6 +149,7 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     surface.n_ranks = surface.calls->comm_size(surface.sim, 0);
     surface.thread = PyThread_get_thread_ident();
     surface.rank = surface.timeline = -1;
+    surface.is_watched = 0;
     surface.epoch++;
     lines_forget();
     surface.engine = Py_NewRef(engine);
@@ -156,6 +158,13 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     if (surface.waits_in) Py_RETURN_NONE;
     Py_XDECREF(surface_detach(module, NULL));
     return NULL;
+}
+
+static PyObject *surface_watch(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    surface.is_watched = 1;
+    Py_RETURN_NONE;
 }
 
 static PyObject *surface_rank(PyObject *module, PyObject *unused)
@@ -221,6 +230,8 @@ static PyMethodDef functions[] = {
     {"attach", surface_attach, METH_VARARGS,
      PyDoc_STR("attach(sim, calls, engine, /)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
     {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
+    {"watch", surface_watch, METH_NOARGS,
+     PyDoc_STR("watch()\n--\n\nFrom now on the running world's calls are all smpy.mpi's own.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
     {"step", surface_step, METH_NOARGS,
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; deliveries and notes are done on return.")},

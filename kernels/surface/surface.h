@@ -48,6 +48,7 @@ typedef struct {
     int rank, timeline;             /* the running one; -1 before the first */
     unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */
     unsigned long thread;
+    int is_watched;                 /* every call goes to smpy.mpi, which asks before it and hears of its errors */
     struct request_object *held;    /* requests that only the kernel refers to */
     struct {
         PyObject *type, *value, *trace;
@@ -84,6 +85,12 @@ extern surface_state surface;
 static inline int surface_is_here(void)
 {
     return surface.sim && surface.rank >= 0 && surface.thread == PyThread_get_thread_ident();
+}
+
+/* May a compiled call do its work? */
+static inline int surface_may_call(void)
+{
+    return surface_is_here() && !surface.is_watched;
 }
 
 static inline int is_none(const PyObject *object)

@@ -93,8 +93,6 @@ class Loop:
         What layers above keep for this world, each in one object of a class of its own (`running.of_world`).
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
-    at_end : list of callable
-        Called when this is no longer the running world.
     """
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
@@ -125,7 +123,6 @@ class Loop:
         self.wake: Callable[[], None] = lambda: None
         self.kept: dict[type, Any] = {}
         self.guard: Callable[..., Any] | None = None
-        self.at_end: list[Callable[[], None]] = []
 
     def suspended(self) -> list[greenlet]:
         """The ranks that have begun and not ended."""
@@ -138,11 +135,6 @@ class Loop:
         self._deliveries.clear()
         self._said.clear()
         self.kept.clear()
-
-    def leave_behind(self) -> None:
-        """This is no longer the running world."""
-        while self.at_end:
-            self.at_end.pop()()
 
     # ---- the loop ----
 

@@ -52,9 +52,7 @@ def of_world(kind: type[K]) -> K:
 def enter(engine: Engine | None) -> None:
     """Make `engine` the running world; None when it is over."""
     global _engine
-    left, _engine = _engine, engine
-    if left is not None and left is not engine:
-        left.leave_behind()
+    _engine = engine
 
 
 def explain_failures(explain: Callable[..., None]) -> None:

@@ -33,7 +33,7 @@ which raises.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from smpy.engine.kernel import surface
 
@@ -42,12 +42,9 @@ if TYPE_CHECKING or surface is None:
 else:
     CommBase, RequestBase = surface.CommBase, surface.RequestBase
 
-__all__ = ["MYSELF", "NOWHERE", "TAKEN_OVER", "CommBase", "RequestBase", "taken_over", "use_request_class"]
+__all__ = ["MYSELF", "NOWHERE", "CommBase", "RequestBase", "taken_over", "use_request_class"]
 
 NOWHERE, MYSELF = -1, -2
-
-TAKEN_OVER: Final[list[tuple[type, str]]] = []
-"""Classes and the names of their methods that the extension has taken over."""
 
 C = TypeVar("C", bound=type)
 
@@ -64,7 +61,6 @@ def taken_over(*names: str) -> Callable[[C], C]:
             delattr(owner, name)
             if not isinstance(method, property):
                 setattr(owner, f"_{name}", method)
-            TAKEN_OVER.append((owner, name))
         return owner
 
     return hand_over
