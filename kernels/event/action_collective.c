@@ -74,7 +74,7 @@ static int await(sim *s, int id, action *a, collective_run *run)
     return FREE_OF_CHARGE;
 }
 
-/* The next call of the schedule, and what it costs before it is made. */
+/* The next call of the schedule, and what it costs before it is made: MADE_A_CALL when it is to be made at once. */
 static int fetch(sim *s, int id, action *a, collective_run *run)
 {
     schedule_call *c = &run->call;
@@ -92,27 +92,27 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     a->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
     const double first_s = overhead_s(s, c);
-    return first_s > 0 ? elapse_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : FREE_OF_CHARGE;
+    return first_s > 0 ? elapse_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 
 static int step(sim *s, int id, action *a)
 {
     collective_run *run = a->collective.run;
     const schedule_call *c = &run->call;
-    int error;
+    int result = a->stage == FETCH ? fetch(s, id, a, run) : MADE_A_CALL;
+    if (result != MADE_A_CALL) return result;
     switch (a->stage) {
-    case FETCH: return fetch(s, id, a, run);
     case SEND:
-        error = post(s, id, run, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
+        result = post(s, id, run, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
         a->stage = c->code == CALL_EXCHANGE ? RECEIVE : c->code == CALL_SEND && run->n_awaited ? AWAIT : FETCH;
         break;
     case RECEIVE:
-        error = post(s, id, run, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
+        result = post(s, id, run, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
         a->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
         break;
     default: return await(s, id, a, run);
     }
-    return error < 0 ? error : MADE_A_CALL;
+    return result < 0 ? result : MADE_A_CALL;
 }
 
 static void told(sim *s, int id, action *a, int request)
