@@ -36,6 +36,7 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
     timeline *t = &s->timelines.at[id];
     const double now_s = s->clock.now_s;
     if (!s->model.polling.notice) return elapse_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
+    t->has_polled = 1;
     t->poll.each_s = each_s;
     t->poll.since_s = now_s;
     return elapse_sleep_until(s, id, now_s + each_s * stands_for(&t->poll, asked), poll_spends(t));
@@ -43,15 +44,20 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
 
 void poll_end(sim *s, int id, const poll_question *asked, int *in_a_row, int is_success, int grows)
 {
-    poll_state *p = &s->timelines.at[id].poll;
+    timeline *t = &s->timelines.at[id];
+    poll_state *p = &t->poll;
+    t->has_polled = 1;
     *in_a_row = is_success ? 1 : *in_a_row + grows;
     p->in_vain = is_success ? (poll_question){0} : *asked;
     if (is_success) p->first_asked.kind = NULL;
 }
 
-void poll_break_row(timeline *t)
+void poll_forget(timeline *t, int is_progress)
 {
     t->poll.first_asked.kind = NULL;
+    if (!is_progress) return;
+    t->poll.in_vain.kind = NULL;
+    t->has_polled = 0;
 }
 
 void poll_notice(sim *s, int rank)
@@ -59,6 +65,7 @@ void poll_notice(sim *s, int rank)
     if (!s->model.polling.notice) return;
     for (int id = s->timelines.rank[rank].first_timeline; id >= 0; id = s->timelines.at[id].next_of_rank) {
         poll_state *p = &s->timelines.at[id].poll;
+        if (!s->timelines.at[id].has_polled) continue;
         p->first_asked.kind = NULL;
         if (p->each_s <= 0) continue;
         const double n_over = ceil((s->clock.now_s - p->since_s) / p->each_s - 1e-9); /* one that ends now sees it */

@@ -81,11 +81,8 @@ static int step(sim *s, int id, timeline *t)
 {
     action *a = timeline_first(t);
     const int nature = a->kind->nature;
-    if (nature < ACTION_POLL) poll_break_row(t);
-    if (nature == ACTION_PROGRESS) {
-        t->poll.in_vain.kind = NULL;
-        s->stats.progress++;
-    }
+    s->stats.progress += nature == ACTION_PROGRESS;
+    if (t->has_polled && nature < ACTION_POLL) poll_forget(t, nature == ACTION_PROGRESS);
     return a->kind->step(s, id, a);
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     int rank, host;
     int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int state, spends;           /* and what its time goes to (SPENT_*) */
+    int has_polled;              /* `poll` may remember something */
     double since_s;              /* it is in this state */
     double met_s;                /* from when on nobody kept it waiting; known when it is told so */
     double spent_s[SPENT_KINDS]; /* in earlier ones */
