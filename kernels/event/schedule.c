@@ -139,7 +139,7 @@ schedule_call schedule_step(schedule_frame *f)
             call.from = evaluate_peer(f);
             call.bytes_in = evaluate_bytes(f);
             return call;
-        case CALL_UNLESS: {
+        case CALL_IF: {
             int64_t condition = evaluate(f);
             int length = (int)f->program->word[f->at++];
             if (f->is_broken) return call;
@@ -232,7 +232,7 @@ static int n_expressions_of(int64_t code)
     switch (code) {
     case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
-    case CALL_UNLESS: return 1;
+    case CALL_IF: return 1;
     case CALL_WAIT_ALL: return 0;
     default: return -1;
     }
@@ -262,7 +262,7 @@ int schedule_is_sound(int n, const int64_t *word)
         if (n_expressions < 0) return 0;
         for (int i = 0; i < n_expressions; i++)
             if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
-        if (code != CALL_UNLESS && code != CALL_LOOP) continue;
+        if (code != CALL_IF && code != CALL_LOOP) continue;
         if (depth == SCHEDULE_BLOCKS || at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
         const int length = (int)word[at++], is_loop = code == CALL_LOOP;
         if (is_loop) {
@@ -314,7 +314,7 @@ void schedule_check(const schedule_frame *f)
         const int64_t code = s->word[at++];
         n_loops += (code == CALL_LOOP) - (code == CALL_AGAIN);
         for (int i = 0; i < n_expressions_of(code); i++) at = expression_end(s->n, s->word, at, n_loops);
-        at += code == CALL_UNLESS || code == CALL_LOOP || code == CALL_AGAIN;
+        at += code == CALL_IF || code == CALL_LOOP || code == CALL_AGAIN;
     }
     require(at == f->at, "no instruction", f->at);
     require(f->n_loops == n_loops, "wrong number of loops", f->at);

@@ -9,7 +9,7 @@
  *   CALL_ISEND to bytes | CALL_IRECV from bytes    outstanding until CALL_WAIT_ALL
  *   CALL_EXCHANGE to bytes from bytes              a send and a receive at once; waits for both
  *   CALL_WAIT_ALL
- *   CALL_UNLESS condition length                   a block of `length` words, skipped if the condition is 0
+ *   CALL_IF condition length                   a block of `length` words, skipped if the condition is 0
  *   CALL_LOOP first bound length                   a block whose variable runs from first while it is below bound; its last
  *   CALL_AGAIN length                              instruction is this one, which jumps back to its begin
  *   CALL_HALT                                      the end. A blocking collective then waits for what is outstanding
@@ -32,7 +32,7 @@
 /* cdef */
 enum {
     CALL_HALT = 0, CALL_SEND = 1, CALL_RECV = 2, CALL_ISEND = 3, CALL_IRECV = 4, CALL_EXCHANGE = 5, CALL_WAIT_ALL = 6,
-    CALL_UNLESS = 7, CALL_LOOP = 8, CALL_AGAIN = 9
+    CALL_IF = 7, CALL_LOOP = 8, CALL_AGAIN = 9
 };
 enum {
     TERM_END = 0, TERM_CONSTANT = 1, TERM_RANK = 2, TERM_SIZE = 3, TERM_ROOT = 4, TERM_BYTES = 5, TERM_LOOP = 6,
@@ -46,7 +46,7 @@ enum { CALL_NOT_YET = -1 };              /* answer of schedule_step(): no call a
 
 enum {
     SCHEDULE_STACK = 16,                 /* values of an expression at once */
-    SCHEDULE_BLOCKS = 64,                /* blocks within one another, of CALL_UNLESS and CALL_LOOP */
+    SCHEDULE_BLOCKS = 64,                /* blocks within one another, of CALL_IF and CALL_LOOP */
     SCHEDULE_LOOPS = 4,                  /* of them, loops */
     SCHEDULE_TABLES = 4
 };

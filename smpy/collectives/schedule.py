@@ -252,7 +252,7 @@ class Schedule:
             yield
             self._is_skipped = outer
             return
-        self._words += [lib.CALL_UNLESS, *condition.terms, lib.TERM_END, 0]
+        self._words += [lib.CALL_IF, *condition.terms, lib.TERM_END, 0]
         start = len(self._words)
         yield
         self._words[start - 1] = len(self._words) - start

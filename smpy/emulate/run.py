@@ -181,7 +181,7 @@ def _run_engine(
     outlets: tuple[Outlet, Outlet],
     home: str,
 ) -> tuple[int, SmpyError | None]:
-    def on_air() -> None:
+    def on_yield() -> None:
         for outlet in outlets:
             outlet.flush()
         reporter.report()
@@ -192,7 +192,7 @@ def _run_engine(
     lifetime.when_out_of_memory = rescue.give_memory
     try:
         try:
-            stopped = engine.run(on_air)
+            stopped = engine.run(on_yield)
         finally:
             rescue.restore()
     except DeadlockError:

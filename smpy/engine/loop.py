@@ -172,12 +172,12 @@ class Loop:
         """Give every rank its body; it is called with the rank and must catch whatever it raises."""
         self._body = body
 
-    def run(self, on_air: Callable[[], None]) -> object:
+    def run(self, on_yield: Callable[[], None]) -> object:
         """Run until every rank has ended.
 
         Parameters
         ----------
-        on_air : callable
+        on_yield : callable
             Called between stretches of at most about 50 ms of the kernel's work.
 
         Returns
@@ -195,14 +195,14 @@ class Loop:
         self._hub = getcurrent()
         self._thread = get_ident()
         if surface is None:
-            return self._loop(on_air)
+            return self._loop(on_yield)
         surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
         try:
-            return self._loop(on_air)
+            return self._loop(on_yield)
         finally:
             surface.detach()
 
-    def _loop(self, on_air: Callable[[], None]) -> object:
+    def _loop(self, on_yield: Callable[[], None]) -> object:
         said: int | None = None
         while not self._is_interrupted:
             word = self._next() if said is None else said
@@ -210,7 +210,7 @@ class Loop:
             if word >= 0:
                 said = self._resume(word)
             elif word == lib.SIM_YIELD:
-                on_air()
+                on_yield()
             elif word == lib.SIM_DONE:
                 return None
             elif word == lib.SIM_STOPPED:

@@ -8,6 +8,10 @@ from smpy.mpi.comms.private_contexts import _comm_lock_table as _comm_lock_table
 from smpy.mpi.comms.private_contexts import _commctx_inter as _commctx_inter
 from smpy.mpi.comms.private_contexts import _commctx_intra as _commctx_intra
 from smpy.mpi.comms.sessions import SESSION_NULL, Session
+from smpy.mpi.conformance.docstrings import sign_docstrings
+from smpy.mpi.conformance.introspection import _addressof as _addressof
+from smpy.mpi.conformance.introspection import _handleof as _handleof
+from smpy.mpi.conformance.introspection import _sizeof as _sizeof
 from smpy.mpi.data import datatypes, operations
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.datatypes import _typealign as _typealign
@@ -26,10 +30,6 @@ from smpy.mpi.data.special_buffers import (
     BufferAutomaticType,
     InPlaceType,
 )
-from smpy.mpi.docstrings import sign_docstrings
-from smpy.mpi.introspection import _addressof as _addressof
-from smpy.mpi.introspection import _handleof as _handleof
-from smpy.mpi.introspection import _sizeof as _sizeof
 from smpy.mpi.io.file import FILE_NULL, File
 from smpy.mpi.requests.grequests import Grequest
 from smpy.mpi.requests.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message

@@ -20,7 +20,7 @@ static int new_exchange(sim *s)
 {
     static const int64_t words[] = {
         CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_SIZE, TERM_END, 21,
-        CALL_UNLESS, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
+        CALL_IF, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
         CALL_ISEND, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END, CALL_IRECV, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END,
         CALL_AGAIN, 21, CALL_HALT};
     return sim_schedule_new(s, (int)(sizeof words / sizeof *words), words);
@@ -45,8 +45,8 @@ static void tables_are_read_within_their_bounds(const platform *p, const model *
     }
     free(t);
     schedule_free(made);
-    static const int64_t malformed[][5] = {{CALL_UNLESS, TERM_TABLE, 0, TERM_END, 0},
-                                           {CALL_UNLESS, TERM_RANK, TERM_TABLE, 4, TERM_END}};
+    static const int64_t malformed[][5] = {{CALL_IF, TERM_TABLE, 0, TERM_END, 0},
+                                           {CALL_IF, TERM_RANK, TERM_TABLE, 4, TERM_END}};
     for (int i = 0; i < 2; i++) {
         int64_t whole[7] = {0};
         memcpy(whole, malformed[i], sizeof malformed[i]);

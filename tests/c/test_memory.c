@@ -170,7 +170,7 @@ static int open_collectives(sim *s)
 {
     static const int64_t exchange[] = {
         CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_SIZE, TERM_END, 21,
-        CALL_UNLESS, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
+        CALL_IF, TERM_RANK, TERM_LOOP, 0, TERM_NE, TERM_END, 12,
         CALL_ISEND, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END, CALL_IRECV, TERM_LOOP, 0, TERM_END, TERM_BYTES, TERM_END,
         CALL_AGAIN, 21, CALL_HALT};
     static const int64_t tables[] = {CALL_EXCHANGE,

@@ -122,7 +122,7 @@ static void a_loop_runs_to_the_last_number(void)
 
 static void a_broken_condition_or_bound_is_noticed_at_once(void)
 {
-    static const int64_t unless[] = {CALL_UNLESS, TERM_CONSTANT, INT64_MAX, TERM_RANK, TERM_ADD, TERM_END, 0, CALL_HALT};
+    static const int64_t unless[] = {CALL_IF, TERM_CONSTANT, INT64_MAX, TERM_RANK, TERM_ADD, TERM_END, 0, CALL_HALT};
     static const int64_t loop[] = {CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_CONSTANT, INT64_MAX, TERM_RANK, TERM_SHL, TERM_END,
                                    2, CALL_AGAIN, 2, CALL_HALT};
     int is_broken;
@@ -170,7 +170,7 @@ static schedule *nest(int n, int n_loops)
     int *body = malloc((size_t)n * sizeof *body), at = 0;
     assert(words && body);
     for (int i = 0; i < n; i++) {
-        words[at++] = i < n_loops ? CALL_LOOP : CALL_UNLESS;
+        words[at++] = i < n_loops ? CALL_LOOP : CALL_IF;
         for (int k = 0; k < (i < n_loops ? 2 : 1); k++) {
             words[at++] = TERM_RANK;
             words[at++] = TERM_END;
@@ -207,7 +207,7 @@ static void a_block_ends_where_an_instruction_of_its_own_block_ends(void)
 {
     /* an inner block of 1 to 6 words, in an outer one of 6 words that both end before CALL_WAIT_ALL */
     for (int64_t length = -1; length < 12; length++) {
-        const int64_t words[] = {CALL_UNLESS, TERM_RANK, TERM_END, 6, CALL_UNLESS, TERM_RANK, TERM_END, length,
+        const int64_t words[] = {CALL_IF, TERM_RANK, TERM_END, 6, CALL_IF, TERM_RANK, TERM_END, length,
                                  CALL_WAIT_ALL, CALL_WAIT_ALL, CALL_WAIT_ALL, CALL_HALT};
         assert(schedule_is_sound(12, words) == (length >= 0 && length <= 2));
     }
@@ -268,11 +268,11 @@ static int long_way(sim *s, int64_t n)
 {
     words w = {.n = 0};
     int rounds = begin(&w, CALL_LOOP, 3), outer = begin(&w, CALL_LOOP, n), inner = begin(&w, CALL_LOOP, n);
-    int never = begin(&w, CALL_UNLESS, 0);
+    int never = begin(&w, CALL_IF, 0);
     add(&w, CALL_SEND);
     number(&w, 77);
     number(&w, 8);
-    end(&w, never, CALL_UNLESS);
+    end(&w, never, CALL_IF);
     end(&w, inner, CALL_LOOP);
     end(&w, outer, CALL_LOOP);
     add(&w, CALL_EXCHANGE);

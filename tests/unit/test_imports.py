@@ -26,7 +26,7 @@ MPI_LAYERS = [  # the same within smpy.mpi
     {"collectives"},
     {"comms"},
     {"topology", "rma", "io"},
-    {"docstrings", "introspection"},
+    {"conformance"},
     {"MPI"},
 ]
 COMPILED = ("smpy.engine._event", "smpy.engine._surface")

@@ -127,9 +127,9 @@ def split_both(communicator: Communicator, rank: int, color: Color, key: int) ->
     splitting: _Splitting = collective.payload
     splitting.choose(communicator.side, rank, color, key)
     local = communicator.local()
-    gathering = enter(local, rank, Signature("Split's gathering"), object)
-    perform(gathering, local, "gather", 0, _SPLIT_BYTES, "Split")
-    gathering.leave()
+    gather = enter(local, rank, Signature("Split's gather"), object)
+    perform(gather, local, "gather", 0, _SPLIT_BYTES, "Split")
+    gather.leave()
     exchange(communicator, rank, _SPLIT_BYTES * local.size, _SPLIT_BYTES * communicator.remote.size, "Split")
     if not splitting.is_paired:
         _pair_groups(communicator, splitting)

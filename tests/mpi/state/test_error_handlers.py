@@ -20,7 +20,7 @@ def outcome(monkeypatch, run_ranks):
 
     ended = []
     run = Engine.run
-    monkeypatch.setattr(Engine, "run", lambda engine, on_air: ended.append(run(engine, on_air)) or ended[-1])
+    monkeypatch.setattr(Engine, "run", lambda engine, on_yield: ended.append(run(engine, on_yield)) or ended[-1])
 
     def go(n_ranks, main):
         run_ranks(n_ranks, main)
