@@ -6,10 +6,10 @@ makes one call of the engine and returns; families of calls are files of their o
 
 The layers, from the bottom: `state` is what all of them share and what is kept of one world; `data` describes what
 messages are made of, `requests` operations under way, `collectives` one rank's part in a collective and what the ranks
-leave for each other; `comms` holds communicators and groups; `topology`, `rma` and `io` stand beside each other on top. What only
-conformance needs stands apart, in `conformance`.
-A layer imports those below it (``tests/unit/test_imports.py``), and what a lower one has to know of a higher one is
-told to it when the higher one is imported.
+leave for each other; `comms` holds communicators and groups; `topology`, `rma` and `io` stand beside each other on top.
+What only conformance needs stands apart, in `conformance`. A layer imports those below it
+(``tests/unit/test_imports.py``), and what a lower one has to know of a higher one is told to it when the higher one is
+imported.
 
 References
 ----------
