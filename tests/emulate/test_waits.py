@@ -138,9 +138,16 @@ thread.join()
 }
 
 
-@pytest.mark.parametrize("wait", REAL.values(), ids=REAL.keys())
+@pytest.mark.parametrize(
+    "wait",
+    [
+        # a child process takes real time of its own, which counts against its time-out
+        pytest.param(wait, id=name, marks=[pytest.mark.timed] if name == "subprocess" else [])
+        for name, wait in REAL.items()
+    ],
+)
 def test_a_wait_for_something_real_takes_simulated_time_only_when_it_times_out(emulated: Callable, wait: str):
     pipes = "there, in_there = os.pipe()\nos.write(in_there, b'x')\nnever, in_never = os.pipe()\n"
     ran = emulated(IMPORTS + PREPARED + pipes + wait, 1)
     succeed(ran)
-    assert ran.outcome.summary.makespan_s == pytest.approx(0.01, rel=0.01)
+    assert ran.outcome.summary.makespan_s == pytest.approx(0.01, rel=0.1 if "subprocess" in wait else 0.01)
