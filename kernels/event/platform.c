@@ -137,7 +137,6 @@ int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_
 
 int platform_n_links(const platform *p) { return p->n_links; }
 const double *platform_bandwidth_bytes_per_s(const platform *p) { return p->bandwidth_bytes_per_s; }
-const double *platform_latency_s(const platform *p) { return p->latency_s; }
 const uint8_t *platform_policy(const platform *p) { return p->policy; }
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link) { return p->bandwidth_bytes_per_s[link]; }
 double platform_link_latency_s(const platform *p, int link) { return p->latency_s[link]; }

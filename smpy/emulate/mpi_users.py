@@ -74,12 +74,6 @@ class MpiUsers:
         """Whether modules that lie in a package are judged apart from it, and are private."""
         return any(name.startswith(f"{package}.") for name in self._private)
 
-    def are_parts_judged(self, top: str) -> bool:
-        """Whether a module of this package may be private and another one shared."""
-        self._settle(top)
-        package = self._packages[top]
-        return package is not None and bool(package.files) and (not _is_whole(package) or top not in self._private)
-
     def _settle(self, top: str) -> None:
         """Judge a package and those that it imports, as far as they are not yet judged."""
         if top in self._packages:

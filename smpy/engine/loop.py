@@ -40,6 +40,7 @@ TROUBLE = {
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
+    lib.SIM_BAD_SIZE: "a message of fewer than 0 bytes",
 }
 """What the kernel's error codes mean."""
 

@@ -13,6 +13,8 @@ import pytest
 from smpy.collectives.schedule import NBYTES, RANK, Schedule
 from smpy.engine import beside
 from smpy.engine.engine import Engine
+from smpy.engine.kernel import lib
+from smpy.engine.loop import TROUBLE
 from smpy.engine.messages import ANY, BUFFERED, CANCELLED, NO_MESSAGE, Envelope, Load
 from smpy.engine.outcomes import CalledInThread
 from smpy.errors import SmpyError, UsageError
@@ -305,3 +307,9 @@ def test_a_world_that_has_given_its_memory_back_cannot_be_asked() -> None:
     engine.close()
     with pytest.raises(TypeError):
         _ = engine.now_s
+
+
+def test_every_refusal_of_the_kernel_has_a_meaning():
+    refusals = {name for name in dir(lib) if name.startswith("SIM_BAD_")}
+    assert "SIM_BAD_SIZE" in refusals
+    assert {name for name in refusals if getattr(lib, name) not in TROUBLE} == set()
