@@ -8,7 +8,7 @@
  * Departure from max-min fairness, because SimGrid does so: filling leaves out a link once at most 1e-5 of its capacity remains
  * (FAIR_PRECISION), and the flows that the link has not limited yet are limited by their other links alone. Which links are
  * left out depends on the order in which all levels were found, so a state with such flows (needs_full_solve) is not repaired
- * by fair_fill.c but solved again from zero by fair_full.c, until no link is left out. */
+ * by fair_fill.c: until no link is left out, fair_full.c fills from zero what a change reaches. */
 #include "fair_link.h"
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,9 @@ void fair_free(fair *f)
     free(f->dirty);
     free(f->changed);
     free(f->share_before);
-    free(f->above);
+    free(f->scratch);
     free(f->queue.entry);
+    fair_full_close(f);
     free(f);
 }
 
@@ -109,7 +110,7 @@ static int new_flow(fair *f)
             return FAIR_NONE;
         const int room = f->flow_room ? 2 * f->flow_room : 256;
         if (!grow(&f->flow, (size_t)room, sizeof *f->flow) || !grow(&f->fresh, (size_t)room, sizeof *f->fresh)
-            || !grow(&f->above, (size_t)room, sizeof *f->above) || !grow(&f->changed, (size_t)room, sizeof *f->changed)
+            || !grow(&f->scratch, (size_t)room, sizeof *f->scratch) || !grow(&f->changed, (size_t)room, sizeof *f->changed)
             || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
             return FAIR_NONE;
         f->flow_room = room;
@@ -150,7 +151,7 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
         return -1;
     }
     *g = (fair_flow){.penalty = penalty, .bound = bound_bytes_per_s, .level = 0, .share = NAN, .first = first, .n = used,
-                     .owner = owner, .fresh = f->n_fresh};
+                     .owner = owner, .place = FAIR_NONE, .fresh = f->n_fresh};
     g->bound_level = bound_bytes_per_s > 0 ? bound_bytes_per_s * penalty : INFINITY;
     fair_element *at = &f->element[first];
     for (int i = 0; i < n; i++) {
@@ -194,7 +195,7 @@ void fair_remove(fair *f, int flow)
             link_remove_bottlenecked_here(f, k, e);
         else
             link_remove_bottlenecked_elsewhere(f, k, e, g->share);
-        if (k->bottlenecked_here >= 0)
+        if (k->bottlenecked_here >= 0 || f->needs_full_solve)
             link_mark_dirty(f, k);
         link_leave(k, link_demand(g, &f->element[e]));
     }
@@ -204,18 +205,22 @@ void fair_remove(fair *f, int flow)
 int fair_solve(fair *f)
 {
     if (!f->is_solving) {
+        f->is_solving = true;
         f->n_changed = 0;
         f->is_filled = false;
+        f->is_whole = !f->needs_full_solve;
         if (!f->needs_full_solve)
             fair_fill_begin(f);
     }
-    f->is_solving = !f->needs_full_solve && !fair_fill(f);
-    if (f->is_solving)
+    if (!f->needs_full_solve && !fair_fill(f))
         return FAIR_NOT_YET;
-    if (!f->is_filled && !fair_start_over(f)) {
-        f->is_solving = true;
-        return -1;
+    if (!f->is_filled) {
+        f->needs_full_solve = true;
+        const int state = fair_full(f, f->is_whole);
+        if (state < 0)
+            return state;
     }
+    f->is_solving = false;
     int n = 0;
     for (int i = 0; i < f->n_changed; i++) {
         fair_flow *g = &f->flow[f->changed[i]];

@@ -23,9 +23,8 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
 void fair_remove(fair *f, int flow);
 /* Updates the shares after any number of additions and removals. Returns the number of flows whose share changed, new flows
  * included; FAIR_NOT_YET after some ms of work when there is more to do; -1 without memory. A further call goes on after
- * either, and until it has returned a number no flow may be added or removed. Three things are not divided: adding fresh flows
- * to their links and one link's turn (each under 0.5 us a flow), and a full solve (1 us a flow; see fair.c for when it is
- * needed). */
+ * either, and until it has returned a number no flow may be added or removed. What is not divided takes under 0.5 us a flow:
+ * adding fresh flows to their links, one link's turn, and opening and ending a full solve (see fair.c for when it is needed). */
 int fair_solve(fair *f);
 enum { FAIR_NOT_YET = -3 };
 const int *fair_changed(const fair *f); /* numbers of the flows whose share changed; valid until the next fair_solve() */

@@ -87,23 +87,36 @@ static void check_flow(const fair *f, int flow)
     require(g->n <= 0 || !g->is_in_changed, "flow still in changed", flow, g->share, g->share);
 }
 
-void fair_check(const fair *f)
+void fair_check(fair *f)
 {
-    fair_answer a;
     for (int l = 0; l < f->n_links; l++)
         check_link(f, l);
     for (int flow = 0; flow < f->n_flows; flow++)
         if (f->flow[flow].n != FAIR_FREE)
             check_flow(f, flow);
-    require(fair_answer_new(&a, f->n_flows) && fair_full(f, &a), "out of memory for flows", f->n_flows, 0, 0);
-    for (int flow = 0; flow < f->n_flows && !a.is_ambiguous; flow++) {
-        if (f->flow[flow].n == FAIR_FREE)
-            continue;
-        const double share = f->flow[flow].share, relative = fmax(1e-12, 64 * a.rounding_error[flow] * 0x1p-53);
-        const double absolute = a.bottleneck[flow] >= 0 ? SLACK * f->link[a.bottleneck[flow]].capacity : 0;
-        require(fabs(share - a.share[flow]) <= fmax(relative * a.share[flow], absolute), "share of flow", flow, share,
-                a.share[flow]);
+    require(fair_full_open(f, true), "out of memory for flows", f->n_flows, 0, 0);
+    const fair_filling *s = f->filling;
+    while (!fair_filling_run(f->filling))
+        ;
+    require(!s->is_out_of_memory, "out of memory for flows", f->n_flows, 0, 0);
+    for (int i = 0; i < s->n_flows && !s->is_ambiguous; i++) {
+        const fair_filling_flow *answer = &s->flow[i];
+        const double share = f->flow[answer->number].share, relative = fmax(1e-12, 64 * answer->rounding_error * 0x1p-53);
+        const double absolute = answer->bottleneck >= 0 ? SLACK * f->link[answer->bottleneck].capacity : 0;
+        require(fabs(share - answer->share) <= fmax(relative * answer->share, absolute), "share of flow", answer->number, share,
+                answer->share);
     }
-    fair_answer_free(&a);
+    int n_left_out = 0;
+    for (int l = 0; l < f->n_links; l++) {
+        n_left_out += f->link[l].is_left_out;
+        if (f->needs_full_solve)
+            require(f->link[l].is_left_out == fair_filling_has_left_out(s, l), "left out: link", l, f->link[l].is_left_out,
+                    fair_filling_has_left_out(s, l));
+    }
+    require(f->n_left_out == n_left_out && f->needs_full_solve == (n_left_out > 0), "links left out", f->n_left_out, n_left_out,
+            n_left_out);
+    fair_full_close(f);
+    while (f->n_dirty > 0)
+        f->link[f->dirty[--f->n_dirty]].is_dirty = false;
 }
 #endif

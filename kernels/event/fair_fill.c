@@ -180,7 +180,7 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
         const fair_flow *g = &f->flow[f->element[e].flow];
         f->work++;
         if (g->level > level * SAME) {
-            f->above[n++] = e;
+            f->scratch[n++] = e;
             fair_sum_add(&load, -(f->element[e].coefficient * g->share));
             fair_sum_add(&use, f->element[e].use);
         } else
@@ -190,10 +190,10 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
         const double trial = fair_sum_left(k->capacity, &load) / (use.hi + use.lo);
         int kept = 0;
         for (int i = 0; i < n; i++) {
-            const int e = f->above[i];
+            const int e = f->scratch[i];
             const fair_flow *g = &f->flow[f->element[e].flow];
             if (g->level > trial) {
-                f->above[kept++] = e;
+                f->scratch[kept++] = e;
                 continue;
             }
             fair_sum_add(&load, f->element[e].coefficient * g->share);
@@ -205,8 +205,8 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
     }
     k->highest_level_elsewhere = highest;
     for (int i = 0; i < n; i++) {
-        link_remove_bottlenecked_elsewhere(f, k, f->above[i], f->flow[f->element[f->above[i]].flow].share);
-        link_add_bottlenecked_here(f, k, f->above[i]);
+        link_remove_bottlenecked_elsewhere(f, k, f->scratch[i], f->flow[f->element[f->scratch[i]].flow].share);
+        link_add_bottlenecked_here(f, k, f->scratch[i]);
     }
     return n > 0;
 }
@@ -341,12 +341,6 @@ void fair_fill_begin(fair *f)
     start_fresh_flows(f);
 }
 
-#ifdef SMPY_CHECK
-enum { PIECE = 8 };
-#else
-enum { PIECE = 1 << 15 }; /* elements: some ms */
-#endif
-
 /* Does one piece of the work; false: there is more to do. Gives up, with `is_filled` false, when a full solve is needed, when the
  * queue cannot grow, or after too many turns (rounding might make two links queue each other for ever). */
 bool fair_fill(fair *f)
@@ -354,7 +348,7 @@ bool fair_fill(fair *f)
     f->work = 0;
     while (f->n_queued > 0 && !f->needs_full_solve && !f->is_out_of_memory && f->turns_left-- > 0) {
         const fair_entry first = f->queue.entry[0];
-        if (++f->work > PIECE)
+        if (++f->work > FAIR_PIECE)
             return false;
         fair_queue_pop(&f->queue);
         if (first.key == f->link[first.link].key)

@@ -59,6 +59,7 @@ typedef struct {
     double level, share;
     int first, n;                    /* its elements; FAIR_FREE as n: a free number, and `first` is the next free one */
     int owner;
+    int place;                       /* in the part that a full solve fills; FAIR_NONE: in none */
     int fresh;                       /* index in fair.fresh; FAIR_NONE once a solve has seen the flow */
     bool is_rising;                  /* its level is not known yet */
     bool is_in_changed;
@@ -70,9 +71,11 @@ typedef struct {
     fair_sum demand;
     int bottlenecked_here, bottlenecked_elsewhere, unconstrained; /* first elements of the lists */
     int n_fresh;                     /* fresh flows, which are on no list yet */
+    int place;                       /* in the part that a full solve fills */
     uint8_t policy;
     bool is_uncontended;
     bool is_dirty;                   /* in fair.dirty */
+    bool is_left_out;                /* by the last full solve, with an effect */
     bool is_use_stale;               /* FATPIPE: `use` is an upper bound, because the flow of largest use has left */
     fair_sum load, use;
     double level;
@@ -92,6 +95,8 @@ typedef struct {
     int n, room;
 } fair_queue;
 
+typedef struct fair_filling fair_filling;
+
 struct fair {
     int n_links;
     fair_link *link;
@@ -102,18 +107,21 @@ struct fair {
     fair_element *element;
     int *free_block, n_free_block;   /* [n]: first of the free blocks of n elements, which are chained by `next` */
     int *fresh, n_fresh;             /* flows added since the last solve */
-    int *dirty, n_dirty;             /* links whose saturation a removal has changed */
+    int *dirty, n_dirty;             /* links whose saturation a removal has changed; to a full solve, the links of its part */
     int *changed, n_changed;         /* flows whose share changed, or was computed again */
     double *share_before;            /* of `changed`, at the last solve; NaN for a fresh flow */
-    int *above;                      /* scratch of take_over_higher_flows(): elements, at most one a flow */
+    int *scratch;                    /* [flow]: of one function */
     fair_queue queue;
     int n_queued;                    /* links whose key is not INFINITY */
-    bool needs_full_solve;           /* a link was left out with flows on it: fair_fill cannot tell the shares */
+    int n_left_out;                  /* links whose is_left_out is set */
+    bool needs_full_solve;           /* there are such links, or fair_fill has given up: it cannot tell the shares */
+    bool is_whole;                   /* this solve began with fair_fill: if it gives up, all has to be filled */
     bool is_out_of_memory;           /* the queue could not grow */
     bool is_solving;                 /* fair_solve has not found all shares yet */
     bool is_filled;                  /* fair_fill has found all shares */
     int64_t turns_left;              /* turns of links until fair_fill gives up */
     int64_t work;                    /* elements that the present piece has looked at */
+    fair_filling *filling;           /* the full solve under way, if any */
 };
 
 static inline void fair_sum_add(fair_sum *s, double x)
@@ -145,21 +153,60 @@ bool fair_fill(fair *f);
 bool fair_queue_push(fair_queue *q, double key, int link);
 void fair_queue_pop(fair_queue *q);
 
-/* Result of a full solve, an entry a flow. */
-typedef struct {
-    double *share, *level;
-    int *bottleneck;                 /* link; FAIR_NONE: the flow has its bound, or no share */
-    double *rounding_error;          /* bound of the share's relative error, in units of 2^-53 */
-    bool needs_full_solve;           /* links were left out, and that has changed shares */
-    bool is_ambiguous;               /* a last bit decided whether a FATPIPE link limits its other flows: both answers are right */
-} fair_answer;
+/* Piece of work between two chances to interrupt: elements looked at, some ms. */
+#ifdef SMPY_CHECK
+enum { FAIR_PIECE = 8 };
+#else
+enum { FAIR_PIECE = 1 << 15 };
+#endif
 
-bool fair_answer_new(fair_answer *a, int n_flows);
-void fair_answer_free(fair_answer *a);
-bool fair_full(const fair *f, fair_answer *a);
-bool fair_start_over(fair *f);
+/* ---- full solve ---- */
+
+typedef struct {
+    int number;                      /* in fair.flow */
+    int bottleneck;                  /* link; FAIR_NONE: the flow has its bound, or no share */
+    double share, level;
+    double rounding_error;           /* bound of the share's relative error, in units of 2^-53 */
+    int seen;                        /* last round in which it was a candidate */
+    bool is_fixed;
+} fair_filling_flow;
+
+typedef struct {
+    int number;                      /* in fair.link */
+    int n_unfixed;                   /* its flows that are not fixed */
+    fair_sum spent, use;
+    double level;                    /* saturation level; INFINITY: has no flow to fix, or is left out */
+    double rounding_error;           /* bound of the error of `spent`, in units of 2^-53 bytes/s */
+    int first, end;                  /* its elements in fair_filling.element */
+    bool is_queued;                  /* with this level */
+    bool is_left_out;                /* with flows that are not fixed */
+} fair_filling_link;
+
+/* Flows and links are known by their place here. */
+struct fair_filling {
+    const fair *f;
+    int n_flows, n_links;
+    fair_filling_flow *flow;         /* by ascending number, as are links */
+    fair_filling_link *link;
+    int *element;                    /* sorted by link */
+    int *next;                       /* the candidates, then those of them that are fixed in this round */
+    int *saturated;                  /* links of this round */
+    fair_queue queue;
+    int round;
+    int64_t work;                    /* elements that the present piece has looked at */
+    bool is_out_of_memory;           /* the queue could not grow */
+    bool is_ambiguous;               /* a last bit decided whether a FATPIPE link limits its other flows: both answers are right */
+};
+
+void fair_filling_open(fair_filling *s);
+bool fair_filling_run(fair_filling *s);                            /* false: there is more to do */
+bool fair_filling_has_left_out(const fair_filling *s, int link);   /* and that has made shares differ from max-min fair ones */
+
+bool fair_full_open(fair *f, bool is_whole);                       /* false: out of memory; nothing has changed */
+void fair_full_close(fair *f);
+int fair_full(fair *f, bool is_whole);                             /* 0, FAIR_NOT_YET or -1, as fair_solve() */
 
 #ifdef SMPY_CHECK
-void fair_check(const fair *f);
+void fair_check(fair *f);
 #endif
 #endif

@@ -11,7 +11,7 @@ void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_fair_check(const fair *f);
+void __real_fair_check(fair *f);
 
 static long n_asked, fails_at; /* allocations so far; the one that fails, 0: none */
 static int fails_for_good;     /* and so do all later ones */
@@ -44,7 +44,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
     return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
 }
 
-void __wrap_fair_check(const fair *f)
+void __wrap_fair_check(fair *f)
 {
     is_checking = 1;
     __real_fair_check(f);

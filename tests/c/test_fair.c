@@ -10,7 +10,7 @@ enum { MOST_LINKS = 64, MOST_FLOWS = 256, LONGEST = 12 };
 
 typedef struct {
     uint64_t state;
-    int n_links;
+    int n_links, n_parts;     /* a flow uses links of one part: those of one number modulo n_parts */
     double capacity[MOST_LINKS];
     uint8_t policy[MOST_LINKS];
     int flow[MOST_FLOWS];
@@ -70,9 +70,10 @@ static void arrive(world *w, int has_ties, int has_bounds, int has_extremes)
     int link[LONGEST];
     double coefficient[LONGEST];
     const int wanted = 1 + below(w, LONGEST);
+    const int part = w->n_parts > 1 ? below(w, w->n_parts) : 0;
     int n = 0;
     for (int i = 0; i < wanted; i++) {
-        const int l = below(w, w->n_links);
+        const int l = below(w, (w->n_links - part + w->n_parts - 1) / w->n_parts) * w->n_parts + part;
         int j = 0;
         while (j < n && link[j] != l)
             j++;
@@ -82,7 +83,9 @@ static void arrive(world *w, int has_ties, int has_bounds, int has_extremes)
         coefficient[n++] = below(w, 2) ? 1.0 : below(w, 4) ? 0.05 : 1.05;
     }
     const double penalty = has_extremes && below(w, 4) == 0 ? 10.0 : draw(w, has_ties, 1e-4, 1e-3);
-    const double bound = has_bounds && below(w, 2) ? draw(w, has_ties, 1e7, 1e9) : -1;
+    double bound = has_bounds && below(w, 2) ? draw(w, has_ties, 1e7, 1e9) : -1;
+    if (w->n_parts > 1 && below(w, 8) == 0)
+        bound = (1 - 4e-6) * w->capacity[link[0]] / coefficient[0]; /* leaves nearly nothing of a link */
     let_allocations_fail(w);
     w->flow[w->n_flows] = fair_add(w->f, penalty, bound, n, link, coefficient, w->n_flows);
     fails_at = 0;
@@ -104,6 +107,7 @@ static int any_network(uint64_t seed)
     const int has_extremes = below(&w, 4) == 0, most = 2 + below(&w, MOST_FLOWS - 2);
     w.has_failures = below(&w, 3) == 0;
     w.n_links = 1 + below(&w, MOST_LINKS);
+    w.n_parts = seed % 3 && w.n_links >= 8 ? 1 + (int)(seed % 5) : 1;
     for (int l = 0; l < w.n_links; l++) {
         w.capacity[l] = draw(&w, has_ties, 1.25e8, 1e9);
         w.policy[l] = has_fatpipes && below(&w, 5) == 0;

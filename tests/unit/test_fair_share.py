@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -276,6 +278,35 @@ def test_a_link_with_nearly_nothing_left_is_left_out(is_one_date: bool) -> None:
     links.remove(first)
     third = links.add(flow_over(1, penalty=1.0))
     assert links.solve() == pytest.approx({second: 5e7, third: 5e7})
+
+
+def test_a_flow_that_leaves_a_link_left_out_brings_it_back() -> None:
+    links = Links([0.999999e8, 1e8, 2e8])
+    first = links.add(flow_over(0, 1, penalty=1e-6))
+    second = links.add(flow_over(1, 2, penalty=1.0))
+    assert links.solve() == pytest.approx({first: 0.999999e8, second: 2e8})  # twice what link 1 could carry
+    links.remove(first)
+    assert links.solve() == pytest.approx({second: 1e8})
+
+
+@pytest.mark.timed
+def test_a_date_costs_what_it_reaches_also_while_links_are_left_out() -> None:
+    def median_s(n_others: int) -> float:
+        links = Links([0.999999e8, 1e8, 7e7, *[1e8] * n_others])
+        links.add(flow_over(0, 1, penalty=1e-6))
+        links.add(flow_over(1, 2, penalty=1.0))  # link 1 is left out
+        flows = [links.add(flow_over(3 + i % n_others)) for i in range(2 * n_others)]
+        links.solve()
+        took_s = []
+        for i in range(100):
+            began_s = time.perf_counter()
+            links.remove(flows[i])
+            links.add(flow_over(3 + i))
+            links.solve()
+            took_s.append(time.perf_counter() - began_s)
+        return statistics.median(took_s)
+
+    assert median_s(50_000) < 20 * median_s(500)  # twice, for cache misses; in proportion, it would be a hundred times
 
 
 def test_many_flows_come_and_go_without_leaving_a_trace() -> None:
