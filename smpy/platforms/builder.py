@@ -17,7 +17,7 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Direction, Hop, Sharing
 from smpy.platforms.models import Models
-from smpy.platforms.platform import Platform
+from smpy.platforms.platform import HostProperties, Platform
 from smpy.units import format_bytes
 
 LOOPBACK_NAME: Final = "__loopback__"
@@ -68,6 +68,7 @@ class PlatformBuilder:
         self._handle = ffi.gc(_made(lib.platform_new()), lib.platform_free)
         self._points: dict[str, int] = {}
         self._host_names: list[str] = []
+        self._properties = HostProperties()
         self._links = LinkNames()
         self._split: set[str] = set()
         self._loopback = -1
@@ -97,7 +98,14 @@ class PlatformBuilder:
             lib.platform_add_full_zone(self._handle, self._zone_or_root(parent, name), self._loopback), f"zone {name!r}"
         )
 
-    def host(self, name: str, zone: str, speed_flop_per_s: float, cores: int = 1) -> None:
+    def host(
+        self,
+        name: str,
+        zone: str,
+        speed_flop_per_s: float,
+        cores: int = 1,
+        properties: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         """A computer."""
         self._check_new(name)
         self._check_host(name, speed_flop_per_s, cores)
@@ -105,6 +113,7 @@ class PlatformBuilder:
             lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
             f"host {name!r} in zone {zone!r}",
         )
+        self._properties.add(len(self._host_names), properties)
         self._host_names.append(name)
 
     def router(self, name: str, zone: str) -> None:
@@ -164,6 +173,7 @@ class PlatformBuilder:
         self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
         if router_name is not None:
             self._points[router_name] = zone + 1 + len(host_names)
+        self._properties.add(len(self._host_names), cluster.properties)
         self._host_names.extend(host_names)
         self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), link_name)
 
@@ -224,6 +234,7 @@ class PlatformBuilder:
             self._host_names,
             self._links,
             self._models,
+            properties=self._properties,
             fills_hosts=fills_hosts,
             sha256=sha256,
         )

@@ -75,6 +75,8 @@ class Cluster:
         Of the one link that all traffic of a flat cluster crosses.
     backbone_is_fatpipe : bool
         Whether the backbone limits each flow alone rather than all of them together.
+    properties : tuple of (str, str)
+        Names and values of what is noted of each host, such as its power.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Cluster:
     backbone_bandwidth_bytes_per_s: float = 0.0
     backbone_latency_s: float = 0.0
     backbone_is_fatpipe: bool = False
+    properties: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_hosts(self) -> int:

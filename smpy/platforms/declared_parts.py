@@ -21,18 +21,21 @@ class Host(Part):
         Of one core.
     cores : int
         How many cores it has.
+    properties : tuple of (str, str)
+        Names and values of what is noted of it, such as its power.
     """
 
     name: str
     speed_flop_per_s: float
     cores: int = 1
+    properties: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_hosts(self) -> int:
         return 1
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores)
+        builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -19,6 +20,24 @@ class Route:
 
     link_names: tuple[str, ...]
     latency_s: float
+
+
+class HostProperties:
+    """What is noted of hosts: one value for each run of hosts that are noted alike."""
+
+    def __init__(self) -> None:
+        self._firsts: Final[list[int]] = []  # the first host of each run, rising
+        self._values: Final[list[tuple[tuple[str, str], ...]]] = []
+
+    def add(self, first_host: int, properties: tuple[tuple[str, str], ...]) -> None:
+        """Notes them of a host, and of those after it until the next one is added."""
+        if properties != (self._values[-1] if self._values else ()):
+            self._firsts.append(first_host)
+            self._values.append(properties)
+
+    def of(self, host: int) -> dict[str, str]:
+        run = bisect_right(self._firsts, host) - 1
+        return dict(self._values[run]) if run >= 0 else {}
 
 
 class Platform:
@@ -48,6 +67,7 @@ class Platform:
         link_names: LinkNames,
         models: Models,
         *,
+        properties: HostProperties | None = None,
         fills_hosts: bool = False,
         sha256: str | None = None,
     ) -> None:
@@ -58,6 +78,7 @@ class Platform:
         self.fills_hosts: Final = fills_hosts
         self.sha256: Final = sha256
         self._link_names: Final = link_names
+        self._properties: Final = properties or HostProperties()
 
     @property
     def n_hosts(self) -> int:
@@ -80,6 +101,19 @@ class Platform:
     def cores(self, host: int) -> int:
         self._check_host(host)
         return int(lib.platform_cores(self.handle, host))
+
+    def properties(self, host: int) -> dict[str, str]:
+        """What is noted of a host: of each name, the last value that was given.
+
+        Examples
+        --------
+        >>> from smpy.platforms import Description, FullZone, Host
+        >>> desk = Host("desk", 1e9, properties=(("price", "900"),))
+        >>> Description("mine", FullZone("office", (desk,))).build().properties(0)
+        {'price': '900'}
+        """
+        self._check_host(host)
+        return self._properties.of(host)
 
     def host_number(self, name: str) -> int:
         """The number of the host of that name.

@@ -65,6 +65,21 @@ def test_a_full_zone_with_hosts_routers_links_and_routes_is_read(read: Read) -> 
     assert platform.models == Models()
 
 
+def test_what_is_noted_of_hosts_and_clusters_is_kept(read: Read) -> None:
+    prop = "<prop id='{}' value='{}'/>".format
+    inside = zone(
+        f"<host id='a' speed='1Gf'/><host id='b' speed='1Gf'>{prop('price', 1)}{prop('price', 2)}{prop('x', '')}</host>"
+        f"<host id='e' speed='1Gf'/><cluster {CLUSTER}>{prop('wattage_per_state', '1:2')}</cluster>"
+        "<host id='d' speed='1Gf'/>"
+    )
+    platform = read(inside)
+    cluster = {"wattage_per_state": "1:2"}
+    expected = [{}, {"price": "2", "x": ""}, {}, cluster, cluster, cluster, cluster, {}]
+    assert [platform.properties(host) for host in range(platform.n_hosts)] == expected
+    with pytest.raises(PlatformError, match=r"<prop id='x'>: attribute 'value' is missing"):
+        read(zone("<host id='a' speed='1Gf'><prop id='x'/></host>"))
+
+
 def test_a_half_of_a_split_link_keeps_its_direction_in_the_reverse_route(read: Read) -> None:
     platform = read(
         zone(

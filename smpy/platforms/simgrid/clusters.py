@@ -35,6 +35,7 @@ def read_cluster(element: Element) -> Cluster:
         backbone_bandwidth_bytes_per_s=element.quantity("bb_bw", parse_bandwidth_bytes_per_s, "0"),
         backbone_latency_s=element.quantity("bb_lat", parse_time_s, "0"),
         backbone_is_fatpipe=element.choice("bb_sharing_policy", ("SHARED", "FATPIPE"), "SHARED") == "FATPIPE",
+        properties=element.properties(),
     )
 
 

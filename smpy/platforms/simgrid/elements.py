@@ -94,6 +94,13 @@ class Element:
             if name not in known:
                 raise self.error(f"unknown attribute {name!r}{meant(name, known) or ': it takes ' + ', '.join(known)}")
 
+    def properties(self) -> tuple[tuple[str, str], ...]:
+        """Names and values of the <prop> elements inside."""
+        props = [child for child in self.children if child.tag == "prop"]
+        for prop in props:
+            prop.check_attributes(("id", "value"))
+        return tuple((prop.text("id"), prop.text("value")) for prop in props)
+
     def inner(self) -> Iterator[Element]:
         """The elements inside, once: each is forgotten when the next one is asked for, as there may be many."""
         left, self.children = self.children[::-1], []

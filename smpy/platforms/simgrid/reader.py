@@ -158,9 +158,14 @@ class _Reader:
     def _host(self, element: Element) -> Host:
         element.check_attributes(("id", "speed", "core", "pstate", "coordinates"))
         speed_flop_per_s = read_speed_flop_per_s(element)
-        host = Host(element.text("id"), speed_flop_per_s, element.integer("core", "1"), origin=element.origin)
         self._parts_of_host(element)
-        return host
+        return Host(
+            element.text("id"),
+            speed_flop_per_s,
+            element.integer("core", "1"),
+            element.properties(),
+            origin=element.origin,
+        )
 
     def _parts_of_host(self, element: Element) -> None:
         """Properties and disks."""
