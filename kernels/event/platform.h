@@ -74,6 +74,10 @@ int platform_add_flat_cluster(platform *p, int parent_zone, const cluster *c);
 int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_levels, const int *children,
                           const int *parents, const int *cables, int first_position);
 
+/* Adds a torus: hosts on a lattice whose rows are rings, size[i] of them on a ring of dimension i, with a wire from each host to the
+ * next one on its ring; returns the zone's point. The points of its hosts follow, those along dimension 0 first. */
+int platform_add_torus(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size);
+
 /* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
+    from smpy.platforms.topologies.torus import Torus
 
 __all__ = [
     "CallCosts",
@@ -53,6 +54,7 @@ __all__ = [
     "Router",
     "Sharing",
     "Step",
+    "Torus",
     "TreeShape",
     "Zone",
     "default_cluster",
@@ -81,6 +83,7 @@ _NAMES: Final = {
     "topologies.fat_tree": ("FatTree", "TreeShape"),
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),
+    "topologies.torus": ("Torus",),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
 

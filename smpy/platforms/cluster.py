@@ -48,6 +48,20 @@ class NumberedNames:
         """The number in each name."""
         return self.ranges[0] if len(self.ranges) == 1 else [number for part in self.ranges for number in part]
 
+    def first(self, n_names: int) -> NumberedNames:
+        """The first ones of these names.
+
+        Examples
+        --------
+        >>> list(NumberedNames("n", (range(2), range(7, 9))).first(3))
+        ['n0', 'n1', 'n7']
+        """
+        kept, left = [], n_names
+        for part in self.ranges:
+            kept.append(part[:left])
+            left = max(0, left - ((part.stop - part.start + part.step - 1) // part.step))
+        return NumberedNames(self.prefix, tuple(part for part in kept if part), self.suffix)
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -62,7 +76,7 @@ class Cluster:
     speed_flop_per_s : float
         Of one core.
     bandwidth_bytes_per_s, latency_s : float
-        Of every wire: between a host and the centre, or between a node of a fat tree and its parent.
+        Of every wire: between a host and the centre, a node of a fat tree and its parent, neighbours of a torus.
     is_split : bool
         Whether a wire is two links, one each way, rather than one that both ways share.
     cores : int

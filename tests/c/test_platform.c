@@ -28,7 +28,7 @@ static cluster alike(int n_hosts)
 /* Adds a zone of any kind below `parent`. Its point; a host or router that leads into it in *gateway. */
 static int add_part(platform *p, int parent, int depth, int *gateway)
 {
-    int kind = draw(depth > 0 ? 0 : 1, 3), zone;
+    int kind = draw(depth > 0 ? 0 : 1, 4), zone;
     if (kind <= 1) {
         zone = platform_add_full_zone(p, parent, -1);
         assert(zone >= 0);
@@ -51,6 +51,13 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         zone = platform_add_flat_cluster(p, parent, &c);
         *gateway = zone + 1 + c.n_hosts;
         assert(platform_point_kind(p, *gateway) == POINT_ROUTER);
+    } else if (kind == 4) {
+        int size[3], n_dimensions = draw(1, 3), n_hosts = 1;
+        for (int d = 0; d < n_dimensions; d++) n_hosts *= size[d] = draw(1, 4);
+        cluster c = alike(n_hosts);
+        c.loopback_bandwidth_bytes_per_s = 4e9; /* the only way from a host to itself */
+        zone = platform_add_torus(p, parent, &c, n_dimensions, size);
+        *gateway = zone + 1 + draw(0, n_hosts - 1);
     } else {
         int children[3], parents[3], cables[3], n_levels = draw(1, 3), n_hosts = 1;
         for (int l = 0; l < n_levels; l++) {

@@ -125,6 +125,28 @@ def test_a_fat_tree_is_read(read: Read) -> None:
     assert len(platform.route(0, 3).link_names) == 4
 
 
+def test_a_torus_is_read(read: Read) -> None:
+    platform = read(f"<cluster {CLUSTER} topology='torus' topo_parameters='2, 2' limiter_link='1GBps'/>")
+    assert platform.route(1, 2).link_names == (
+        "c_link_1_limiter", "c_link_from_0_to_1_DOWN", "c_link_0_limiter", "c_link_from_0_to_2_UP", "c_link_2_limiter",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("topology", ["FAT_TREE' topo_parameters='1;3;1;1", "TORUS' topo_parameters='3"])
+def test_hosts_and_links_that_a_topology_has_no_place_for_are_left_out_with_a_warning(
+    read: Read, topology: str
+) -> None:
+    body = f"<cluster {CLUSTER.replace('0-3', '7,4-6')} bb_bw='1GBps' topology='{topology}'/>"
+    with pytest.warns(PlatformWarning) as caught:
+        platform = read(body)
+    assert platform.host_names == ["n7", "n4", "n5"]
+    assert "backbone" not in " ".join(platform.link_name(link) for link in range(platform.n_links))
+    assert [str(warning.message).partition(">: ")[2].partition(":")[0] for warning in caught] == [
+        "attribute 'bb_bw' has no effect",
+        f"the {'torus' if 'TORUS' in topology else 'fat tree'} needs 3 of its 4 hosts",
+    ]
+
+
 def test_clusters_are_joined_by_the_older_names_of_zones_too(read: Read) -> None:
     other = CLUSTER.replace("'c'", "'d'").replace("'n'", "'m'")
     platform = read(
@@ -243,7 +265,9 @@ def test_a_mistake_in_a_route_between_zones_is_named(read: Read, attributes: str
         (f"{CLUSTER} topology='FAT_TREE' topo_parameters='x'", r"'x' is not 'levels;children"),
         (f"{CLUSTER} topology='FAT_TREE' topo_parameters='1;4;0;1'", r"has a level with a 0"),
         (f"{CLUSTER} topology='FAT_TREE'", r"attribute 'topo_parameters' is missing"),
-        (f"{CLUSTER} topology='FAT_TREE' topo_parameters='1;4;1;1' bb_bw='1GBps'", r"a fat tree has no backbone"),
+        (f"{CLUSTER} topology='TORUS' topo_parameters='2,3'", r"torus 'c' has 4 hosts and its shape needs 2 x 3 = 6"),
+        (f"{CLUSTER} topology='TORUS' topo_parameters='2,x'", r"'2,x' is not a list of dimensions such as '4,3,2'"),
+        (f"{CLUSTER} topology='TORUS'", r"attribute 'topo_parameters' is missing"),
         (f"{CLUSTER} topology='FATTREE'", r"'FATTREE' is none of .*FLAT.*did you mean 'FAT_TREE'\?"),
         (f"{CLUSTER} loopback_lat='1us'", r"the loopback of cluster 'c' has a latency and no bandwidth"),
         (f"{CLUSTER} bandwidth='1GBps'", r"unknown attribute 'bandwidth'"),
@@ -259,7 +283,6 @@ def test_a_cluster_that_does_not_add_up_is_refused(read: Read, attributes: str, 
 
 
 NOT_SUPPORTED = {
-    f"<cluster {CLUSTER} topology='TORUS' topo_parameters='2,2'/>": "topology 'TORUS' is not supported yet",
     f"<cluster {CLUSTER} topology='DRAGONFLY'/>": "topology 'DRAGONFLY' is not supported yet",
     "<host id='h' speed='1Gf' speed_file='f'/>": "attribute 'speed_file': profiles are not supported yet",
     "<link id='l' bandwidth='1GBps' latency_file='f'/>": "attribute 'latency_file': profiles are not supported yet",

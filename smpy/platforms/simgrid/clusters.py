@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from smpy.platforms.cluster import Cluster, NumberedNames
@@ -37,6 +38,26 @@ def read_cluster(element: Element) -> Cluster:
         backbone_is_fatpipe=element.choice("bb_sharing_policy", ("SHARED", "FATPIPE"), "SHARED") == "FATPIPE",
         properties=element.properties(),
     )
+
+
+def read_regular_cluster(element: Element, n_hosts: int, what: str) -> Cluster:
+    """The hosts and wires of a <cluster> whose topology has that many hosts, and neither backbone nor router.
+
+    SimGrid ignores what is beyond that; here a warning says so.
+    """
+    for name in ("bb_bw", "bb_lat", "bb_sharing_policy", "router_id"):
+        if element.has(name):
+            element.warn(f"attribute {name!r} has no effect: a {what} has no backbone and no router")
+    cluster = replace(
+        read_cluster(element),
+        backbone_bandwidth_bytes_per_s=0.0,
+        backbone_latency_s=0.0,
+        backbone_is_fatpipe=False,
+    )
+    if not 0 < n_hosts < cluster.n_hosts:
+        return cluster
+    element.warn(f"the {what} needs {n_hosts} of its {cluster.n_hosts} hosts: the others are left out")
+    return replace(cluster, hosts=cluster.hosts.first(n_hosts))
 
 
 def read_speed_flop_per_s(element: Element) -> float:

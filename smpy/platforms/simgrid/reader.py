@@ -24,7 +24,7 @@ from smpy.platforms.simgrid.options import read_config, with_options
 from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
-_LATER: Final = "is not supported yet: smpy reads zones with Full routing, flat clusters and fat trees"
+_LATER: Final = "is not supported yet: smpy reads zones with Full routing, flat clusters, fat trees and tori"
 _REMOVED: Final = "was removed from the format with version 4: rewrite the file for 4.1"
 _REFUSED_TAGS: Final = (
     dict.fromkeys(("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED)
@@ -45,7 +45,7 @@ _OVERHEAD_PROPS: Final = ("smpi/os", "smpi/ois", "smpi/or")
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
-_REFUSED_TOPOLOGIES: Final = ("TORUS", "DRAGONFLY")
+_REFUSED_TOPOLOGIES: Final = ("DRAGONFLY",)
 
 
 def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) -> Description:

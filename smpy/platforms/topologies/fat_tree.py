@@ -92,12 +92,10 @@ class FatTree(Zone):
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> FatTree:
         """The tree of a <cluster topology='FAT_TREE'>."""
-        from smpy.platforms.simgrid.clusters import read_cluster
+        from smpy.platforms.simgrid.clusters import read_regular_cluster
 
-        for name in ("bb_bw", "bb_lat", "bb_sharing_policy", "router_id"):
-            if element.has(name):
-                raise element.error(f"attribute {name!r}: a fat tree has no backbone and no router: remove it")
-        return cls(read_cluster(element), _shape(element), origin=element.origin)
+        shape = _shape(element)
+        return cls(read_regular_cluster(element, shape.n_hosts, "fat tree"), shape, origin=element.origin)
 
     @property
     def n_hosts(self) -> int:

@@ -1,0 +1,112 @@
+"""Tori: hosts on a lattice whose rows are rings; messages are passed on by the hosts on their way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+from smpy.engine.kernel import lib
+from smpy.errors import PlatformError
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
+
+_DIMENSIONS_MAX = 32
+
+
+@topology("TORUS")
+@dataclass(frozen=True, slots=True)
+class Torus(Zone):
+    """Hosts on a lattice whose rows are rings; it has no router, one of its hosts can be the gateway.
+
+    A message goes the shorter way around the ring of dimension 0, then around that of dimension 1, and so on. Without
+    a loopback no message from a host to itself can be sent.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts, those along dimension 0 first, and the wires between neighbours; it has no backbone.
+    dimensions : tuple of int
+        Hosts on a ring of each dimension.
+
+    Examples
+    --------
+    >>> from smpy.platforms import Cluster, Description, NumberedNames
+    >>> hosts = NumberedNames("h", (range(24),))
+    >>> machine = Description("a torus", Torus(Cluster("t", hosts, 1e9, 1e9, 1e-6), (4, 3, 2))).build()
+    >>> machine.route(0, 5).link_names
+    ('t_link_from_0_to_1_UP', 't_link_from_1_to_5_UP')
+    """
+
+    cluster: Cluster
+    dimensions: tuple[int, ...]
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> Torus:
+        """The torus of a <cluster topology='TORUS'>."""
+        from smpy.platforms.simgrid.clusters import read_regular_cluster
+
+        dimensions = _dimensions(element)
+        return cls(read_regular_cluster(element, prod(dimensions), "torus"), dimensions, origin=element.origin)
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        cluster, dimensions = self.cluster, self.dimensions
+        _check(cluster, dimensions)
+        builder.check_room(f"torus {cluster.name!r}", 0, 2 * cluster.n_hosts * len(dimensions))
+
+        def add(handle: Any, at: int, hosts: Any) -> int:
+            return int(lib.platform_add_torus(handle, at, hosts, len(dimensions), dimensions))
+
+        builder.cluster(cluster, zone, add, link_name=_link_name(cluster, dimensions))
+
+
+def _check(cluster: Cluster, dimensions: tuple[int, ...]) -> None:
+    if not 1 <= len(dimensions) <= _DIMENSIONS_MAX:
+        raise PlatformError(
+            f"torus {cluster.name!r} has {len(dimensions)} dimensions: it needs at least 1, "
+            f"and can have {_DIMENSIONS_MAX}"
+        )
+    if min(dimensions) < 1:
+        raise PlatformError(f"torus {cluster.name!r} has a dimension of {min(dimensions)}: each is at least 1")
+    if prod(dimensions) != cluster.n_hosts:
+        product = " x ".join(map(str, dimensions))
+        raise PlatformError(
+            f"torus {cluster.name!r} has {cluster.n_hosts} hosts and its shape needs {product} = {prod(dimensions)}: "
+            "change its hosts or its dimensions"
+        )
+
+
+def _link_name(cluster: Cluster, dimensions: tuple[int, ...]) -> LinkNamer:
+    """The name of the i-th link: after the positions of the two hosts that a wire joins."""
+    strides = [1, *accumulate(dimensions, mul)]
+
+    def wire(number: int, half: str) -> str:
+        host, dimension = divmod(number, len(dimensions))
+        size, stride = dimensions[dimension], strides[dimension]
+        at = host // stride % size
+        neighbour = host + ((at + 1) % size - at) * stride
+        return f"{cluster.name}_link_from_{host}_to_{neighbour}{half}"
+
+    n_wires = cluster.n_hosts * len(dimensions)
+    return cluster_link_name(cluster, n_wires, wire, cluster.n_hosts, lambda position: position)
+
+
+def _dimensions(element: Element) -> tuple[int, ...]:
+    """The numbers of "4,3,2"."""
+    text = element.text("topo_parameters")
+    if re.fullmatch(r"\s*\d{1,9}\s*(,\s*\d{1,9}\s*)*", text, re.ASCII) is None:
+        raise element.error(f"attribute 'topo_parameters': {text!r} is not a list of dimensions such as '4,3,2'")
+    return tuple(map(int, text.split(",")))
