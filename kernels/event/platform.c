@@ -355,10 +355,20 @@ int cluster_is_valid(const cluster *c)
 
 int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out)
 {
-    *out = (cluster_links){.wire_stride = c->is_split ? 2 : 1, .loopbacks = -1, .limiters = -1, .backbone = -1};
-    if (n_wires > INT_MAX / out->wire_stride || n_switches > INT_MAX - c->n_hosts) return PLATFORM_TOO_LARGE;
-    out->wires = platform_add_links(p, n_wires * out->wire_stride, c->bandwidth_bytes_per_s, c->latency_s, LINK_SHARED);
-    int error = out->wires;
+    return cluster_add_bundles(p, c, 1, &n_wires, &(int){1}, n_switches, out);
+}
+
+int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,
+                        cluster_links *out)
+{
+    *out = (cluster_links){.wires = p->n_links, .wire_stride = c->is_split ? 2 : 1, .loopbacks = -1, .limiters = -1,
+                           .backbone = -1};
+    if (n_switches > INT_MAX - c->n_hosts) return PLATFORM_TOO_LARGE;
+    int error = 0;
+    for (int i = 0; i < n_kinds && error >= 0; i++) {
+        if (n[i] > INT_MAX / out->wire_stride) return PLATFORM_TOO_LARGE;
+        error = platform_add_links(p, n[i] * out->wire_stride, width[i] * c->bandwidth_bytes_per_s, c->latency_s, LINK_SHARED);
+    }
     if (error >= 0 && c->loopback_bandwidth_bytes_per_s > 0)
         error = out->loopbacks = platform_add_links(p, c->n_hosts, c->loopback_bandwidth_bytes_per_s,
                                                     c->loopback_latency_s, LINK_FATPIPE);

@@ -59,7 +59,7 @@ typedef struct {
     double bandwidth_bytes_per_s, latency_s; /* of every wire */
     int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
-    double limiter_bandwidth_bytes_per_s;    /* one a host, and one a switch of a fat tree */
+    double limiter_bandwidth_bytes_per_s;    /* one a host, and one a switch or router */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;
 } cluster;
@@ -74,9 +74,23 @@ int platform_add_flat_cluster(platform *p, int parent_zone, const cluster *c);
 int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_levels, const int *children,
                           const int *parents, const int *cables, int first_position);
 
-/* Adds a torus: hosts on a lattice whose rows are rings, size[i] of them on a ring of dimension i, with a wire from each host to the
- * next one on its ring; returns the zone's point. The points of its hosts follow, those along dimension 0 first. */
+/* Adds a torus: hosts on a lattice whose rows are rings, size[i] of them on a ring of dimension i, with a wire from each host to
+ * the next one on its ring; returns the zone's point. The points of its hosts follow, those along dimension 0 first. */
 int platform_add_torus(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size);
+
+/* A dragonfly (Kim, Dally, Scott, Abts 2008) of Cray's kind (Faanes et al. 2012): groups of chassis of routers. Wires join a host
+ * and its router; "green" ones all routers of a chassis, "black" ones the routers of all chassis of a group that have one place in
+ * theirs, "blue" ones all groups. A wire of a colour is a bundle of so many: its bandwidth is multiplied. */
+typedef struct {
+    int n_groups, n_chassis, n_routers, n_hosts; /* in all, of a group, of a chassis, below a router */
+    int n_blue, n_black, n_green;                /* wires of a bundle */
+} dragonfly_shape;
+enum { DRAGONFLY_MINIMAL = 0, DRAGONFLY_VALIANT = 1 };
+
+/* Adds a dragonfly; returns the zone's point. The points of its hosts follow, those below one router together, then those of one
+ * chassis, then those of one group. seed: of the groups by way of which DRAGONFLY_VALIANT goes. */
+int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const dragonfly_shape *shape, int routing,
+                           uint64_t seed);
 
 /* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);

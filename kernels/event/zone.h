@@ -51,6 +51,9 @@ typedef struct {
 } cluster_links;
 int cluster_is_valid(const cluster *c);
 int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out);
+/* The same with wires that are bundles: first n[0] wires of width[0] times the cluster's bandwidth each, then n[1], ... */
+int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,
+                        cluster_links *out);
 
 static inline int wire_up(const cluster_links *l, int wire) { return l->wires + wire * l->wire_stride; }
 static inline int wire_down(const cluster_links *l, int wire) { return wire_up(l, wire) + l->wire_stride - 1; }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
     from smpy.platforms.simgrid.reader import read_simgrid_xml
     from smpy.platforms.topologies import topology
+    from smpy.platforms.topologies.dragonfly import Dragonfly, DragonflyShape
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
@@ -34,6 +35,8 @@ __all__ = [
     "DeclaredRoute",
     "Description",
     "Direction",
+    "Dragonfly",
+    "DragonflyShape",
     "Element",
     "FatTree",
     "FlatCluster",
@@ -80,6 +83,7 @@ _NAMES: Final = {
     "simgrid.elements": ("Element",),
     "simgrid.reader": ("read_simgrid_xml",),
     "topologies": ("topology",),
+    "topologies.dragonfly": ("Dragonfly", "DragonflyShape"),
     "topologies.fat_tree": ("FatTree", "TreeShape"),
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),

@@ -28,7 +28,7 @@ static cluster alike(int n_hosts)
 /* Adds a zone of any kind below `parent`. Its point; a host or router that leads into it in *gateway. */
 static int add_part(platform *p, int parent, int depth, int *gateway)
 {
-    int kind = draw(depth > 0 ? 0 : 1, 4), zone;
+    int kind = draw(depth > 0 ? 0 : 1, 5), zone;
     if (kind <= 1) {
         zone = platform_add_full_zone(p, parent, -1);
         assert(zone >= 0);
@@ -58,6 +58,12 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         c.loopback_bandwidth_bytes_per_s = 4e9; /* the only way from a host to itself */
         zone = platform_add_torus(p, parent, &c, n_dimensions, size);
         *gateway = zone + 1 + draw(0, n_hosts - 1);
+    } else if (kind == 5) {
+        dragonfly_shape s = {1, draw(1, 3), draw(1, 3), draw(1, 2), draw(1, 3), draw(1, 3), draw(1, 3)};
+        s.n_groups = draw(1, s.n_chassis * s.n_routers < 5 ? s.n_chassis * s.n_routers : 5);
+        cluster c = alike(s.n_groups * s.n_chassis * s.n_routers * s.n_hosts);
+        zone = platform_add_dragonfly(p, parent, &c, &s, draw(DRAGONFLY_MINIMAL, DRAGONFLY_VALIANT), (uint64_t)draw(0, 99));
+        *gateway = zone + 1 + draw(0, c.n_hosts - 1);
     } else {
         int children[3], parents[3], cables[3], n_levels = draw(1, 3), n_hosts = 1;
         for (int l = 0; l < n_levels; l++) {

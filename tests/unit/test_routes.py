@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
+from operator import add
 from typing import Any
 
 import pytest
@@ -61,20 +63,15 @@ def fat_trees(draw: st.DrawFn) -> TreeShape:
     return TreeShape(draw(numbers), draw(numbers), draw(numbers))
 
 
-def latency_s(platform: Platform, names: list[str]) -> float:
-    """The latencies along a route, added up in its order."""
-    numbers = {platform.link_name(link): link for link in range(platform.n_links)}
-    total = 0.0
-    for name in names:
-        total += lib.platform_link_latency_s(platform.handle, numbers[name])
-    return total
-
-
 def assert_routes(platform: Platform, expected: dict[tuple[int, int], list[str]]) -> None:
+    """That these are the routes, and that the latencies along each, added up in its order, are its latency."""
+    latencies_s = {
+        platform.link_name(link): lib.platform_link_latency_s(platform.handle, link) for link in range(platform.n_links)
+    }
     for (source, target), names in expected.items():
         route = platform.route(source, target)
         assert list(route.link_names) == names
-        assert route.latency_s == latency_s(platform, names)
+        assert route.latency_s == reduce(add, (latencies_s[name] for name in names), 0.0)
 
 
 # ---- one topology at a time ----

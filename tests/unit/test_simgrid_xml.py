@@ -132,18 +132,32 @@ def test_a_torus_is_read(read: Read) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("topology", ["FAT_TREE' topo_parameters='1;3;1;1", "TORUS' topo_parameters='3"])
+def test_a_dragonfly_is_read(read: Read) -> None:
+    platform = read(
+        f"<cluster {CLUSTER} topology='dragonfly' topo_parameters='2,3;1,1; 2, 1;1' sharing_policy='SHARED'/>"
+    )
+    assert platform.route(0, 3).link_names == (
+        "local_link_from_router_0_to_node_0_0", "green_link_in_chassis_0_between_routers_0_and_1_4",
+        "blue_link_between_group_0_and_1_routers_1_and_2_6", "green_link_in_chassis_0_between_routers_0_and_1_5",
+        "local_link_from_router_3_to_node_0_3",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("topology", "parameters"), [("FAT_TREE", "1;3;1;1"), ("TORUS", "3"), ("DRAGONFLY", "1,1;1,1;1,1;3")]
+)
 def test_hosts_and_links_that_a_topology_has_no_place_for_are_left_out_with_a_warning(
-    read: Read, topology: str
+    read: Read, topology: str, parameters: str
 ) -> None:
-    body = f"<cluster {CLUSTER.replace('0-3', '7,4-6')} bb_bw='1GBps' topology='{topology}'/>"
+    shape = f"topology='{topology}' topo_parameters='{parameters}'"
+    body = f"<cluster {CLUSTER.replace('0-3', '7,4-6')} bb_bw='1GBps' {shape}/>"
     with pytest.warns(PlatformWarning) as caught:
         platform = read(body)
     assert platform.host_names == ["n7", "n4", "n5"]
     assert "backbone" not in " ".join(platform.link_name(link) for link in range(platform.n_links))
     assert [str(warning.message).partition(">: ")[2].partition(":")[0] for warning in caught] == [
         "attribute 'bb_bw' has no effect",
-        f"the {'torus' if 'TORUS' in topology else 'fat tree'} needs 3 of its 4 hosts",
+        f"the {topology.replace('_', ' ').lower()} needs 3 of its 4 hosts",
     ]
 
 
@@ -268,6 +282,12 @@ def test_a_mistake_in_a_route_between_zones_is_named(read: Read, attributes: str
         (f"{CLUSTER} topology='TORUS' topo_parameters='2,3'", r"torus 'c' has 4 hosts and its shape needs 2 x 3 = 6"),
         (f"{CLUSTER} topology='TORUS' topo_parameters='2,x'", r"'2,x' is not a list of dimensions such as '4,3,2'"),
         (f"{CLUSTER} topology='TORUS'", r"attribute 'topo_parameters' is missing"),
+        (f"{CLUSTER} topology='DRAGONFLY' topo_parameters='2,1;1,1;3,1;1'",
+         r"dragonfly 'c' has 4 hosts and its shape needs 2 x 1 x 3 x 1 = 6"),
+        (f"{CLUSTER} topology='DRAGONFLY' topo_parameters='4,1;1,1;1,1;1'", r"has 4 groups of 1 x 1 routers"),
+        (f"{CLUSTER} topology='DRAGONFLY' topo_parameters='2,1;1,1;2,1'", r"is not 'groups,blue;chassis,black;routers"),
+        (f"{CLUSTER} topology='DRAGONFLY' topo_parameters='-2,1;1,1;2,1;1'", r"is not 'groups,blue;chassis,black;rou"),
+        (f"{CLUSTER} topology='DRAGONFLY'", r"attribute 'topo_parameters' is missing"),
         (f"{CLUSTER} topology='FATTREE'", r"'FATTREE' is none of .*FLAT.*did you mean 'FAT_TREE'\?"),
         (f"{CLUSTER} loopback_lat='1us'", r"the loopback of cluster 'c' has a latency and no bandwidth"),
         (f"{CLUSTER} bandwidth='1GBps'", r"unknown attribute 'bandwidth'"),
@@ -283,7 +303,6 @@ def test_a_cluster_that_does_not_add_up_is_refused(read: Read, attributes: str, 
 
 
 NOT_SUPPORTED = {
-    f"<cluster {CLUSTER} topology='DRAGONFLY'/>": "topology 'DRAGONFLY' is not supported yet",
     "<host id='h' speed='1Gf' speed_file='f'/>": "attribute 'speed_file': profiles are not supported yet",
     "<link id='l' bandwidth='1GBps' latency_file='f'/>": "attribute 'latency_file': profiles are not supported yet",
     "<link id='l' bandwidth='1GBps' sharing_policy='WIFI'/>": "sharing_policy='WIFI' are not supported",

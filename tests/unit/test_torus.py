@@ -21,7 +21,7 @@ Place = tuple[int, ...]  # coordinates
 
 @st.composite
 def tori(draw: st.DrawFn) -> tuple[int, ...]:
-    return draw(st.lists(st.integers(1, 7), min_size=1, max_size=4).map(tuple).filter(lambda sizes: prod(sizes) <= 60))
+    return draw(st.lists(st.integers(1, 7), min_size=1, max_size=4).map(tuple).filter(lambda sizes: prod(sizes) <= 24))
 
 
 def built(machine: Cluster, dimensions: tuple[int, ...]) -> Platform:

@@ -24,7 +24,7 @@ from smpy.platforms.simgrid.options import read_config, with_options
 from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
-_LATER: Final = "is not supported yet: smpy reads zones with Full routing, flat clusters, fat trees and tori"
+_LATER: Final = "is not supported yet: smpy reads zones with Full routing, and clusters of all its topologies"
 _REMOVED: Final = "was removed from the format with version 4: rewrite the file for 4.1"
 _REFUSED_TAGS: Final = (
     dict.fromkeys(("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED)
@@ -45,7 +45,6 @@ _OVERHEAD_PROPS: Final = ("smpi/os", "smpi/ois", "smpi/or")
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
-_REFUSED_TOPOLOGIES: Final = ("DRAGONFLY",)
 
 
 def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) -> Description:
@@ -146,13 +145,9 @@ class _Reader:
         return self._zones[routing].kind.from_xml(element, self.part)
 
     def _cluster(self, element: Element) -> Zone:
-        refused = [name for name in _REFUSED_TOPOLOGIES if name not in self._clusters]
-        topology = element.choice("topology", (*self._clusters, *refused), "FLAT")
-        known = self._clusters.get(topology)
-        element.check_attributes((*CLUSTER_ATTRIBUTES, *(known.attributes if known else ())))
+        known = self._clusters[element.choice("topology", tuple(self._clusters), "FLAT")]
+        element.check_attributes((*CLUSTER_ATTRIBUTES, *known.attributes))
         self._parts_of_host(element)
-        if known is None:
-            raise element.error(f"topology {topology!r} {_LATER}")
         return known.kind.from_xml(element, self.part)
 
     def _host(self, element: Element) -> Host:

@@ -1,0 +1,232 @@
+"""Dragonflies: groups of routers, each joined to every other group by one wire (Kim, Dally, Scott, Abts 2008)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from math import comb
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.engine.kernel import ffi, lib
+from smpy.errors import PlatformError
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
+
+_ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
+
+
+@dataclass(frozen=True, slots=True)
+class DragonflyShape:
+    """The shape of a dragonfly; the colours are those that Cray gave its wires [1]_.
+
+    Parameters
+    ----------
+    groups : int
+        Every two of them are joined by a blue wire. There cannot be more of them than routers in one.
+    chassis_per_group, routers_per_chassis, hosts_per_router : int
+        What they consist of. All routers of a chassis are joined by green wires; in a group, all that have the same
+        place in their chassis by black ones.
+    blue, black, green : int
+        Wires of a bundle: the bandwidth of a wire of that colour is so many times that of a host's.
+
+    References
+    ----------
+    .. [1] Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012.
+
+    Examples
+    --------
+    >>> DragonflyShape(groups=2, chassis_per_group=2, routers_per_chassis=3, hosts_per_router=2).n_hosts
+    24
+    """
+
+    groups: int
+    chassis_per_group: int
+    routers_per_chassis: int
+    hosts_per_router: int
+    blue: int = 1
+    black: int = 1
+    green: int = 1
+
+    @property
+    def n_routers(self) -> int:
+        return self.groups * self.chassis_per_group * self.routers_per_chassis
+
+    @property
+    def n_hosts(self) -> int:
+        return self.n_routers * self.hosts_per_router
+
+    @property
+    def wires(self) -> tuple[int, int, int, int]:
+        """How many there are to hosts, green, black, blue."""
+        chassis = self.groups * self.chassis_per_group
+        return (
+            self.n_hosts,
+            chassis * comb(self.routers_per_chassis, 2),
+            self.groups * comb(self.chassis_per_group, 2) * self.routers_per_chassis,
+            comb(self.groups, 2),
+        )
+
+
+@topology("DRAGONFLY")
+@dataclass(frozen=True, slots=True)
+class Dragonfly(Zone):
+    """Groups of routers with hosts below them; it has no router of its own, one of its hosts can be the gateway.
+
+    Inside a group a message goes to the target's place in a chassis first, by a green wire, then to the chassis, by a
+    black one. Minimal routes cross one blue wire between two groups. Valiant's first go to another group, drawn for
+    each pair of hosts [1]_: twice the way, and no two groups have a wire to themselves.
+
+    Minimal routes are SimGrid's, with its error inside a group: a green wire counts as if it led to the first chassis.
+    A black wire is then missing, or too many. Valiant's routes are free of it.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts, those of a router together, and the wires; it has no backbone.
+    shape : DragonflyShape
+        How they are joined.
+    routing : {"minimal", "valiant"}
+        Which routes there are between groups.
+    seed : int
+        Of the groups that Valiant's routes go by.
+
+    References
+    ----------
+    .. [1] Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.
+    """
+
+    cluster: Cluster
+    shape: DragonflyShape
+    routing: str = "minimal"
+    seed: int = 0
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> Dragonfly:
+        """The dragonfly of a <cluster topology='DRAGONFLY'>."""
+        from smpy.platforms.simgrid.clusters import read_regular_cluster
+
+        shape = _shape(element)
+        return cls(read_regular_cluster(element, shape.n_hosts, "dragonfly"), shape, origin=element.origin)
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        cluster, shape, counts = self.cluster, self.shape, builder.counts
+        _check(cluster, shape)
+        if self.routing not in _ROUTINGS:
+            raise PlatformError(
+                f"dragonfly {cluster.name!r} has routing {self.routing!r}: it can be {' or '.join(_ROUTINGS)}"
+            )
+        if not 0 <= self.seed < 2**64:
+            raise PlatformError(f"dragonfly {cluster.name!r} has a seed of {self.seed}: it is from 0 to 2**64 - 1")
+        n_wires = sum(shape.wires)
+        builder.check_room(f"dragonfly {cluster.name!r}", 0, 2 * n_wires + shape.n_routers)
+
+        def add(handle: Any, at: int, hosts: Any) -> int:
+            shape_c = ffi.new(
+                "dragonfly_shape *",
+                {
+                    "n_groups": shape.groups,
+                    "n_chassis": shape.chassis_per_group,
+                    "n_routers": shape.routers_per_chassis,
+                    "n_hosts": shape.hosts_per_router,
+                    "n_blue": shape.blue,
+                    "n_black": shape.black,
+                    "n_green": shape.green,
+                },
+            )
+            return int(lib.platform_add_dragonfly(handle, at, hosts, shape_c, _ROUTINGS[self.routing], self.seed))
+
+        builder.cluster(cluster, zone, add, link_name=_link_name(cluster, shape, counts["dragonfly wires"]))
+        counts["dragonfly wires"] += n_wires
+
+
+def _check(cluster: Cluster, shape: DragonflyShape) -> None:
+    numbers = (shape.groups, shape.chassis_per_group, shape.routers_per_chassis, shape.hosts_per_router)
+    bundles = (shape.blue, shape.black, shape.green)
+    if min(numbers + bundles) < 1:
+        raise PlatformError(f"dragonfly {cluster.name!r} has a 0 in its shape: every number is at least 1")
+    if max(bundles) > 2**31 - 1:
+        raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {2**31 - 1}")
+    if shape.n_hosts != cluster.n_hosts:
+        product = " x ".join(map(str, numbers))
+        raise PlatformError(
+            f"dragonfly {cluster.name!r} has {cluster.n_hosts} hosts and its shape needs {product} = {shape.n_hosts}: "
+            "change its hosts or its shape"
+        )
+    if shape.groups > shape.chassis_per_group * shape.routers_per_chassis:
+        raise PlatformError(
+            f"dragonfly {cluster.name!r} has {shape.groups} groups of {shape.chassis_per_group} x "
+            f"{shape.routers_per_chassis} routers: each router has a wire to one other group at most, so there cannot "
+            "be more groups than routers in a group"
+        )
+
+
+def _link_name(cluster: Cluster, shape: DragonflyShape, first_wire: int) -> LinkNamer:
+    """The name of the i-th link; wires of all dragonflies of a platform are numbered together."""
+    first_of_kind = [0, *accumulate(shape.wires)]
+    kinds: tuple[Callable[[int, DragonflyShape], str], ...] = (_host_wire, _green_wire, _black_wire, _blue_wire)
+
+    def wire(number: int, half: str) -> str:
+        kind = bisect_right(first_of_kind, number, hi=4) - 1
+        return f"{kinds[kind](number - first_of_kind[kind], shape)}_{first_wire + number}{half}"
+
+    def limiter_label(number: int) -> int:  # hosts count up from 0, routers down
+        return number if number < shape.n_hosts else 3 * shape.n_hosts - 1 - number
+
+    return cluster_link_name(cluster, first_of_kind[-1], wire, shape.n_hosts + shape.n_routers, limiter_label)
+
+
+def _pair(n: int, number: int) -> tuple[int, int]:
+    """The pair i < j of n that has that number, counted by i, then j."""
+    i = bisect_right(range(n - 1), number, key=lambda i: i * (2 * n - i - 1) // 2) - 1
+    return i, number - i * (2 * n - i - 1) // 2 + i + 1
+
+
+def _host_wire(number: int, shape: DragonflyShape) -> str:
+    router, host = divmod(number, shape.hosts_per_router)
+    return f"local_link_from_router_{router}_to_node_{host}"
+
+
+def _green_wire(number: int, shape: DragonflyShape) -> str:
+    chassis, pair = divmod(number, comb(shape.routers_per_chassis, 2))
+    i, j = _pair(shape.routers_per_chassis, pair)
+    return f"green_link_in_chassis_{chassis % shape.chassis_per_group}_between_routers_{i}_and_{j}"
+
+
+def _black_wire(number: int, shape: DragonflyShape) -> str:
+    pair_of_group, blade = divmod(number, shape.routers_per_chassis)
+    group, pair = divmod(pair_of_group, comb(shape.chassis_per_group, 2))
+    i, j = _pair(shape.chassis_per_group, pair)
+    return f"black_link_in_group_{group}_between_chassis_{i}_and_{j}_blade_{blade}"
+
+
+def _blue_wire(number: int, shape: DragonflyShape) -> str:
+    i, j = _pair(shape.groups, number)
+    per_group = shape.chassis_per_group * shape.routers_per_chassis
+    return f"blue_link_between_group_{i}_and_{j}_routers_{i * per_group + j}_and_{j * per_group + i}"
+
+
+def _shape(element: Element) -> DragonflyShape:
+    """The shape that "groups,blue;chassis,black;routers,green;hosts" describes."""
+    text = element.text("topo_parameters")
+    number = r"\s*(\d{1,9})\s*"
+    numbers = re.fullmatch(";".join([f"{number},{number}"] * 3 + [number]), text, re.ASCII)
+    if numbers is None:
+        raise element.error(
+            f"attribute 'topo_parameters': {text!r} is not 'groups,blue;chassis,black;routers,green;hosts', such as "
+            "'4,3;3,2;4,1;2'"
+        )
+    groups, blue, chassis, black, routers, green, hosts = map(int, numbers.groups())
+    return DragonflyShape(groups, chassis, routers, hosts, blue=blue, black=black, green=green)
