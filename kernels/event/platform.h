@@ -92,6 +92,13 @@ enum { DRAGONFLY_MINIMAL = 0, DRAGONFLY_VALIANT = 1 };
 int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const dragonfly_shape *shape, int routing,
                            uint64_t seed);
 
+/* Adds a HyperX (Ahn et al. 2009): a lattice of size[0] x size[1] x ... switches, cables[d] between every two that differ in
+ * coordinate d alone, hosts_per_switch hosts below each; returns the zone's point. The points of its hosts follow, those of
+ * switch 0 first.
+ * is_valiant: routes go over a switch that is drawn for each pair of hosts by `seed`, not straight in the order of dimensions. */
+int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size, const int *cables,
+                        int hosts_per_switch, int is_valiant, uint64_t seed);
+
 /* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);

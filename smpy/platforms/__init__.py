@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
+    from smpy.platforms.topologies.hyperx import HyperX
     from smpy.platforms.topologies.torus import Torus
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "FullZone",
     "Hop",
     "Host",
+    "HyperX",
     "Link",
     "Models",
     "NetworkModel",
@@ -88,6 +90,7 @@ _NAMES: Final = {
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),
     "topologies.torus": ("Torus",),
+    "topologies.hyperx": ("HyperX",),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
 

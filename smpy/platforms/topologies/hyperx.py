@@ -1,0 +1,146 @@
+"""HyperX: switches on a lattice, of which all that differ in one coordinate are joined (Ahn et al. 2009)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from math import isqrt, prod
+from operator import mul
+from typing import Any, Final, Literal
+
+from smpy.engine.kernel import lib
+from smpy.errors import PlatformError
+from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.parts import Zone
+
+DIMENSIONS_MAX: Final = 16
+ROUTINGS: Final = ("dimension_order", "valiant")
+
+
+@dataclass(frozen=True, slots=True)
+class HyperX(Zone):
+    """Switches on a lattice, of which all that differ in one coordinate are joined [1]_; hosts below each switch.
+
+    It has no router, one of its hosts can be the gateway. The messages between two hosts take the same one of the
+    parallel cables in both directions: number (source + target) mod cables.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts and wires, those between switches included; it has no backbone. The first hosts are below the first
+        switch, whose coordinates are all 0; the second switch differs from it in dimension 0.
+    dimensions : tuple of int
+        Switches in each dimension.
+    hosts_per_switch : int
+        Hosts below each switch, with one wire each.
+    cables : tuple of int
+        Parallel cables between two switches that differ in each dimension; none given: one.
+    routing : {"dimension_order", "valiant"}
+        Straight from switch to switch in the order of the dimensions, or in this way to a switch that is drawn for each
+        pair of hosts (not for hosts of one switch), and from there to the target [2]_.
+    seed : int
+        Draws these switches.
+
+    References
+    ----------
+    .. [1] J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of
+       efficient large-scale networks", SC 2009.
+    .. [2] L. Valiant, G. Brebner, "Universal schemes for parallel communication", STOC 1981.
+
+    Examples
+    --------
+    >>> from smpy.platforms import Cluster, Description, NumberedNames
+    >>> hosts = Cluster("c", NumberedNames("n", (range(64),)), 1e9, bandwidth_bytes_per_s=1e10, latency_s=1e-6)
+    >>> machine = Description("a lattice", HyperX(hosts, dimensions=(4, 4), hosts_per_switch=4)).build()
+    >>> machine.route(0, 63).link_names
+    ('c_link_0_UP', 'c_switch_0_3_cable_0_UP', 'c_switch_3_15_cable_0_UP', 'c_link_63_DOWN')
+    """
+
+    cluster: Cluster
+    dimensions: tuple[int, ...]
+    hosts_per_switch: int
+    cables: tuple[int, ...] = ()
+    routing: Literal["dimension_order", "valiant"] = "dimension_order"
+    seed: int = 0
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    @property
+    def n_switches(self) -> int:
+        return prod(self.dimensions)
+
+    @property
+    def n_wires(self) -> int:
+        """Of hosts, and between switches."""
+        return self.n_hosts + sum(map(self._n_trunks, range(len(self.dimensions))))
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        self._check()
+        builder.check_room(f"HyperX {self.cluster.name!r}", 0, 2 * self.n_wires)
+
+        def add(handle: Any, at: int, hosts: Any) -> int:
+            shape = len(self.dimensions), self.dimensions, self._cables, self.hosts_per_switch
+            return int(lib.platform_add_hyperx(handle, at, hosts, *shape, self.routing == "valiant", self.seed))
+
+        builder.cluster(self.cluster, zone, add, link_name=self._link_name())
+
+    @property
+    def _cables(self) -> tuple[int, ...]:
+        return self.cables or (1,) * len(self.dimensions)
+
+    def _n_trunks(self, dimension: int) -> int:
+        return self.n_switches * (self.dimensions[dimension] - 1) // 2 * self._cables[dimension]
+
+    def _check(self) -> None:
+        name = f"HyperX {self.cluster.name!r}"
+        if not 1 <= len(self.dimensions) <= DIMENSIONS_MAX:
+            raise PlatformError(f"{name} has {len(self.dimensions)} dimensions: it needs 1 to {DIMENSIONS_MAX}")
+        if len(self._cables) != len(self.dimensions):
+            raise PlatformError(
+                f"{name} has {len(self.dimensions)} dimensions and {len(self.cables)} numbers of cables: give one of "
+                "each a dimension"
+            )
+        if min(*self.dimensions, *self._cables, self.hosts_per_switch) < 1:
+            raise PlatformError(f"{name} has a 0 among its numbers: switches, cables and hosts are at least 1")
+        if max(*self._cables, self.hosts_per_switch) > COUNT_MAX:
+            raise PlatformError(f"{name} is too large: there can be {COUNT_MAX:,} cables and hosts")
+        n_hosts = self.n_switches * self.hosts_per_switch
+        if n_hosts != self.n_hosts:
+            product = " x ".join(map(str, self.dimensions))
+            raise PlatformError(
+                f"{name} has {self.n_hosts} hosts and its shape needs {product} switches x {self.hosts_per_switch} = "
+                f"{n_hosts}: change its hosts, its dimensions or its hosts a switch"
+            )
+        if self.cluster.backbone_bandwidth_bytes_per_s:
+            raise PlatformError(f"{name} has a backbone: only flat clusters have one, remove it")
+        if self.routing not in ROUTINGS:
+            raise PlatformError(f"{name} has routing {self.routing!r}: give one of {', '.join(ROUTINGS)}")
+        if not 0 <= self.seed < 2**64:
+            raise PlatformError(f"{name} has seed {self.seed}: give a number from 0 to 2**64 - 1")
+
+    def _link_name(self) -> LinkNamer:
+        """The name of the i-th link; a cable between switches is named after them, the one it goes up from first."""
+        cluster, sizes, cables = self.cluster, self.dimensions, self._cables
+        numbers = cluster.hosts.numbers
+        strides = [1, *accumulate(sizes, mul)]
+        first_wire = [*accumulate(map(self._n_trunks, range(len(sizes))), initial=self.n_hosts)]
+
+        def wire(number: int, half: str) -> str:
+            if number < self.n_hosts:
+                return f"{cluster.name}_link_{numbers[number]}{half}"
+            d = bisect_right(first_wire, number) - 1
+            rest, cable = divmod(number - first_wire[d], cables[d])
+            line, pair = divmod(rest, sizes[d] * (sizes[d] - 1) // 2)
+            j = (1 + isqrt(1 + 8 * pair)) // 2
+            i = pair - j * (j - 1) // 2
+            high, low = divmod(line, strides[d])
+            corner = low + strides[d] * sizes[d] * high  # of the line: coordinate 0
+            a, b = corner + strides[d] * i, corner + strides[d] * j
+            return f"{cluster.name}_switch_{a}_{b}_cable_{cable}{half}"
+
+        return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
