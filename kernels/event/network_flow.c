@@ -15,6 +15,8 @@ typedef struct {
     int share;                   /* number in the fair-share solver, -1 in the latency phase */
     int row;                     /* of the model's factors, -1: none */
     double rate_bytes_per_s, remaining_bytes, since_s;
+    double slowdown;             /* of its bound */
+    int has_latency;
 } flow;
 
 /* The flow that is handed to the solver: its links with their coefficients. */
@@ -31,7 +33,7 @@ typedef struct {
 } flow_due;
 
 typedef struct {
-    flow_model model;
+    network_model model;
     flow *at;                    /* by transfer */
     int room;
     lanes latencies;             /* ends of latency phases; ids are transfers */
@@ -42,6 +44,8 @@ typedef struct {
     flow_links links;
     flow_due *due;
     int n_due, due_room;
+    void (*ended)(void *watcher, int transfer); /* or NULL */
+    void *watcher;
 } flow_network;
 
 static void free_state(void *state)
@@ -64,7 +68,7 @@ static void *begin(sim *s, const void *parameters)
     const platform *p = network_platform(s);
     flow_network *n = calloc(1, sizeof *n);
     if (!n) return NULL;
-    n->model = *(const flow_model *)parameters;
+    n->model = *(const network_model *)parameters;
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
     n->shares = fair_new(platform_n_links(p), platform_bandwidth_bytes_per_s(p), platform_policy(p));
@@ -102,15 +106,28 @@ static void load_link(flow_links *f, int link, double coefficient, int is_fatpip
     f->coefficient[f->n++] = coefficient;
 }
 
-static int plan(sim *s, flow_network *n, int source_host, int target_host)
+/* The route between two hosts, as the model has it. */
+static int find_route(sim *s, const flow_network *n, int source_host, int target_host, platform_path *path)
+{
+    const int error = network_route(s, source_host, target_host, path);
+    if (n->model.has_no_latency) path->latency_s = 0;
+    return error;
+}
+
+static double bandwidth_factor(const flow_network *n, int row)
+{
+    return row >= 0 ? n->model.bandwidth_factor[row] : 1.0;
+}
+
+static int plan(sim *s, flow_network *n, int source_host, int target_host, int row)
 {
     const double *bandwidth = platform_bandwidth_bytes_per_s(network_platform(s));
     const uint8_t *policy = platform_policy(network_platform(s));
-    const flow_model *m = &n->model;
+    const network_model *m = &n->model;
     platform_path *path = &n->path, *back = &n->way_back;
     flow_links *f = &n->links;
     back->n = 0;
-    int error = network_route(s, source_host, target_host, path);
+    int error = find_route(s, n, source_host, target_host, path);
     if (!error && m->crosstraffic > 0) error = network_route(s, target_host, source_host, back);
     if (error < 0) return error;
     if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
@@ -125,6 +142,7 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host)
     }
     for (int i = 0; i < back->n; i++)
         load_link(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
+    if (path->n && m->factor_caps) f->bound_bytes_per_s *= bandwidth_factor(n, row);
     if (path->n && path->latency_s > 0 && m->tcp_gamma_bytes > 0)
         f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * path->latency_s));
     return 0;
@@ -132,23 +150,73 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host)
 
 /* ---- the two phases of a transfer ---- */
 
+static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
+{
+    return n->model.factor_caps ? share_bytes_per_s : share_bytes_per_s * bandwidth_factor(n, row);
+}
+
+/* The share of the planned flow if there were no other. */
+static double share_alone_bytes_per_s(sim *s, const flow_network *n)
+{
+    const double *bandwidth = platform_bandwidth_bytes_per_s(network_platform(s));
+    const flow_links *f = &n->links;
+    double share = f->bound_bytes_per_s > 0 ? f->bound_bytes_per_s : INFINITY;
+    for (int i = 0; i < f->n; i++)
+        if (f->coefficient[i] > 0 && bandwidth[f->link[i]] > 0) share = fmin(share, bandwidth[f->link[i]] / f->coefficient[i]);
+    return share;
+}
+
+/* Adds the planned flow to those that share: 0, or an error. */
+static int add_share(flow_network *n, int id)
+{
+    const flow_links *f = &n->links;
+    const double penalty = n->at[id].has_latency ? f->penalty : 1.0; /* as the peer has it */
+    /* As the peer has it: without a window, a flow with latency has no bound to slow down. */
+    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(n->path.latency_s > 0);
+    const double bound = is_bound ? f->bound_bytes_per_s / n->at[id].slowdown : f->bound_bytes_per_s;
+    n->at[id].share = fair_add(n->shares, penalty, bound, f->n, f->link, f->coefficient, id);
+    n->shares_are_old = 1;
+    return n->at[id].share < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
 static int start_flow(sim *s, flow_network *n, int id, int has_latency)
 {
     const transfer *t = transfer_at(s, id);
     const double now_s = network_clock(s)->now_s;
     flow *f = &n->at[id];
-    int error = plan(s, n, t->source_host, t->target_host);
+    int error = plan(s, n, t->source_host, t->target_host, f->row);
     if (error < 0) return error;
     f->since_s = now_s;
-    if (!n->links.n) /* no link on the way: nothing left to wait for */
-        return heap_push(&n->ends, now_s, t->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
-    const double penalty = has_latency ? n->links.penalty : 1.0; /* as the peer has it */
-    f->share = fair_add(n->shares, penalty, n->links.bound_bytes_per_s, n->links.n, n->links.link, n->links.coefficient, id);
-    n->shares_are_old = 1;
-    return f->share < 0 ? SIM_OUT_OF_MEMORY : 0;
+    f->has_latency = has_latency;
+    double takes_s = 0; /* no link on the way: nothing left to wait for */
+    if (n->links.n && !n->model.has_no_bandwidth_limit) {
+        if (!n->model.has_no_contention) return add_share(n, id);
+        takes_s = f->remaining_bytes / rate_for(n, f->row, share_alone_bytes_per_s(s, n));
+    }
+    return heap_push(&n->ends, now_s + takes_s, t->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
-static int factor_row(const flow_model *m, double size)
+void flow_watch(void *state, void (*ended)(void *watcher, int transfer), void *watcher)
+{
+    flow_network *n = state;
+    n->ended = ended;
+    n->watcher = watcher;
+}
+
+int flow_slow_down(sim *s, void *state, int id, double slowdown)
+{
+    flow_network *n = state;
+    flow *f = &n->at[id];
+    const transfer *t = transfer_at(s, id);
+    f->slowdown = slowdown;
+    if (f->share < 0) return 0; /* in its latency phase */
+    const int error = plan(s, n, t->source_host, t->target_host, f->row);
+    if (error < 0) return error;
+    fair_remove(n->shares, f->share);
+    return add_share(n, id);
+}
+
+static int factor_row(const network_model *m, double size)
 {
     int row = -1;
     while (row + 1 < m->n_factors && m->factor_above_bytes[row + 1] < size) row++;
@@ -173,11 +241,11 @@ static int start(sim *s, void *state, int id)
     const transfer *t = transfer_at(s, id);
     const double size = (double)t->bytes + n->model.envelope_bytes;
     const int row = factor_row(&n->model, size);
-    int error = network_route(s, t->source_host, t->target_host, &n->path);
+    int error = find_route(s, n, t->source_host, t->target_host, &n->path);
     if (!error) error = flow_for(n, id);
     if (error < 0) return error;
     const double latency_s = n->path.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
-    n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size};
+    n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
     if (!(latency_s > 0)) return start_flow(s, n, id, 0);
     return lanes_push(&n->latencies, network_clock(s)->now_s + latency_s, t->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
@@ -196,8 +264,7 @@ static int update_shares(sim *s, flow_network *n)
         f->remaining_bytes -= f->rate_bytes_per_s * (now_s - f->since_s);
         if (f->remaining_bytes < 1e-14) f->remaining_bytes = 0;
         f->since_s = now_s;
-        f->rate_bytes_per_s = fair_share_bytes_per_s(n->shares, changed[i]);
-        if (f->row >= 0) f->rate_bytes_per_s *= n->model.bandwidth_factor[f->row];
+        f->rate_bytes_per_s = rate_for(n, f->row, fair_share_bytes_per_s(n->shares, changed[i]));
         if (f->rate_bytes_per_s <= 0) {
             heap_remove(&n->ends, id);
             continue;
@@ -268,6 +335,7 @@ static void end_flow(sim *s, flow_network *n, int id)
         fair_remove(n->shares, n->at[id].share);
         n->shares_are_old = 1;
     }
+    if (n->ended) n->ended(n->watcher, id);
     transfer_end(s, id);
 }
 

@@ -87,8 +87,10 @@ typedef struct {
     int n_entries[4];
 } rank_tables;
 
-/* The flow model (network_flow.h). */
+/* The network: which one, and its numbers. Each reads those that are its own. */
+enum { NETWORK_FLOW = 0, NETWORK_IB = 1, NETWORK_CONSTANT = 2 };
 typedef struct {
+    int kind;                         /* NETWORK_* */
     int n_factors;                    /* piecewise constant in the size on the wire: value of the largest threshold < size */
     double factor_above_bytes[32];
     double latency_factor[32];
@@ -97,7 +99,11 @@ typedef struct {
     double tcp_gamma_bytes;           /* bound gamma / (2 latency); 0: none */
     double crosstraffic;              /* share of a flow that its acknowledgements load on the way back */
     double envelope_bytes;            /* added to each message on the wire */
-} flow_model;
+    int factor_caps;                  /* the bandwidth factor lowers a flow's bound; else it scales the rate of its share */
+    int has_no_latency, has_no_contention, has_no_bandwidth_limit; /* as if: see network_flow.h */
+    double ib_inbound, ib_outbound, ib_crowded; /* Be, Bs, ys of network_ib.h */
+    double constant_s;                /* of every transfer: network_constant.h */
+} network_model;
 
 /* What MPI's calls cost their rank (protocol.h). */
 typedef struct {
@@ -116,7 +122,7 @@ typedef struct {
 } poll_costs;
 
 typedef struct {
-    flow_model network;
+    network_model network;
     call_costs calls;
     poll_costs polling;
 } model;

@@ -79,6 +79,19 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     "Repeatable.",
 )
 @click.option(
+    "--network",
+    metavar="NAME",
+    help="The network model: smpi, lv08, cm02, raw, constant or ib, each with its defaults, which --set changes; or "
+    "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... without "
+    "some of them.",
+)
+@click.option(
+    "--compat",
+    metavar="VERSION",
+    help="The rules of simgrid-3.32 (the default), or of simgrid-2017, whose bandwidth factor bounds a message instead "
+    "of slowing it down.",
+)
+@click.option(
     "--compute",
     type=click.Choice(["measured", "none"]),
     default="measured",
@@ -135,6 +148,8 @@ def command(
     platform: Path | None,
     hostfile: Path | None,
     options: tuple[tuple[str, str], ...],
+    network: str | None,
+    compat: str | None,
     compute: Literal["measured", "none"],
     host_speed_flop_per_s: float | None,
     private: tuple[str, ...],
@@ -171,7 +186,7 @@ def command(
                 args=args,
                 platform=platform,
                 hostfile=hostfile,
-                options=options,
+                options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
                 compute=compute,
                 host_speed_flop_per_s=host_speed_flop_per_s,
                 private=private,
@@ -195,6 +210,10 @@ def command(
             if outcome.error is not None:
                 from smpy.emulate.left_behind import leave as end
     end(code)
+
+
+def _named(*options: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in options if value is not None)
 
 
 def _without_ranks(program: str, args: tuple[str, ...]) -> str:

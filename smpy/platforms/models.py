@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from smpy.engine.kernel import ffi
+from smpy.engine.kernel import ffi, lib
 from smpy.errors import UsageError
 
 FACTORS_MAX: Final = 32
 OVERHEADS_MAX: Final = 16
 SIZE_MAX_BYTES: Final = 2**63 - 1
+NETWORK_KINDS: Final = dict.fromkeys(("smpi", "lv08", "cm02", "raw"), lib.NETWORK_FLOW) | {
+    "ib": lib.NETWORK_IB,
+    "constant": lib.NETWORK_CONSTANT,
+}
+"""Names of network models, and the networks of the kernel that they are."""
+IDEAL_PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
+"""What of a network can be made ideal, in the order in which an analysis takes it away."""
 
 
 class Step(NamedTuple):
@@ -49,7 +56,17 @@ SMPI_BANDWIDTH_FACTOR: Final = _steps(
 )  # fmt: skip
 
 
-_NETWORK_NUMBERS: Final = ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes")
+class Penalties(NamedTuple):
+    """Of the model `ib`: Be, Bs and ys in the paper's letters."""
+
+    inbound: float = 0.965
+    outbound: float = 0.925
+    crowded: float = 1.35
+
+
+IB_PENALTIES: Final = Penalties()
+
+_NETWORK_NUMBERS: Final = ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "constant_s")
 _CALL_NUMBERS: Final = ("detached_below_bytes", "rendezvous_overheads")
 _POLL_NUMBERS: Final = ("test_s", "iprobe_s", "polls_grow", "polls_notice")
 _OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
@@ -80,11 +97,23 @@ class NetworkModel:
         Added to every message on the wire.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
         The link of a host to itself in zones that declare none.
+    kind : str
+        One of `NETWORK_KINDS`: how the kernel times a transfer, and which options of SimGrid's set its factors.
+    constant_s : float
+        What every message takes under `constant`.
+    penalties : Penalties
+        What several messages of a host do to each other under `ib`.
+    factor_caps : bool
+        Whether the bandwidth factor lowers the bound of a flow (SimGrid until 2017) rather than scale the rate of its
+        share: then a link that several flows fill carries all of its bandwidth.
+    ideal : tuple of str
+        Those of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
+        latency of its route, the overheads of calls (polls keep theirs: a loop of free ones would never end).
 
     Raises
     ------
     ValueError
-        If one of them is negative, a factor is infinite, or a bandwidth is 0.
+        If one of them is negative, a factor is infinite, a bandwidth is 0, or a name is none.
     """
 
     latency_factor: tuple[Step, ...] = SMPI_LATENCY_FACTOR
@@ -95,9 +124,22 @@ class NetworkModel:
     envelope_bytes: float = 16.0
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
+    kind: str = "smpi"
+    constant_s: float = 13.01
+    penalties: Penalties = IB_PENALTIES
+    factor_caps: bool = False
+    ideal: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_not_negative(self, (*_NETWORK_NUMBERS, "loopback_latency_s"))
+        if self.kind not in NETWORK_KINDS:
+            raise ValueError(f"network model {self.kind!r} is none of {', '.join(NETWORK_KINDS)}")
+        if not set(self.ideal) <= set(IDEAL_PARTS):
+            raise ValueError(f"ideal is {self.ideal}: its parts are {', '.join(IDEAL_PARTS)}")
+        if not self.constant_s < math.inf:
+            raise ValueError("constant_s must be finite")
+        if not all(0 < penalty < math.inf for penalty in self.penalties):
+            raise ValueError("penalties must be above 0 and finite")
         if not self.loopback_bandwidth_bytes_per_s > 0:
             raise ValueError("loopback_bandwidth_bytes_per_s must be above 0")
         if not all(0 < step.value < math.inf for step in self.bandwidth_factor):
@@ -201,6 +243,13 @@ class Models:
     polling: Polling = Polling()
     collectives: CollectiveChoice = CollectiveChoice()
 
+    @property
+    def paid_calls(self) -> CallCosts:
+        """The costs of calls, or what is left of them where overhead is ideal."""
+        if "overhead" not in self.network.ideal:
+            return self.calls
+        return replace(self.calls, send_overhead=(), isend_overhead=(), recv_overhead=(), wtime_s=0.0)
+
     def to_c(self) -> Any:
         """The kernel's `model`, owned by the cffi object that is returned.
 
@@ -209,7 +258,7 @@ class Models:
         UsageError
             If a table has more rows than the kernel has room for.
         """
-        network = self.network
+        network, calls = self.network, self.paid_calls
         thresholds = sorted({step.above_bytes for step in network.latency_factor + network.bandwidth_factor})
         if len(thresholds) > FACTORS_MAX:
             raise UsageError(
@@ -223,7 +272,7 @@ class Models:
             model.network.latency_factor[i] = _value_above(network.latency_factor, above)
             model.network.bandwidth_factor[i] = _value_above(network.bandwidth_factor, above)
         for name in _OVERHEADS:
-            rows: tuple[Overhead, ...] = getattr(self.calls, name)
+            rows: tuple[Overhead, ...] = getattr(calls, name)
             if len(rows) > OVERHEADS_MAX:
                 raise UsageError(f"{name} has {len(rows)} steps and the model has room for {OVERHEADS_MAX}: use fewer")
             setattr(model.calls, f"n_{name}", len(rows))
@@ -231,6 +280,13 @@ class Models:
         for part, names in (("network", _NETWORK_NUMBERS), ("calls", _CALL_NUMBERS), ("polling", _POLL_NUMBERS)):
             for name in names:
                 setattr(getattr(model, part), name.removeprefix("polls_"), getattr(getattr(self, part), name))
+        model.network.kind = NETWORK_KINDS[network.kind]
+        model.network.factor_caps = network.factor_caps
+        model.network.has_no_contention = "contention" in network.ideal
+        model.network.has_no_bandwidth_limit = "bandwidth" in network.ideal
+        model.network.has_no_latency = "latency" in network.ideal
+        for name, penalty in network.penalties._asdict().items():
+            setattr(model.network, f"ib_{name}", penalty)
         return model
 
 

@@ -227,7 +227,7 @@ static void collect(sim *s, int rank, int stage)
 /* On a network of the scenario's own. */
 static int open_network(sim *s)
 {
-    const flow_model m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
+    const network_model m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
     did(sim_use_network(s, &network_flow, &m));
     return refusal;
 }
@@ -329,6 +329,7 @@ typedef struct {
     int n_ranks;
     int host[MOST_RANKS];
     int polls_notice, sends_are_free;
+    int network; /* NETWORK_* */
 } scenario;
 
 static model all_costs(const scenario *c)
@@ -336,7 +337,8 @@ static model all_costs(const scenario *c)
     const int n = !c->sends_are_free;
     return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
                                .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
-                               .crosstraffic = 0.05, .envelope_bytes = 16},
+                               .crosstraffic = 0.05, .envelope_bytes = 16, .kind = c->network, .ib_inbound = 0.965,
+                               .ib_outbound = 0.925, .ib_crowded = 1.35, .constant_s = 1e-5},
                    .calls = {.detached_below_bytes = 65536, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
                              .n_isend_overhead = n, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
                              .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1},
@@ -449,18 +451,21 @@ static void every_allocation_may_fail(const scenario *c)
 int main(void)
 {
     static const scenario all[] = {
-        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0},
-        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0},
-        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0},
-        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0},
-        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0},
-        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1},
-        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0},
-        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0},
-        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0},
-        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0},
-        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0},
-        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0},
+        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW},
+        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
+        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW},
+        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW},
+        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW},
+        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW},
+        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW},
+        {"talk on InfiniBand", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_IB},
+        {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_IB},
+        {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_CONSTANT},
+        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW},
+        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, NETWORK_FLOW},
+        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW},
+        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0, NETWORK_FLOW},
+        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0, NETWORK_FLOW},
     };
     for (int i = 0; i < LARGE; i++) pattern[i] = (char)(i * 7 + i / 256);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) every_allocation_may_fail(&all[i]);

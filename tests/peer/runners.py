@@ -18,6 +18,8 @@ SMPIRUN_OPTIONS = (
     "--log=root.thres:warning",
 )
 
+Settings = tuple[tuple[str, str], ...]
+
 
 def missing_tool() -> str | None:
     """Why the comparison cannot run here, if it cannot."""
@@ -34,13 +36,18 @@ def compile_programs(folder: Path) -> Path:
     return folder
 
 
-def smpirun_finish_s(case: Case, binaries: Path, folder: Path) -> list[float]:
-    """What smpirun says, under its full re-solve of the network."""
+def smpirun_finish_s(case: Case, binaries: Path, folder: Path, settings: Settings = ()) -> list[float]:
+    """What smpirun says, under its full re-solve of the network; the settings are those of its command line."""
     command = ["smpirun", "-quiet", "-np", str(case.n_ranks), "-platform", _platform_file(case, folder)]
     hostfile = _hostfile(case, folder)
     if hostfile is not None:
         command += ["-hostfile", hostfile]
-    command += [*SMPIRUN_OPTIONS, binaries / case.program, *map(str, case.arguments)]
+    command += [
+        *SMPIRUN_OPTIONS,
+        *(f"--cfg={key}:{value}" for key, value in settings),
+        binaries / case.program,
+        *map(str, case.arguments),
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"smpirun failed:\n{done.stdout}{done.stderr}"
     lines = (line.split() for line in done.stdout.splitlines())
@@ -48,14 +55,15 @@ def smpirun_finish_s(case: Case, binaries: Path, folder: Path) -> list[float]:
     return [finish_s[rank] for rank in range(case.n_ranks)]
 
 
-def smpy_finish_s(case: Case, folder: Path) -> list[float]:
-    """What smpy says, in this process."""
+def smpy_finish_s(case: Case, folder: Path, settings: Settings = ()) -> list[float]:
+    """What smpy says, in this process; the settings are those of the run."""
     config = RunConfig(
         n_ranks=case.n_ranks,
         program=str(PROGRAMS / f"{case.program}.py"),
         args=tuple(map(str, case.arguments)),
         platform=_platform_file(case, folder),
         hostfile=_hostfile(case, folder),
+        options=settings,
         compute="none",
     )
     outcome = run(config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,12 @@ from smpy.platforms.models import (
     Models,
     NetworkModel,
     Overhead,
+    Penalties,
     Polling,
     Step,
 )
+from smpy.platforms.networks import NETWORKS
+from smpy.platforms.simgrid.options import with_options
 
 Read = Callable[[str], Platform]
 
@@ -114,6 +118,69 @@ def test_factors_of_other_models_change_nothing_as_under_smpirun(read: Read, nam
         assert read(config({name: "0.5"})).models == Models()
 
 
+def test_a_network_model_changes_the_defaults_alone_in_whatever_order() -> None:
+    given = [("network/weight-S", "1"), ("network/model", "LV08"), ("network/latency-factor", "2")]
+    expected = replace(NETWORKS["lv08"], weight_bytes=1, latency_factor=(Step(0, 2),))
+    for options in (given, given[::-1]):
+        assert with_options(Models(), options).network == expected
+
+
+def test_a_network_model_leaves_what_the_file_sets(tmp_path: Path) -> None:
+    path = tmp_path / "machine.xml"
+    zone = "<zone id='z' routing='Full'><host id='h' speed='1Gf'/></zone>"
+    path.write_text(f"<platform version='4.1'>{config({'network/TCP-gamma': '7'})}{zone}</platform>")
+    read = read_simgrid_xml(path, [("network/model", "cm02")])
+    assert read.models.network == replace(NETWORKS["cm02"], tcp_gamma_bytes=7)
+
+
+def test_the_last_name_of_a_network_model_counts() -> None:
+    named = [("network/model", name) for name in ("lv08", "ideal:latency", "CM02")]
+    assert with_options(Models(), named).network == NETWORKS["cm02"]
+    assert with_options(Models(), named[:2]).network == replace(NETWORKS["lv08"], ideal=("latency",))
+
+
+def test_a_network_model_stays_on_the_loopback_of_the_machine() -> None:
+    machine = Models(NetworkModel(loopback_bandwidth_bytes_per_s=5, loopback_latency_s=7, factor_caps=True))
+    network = with_options(machine, [("network/model", "raw")]).network
+    assert (network.loopback_bandwidth_bytes_per_s, network.loopback_latency_s, network.factor_caps) == (5, 7, True)
+
+
+def test_the_network_model_of_a_file_is_ignored_as_smpirun_does(read: Read) -> None:
+    with pytest.warns(
+        PlatformWarning, match="network/model=CM02 is ignored, as smpirun does.*: .* say --network cm02$"
+    ):
+        assert read(config({"network/model": "CM02"})).models == Models()
+
+
+def test_the_default_host_model_brings_lv08_as_under_smpirun(read: Read) -> None:
+    assert read(config({"host/model": "default"})).models == Models(NETWORKS["lv08"])
+    assert read(config({"host/model": "compound"})).models == Models()
+    assert with_options(Models(), [("host/model", "default")]) == Models(NETWORKS["lv08"])
+
+
+def test_ideal_overhead_leaves_the_polls() -> None:
+    machine = Models(calls=CallCosts(send_overhead=(Overhead(0, 1, 1),), recv_overhead=(Overhead(0, 1, 1),)))
+    model = with_options(machine, [("network/model", "ideal:overhead")])
+    assert model.paid_calls == CallCosts(wtime_s=0)
+    kernels = model.to_c()
+    assert (kernels.calls.n_send_overhead, kernels.calls.n_recv_overhead, kernels.polling.test_s) == (0, 0, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "LV08"}, "network model 'LV08' is none of smpi, lv08"),
+        ({"ideal": ("speed",)}, "its parts are contention, bandwidth, latency, overhead"),
+        ({"constant_s": float("inf")}, "constant_s must be finite"),
+        ({"constant_s": -1.0}, "constant_s is -1.0: it cannot be negative"),
+        ({"penalties": Penalties(inbound=0)}, "penalties must be above 0 and finite"),
+    ],
+)
+def test_a_network_model_that_cannot_be_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NetworkModel(**fields)
+
+
 def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
     assert read(config({"smpy/polls": "notice"})).models.polling == Polling(polls_notice=True)
     assert read(config({"smpy/polls": "grow"})).models == Models()
@@ -123,7 +190,7 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("network/model", "LV08", "network model 'LV08' is not supported"),
+        ("network/model", "LV09", "option network/model: 'LV09' is not a network model: smpi, lv08, .* are"),
         ("network/crosstraffic", "maybe", "'maybe' is neither yes nor no"),
         ("smpi/test", "soon", "'soon' is not a time"),
         ("smpi/os", "0", "'0' has no value"),
@@ -181,8 +248,13 @@ def test_the_default_cluster_takes_options_too() -> None:
             "1e30",
             "detached_below_bytes is 1.*: it cannot be above 9223372036854775807",
         ),
-        ("network/model", "IB", "only 'SMPI' is"),
-        ("network/latency-factor", "2", "it has no effect"),
+        ("network/model", "IBM", "--network IBM: 'IBM' is not a network model: smpi, .*, ib, ideal are"),
+        ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
+        ("network/model", "ideal:lateness", "'lateness' is no part of a network: contention, bandwidth, .* are"),
+        ("network/latency-factor", "2", "no effect on the network model smpi, whose option is smpi/lat-factor$"),
+        ("smpi/IB-penalty-factors", "1;1;1", "no effect on the network model smpi$"),
+        ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),
+        ("host/model", "ptask_L07", "smpy does not have it"),
         ("network/solver", "bmf", "smpy does not have it"),
     ],
 )

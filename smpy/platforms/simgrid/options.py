@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
-from smpy.platforms.models import Models, Overhead, Step
+from smpy.platforms.models import NETWORK_KINDS, Models, Overhead, Penalties, Step
+from smpy.platforms.networks import NETWORKS, with_network
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 if TYPE_CHECKING:
@@ -62,19 +63,18 @@ class _Unsupported(Exception):
     """An option, or a value of it, that smpy does not have; the message says why."""
 
 
-def _unused(instead: str) -> Callable[[str], NoReturn]:
-    def refuse(text: str) -> NoReturn:
-        raise _Unsupported(f"it has no effect on SMPI's network model, whose option is {instead}")
+def _penalties(text: str) -> Penalties:
+    values = [float(value) for value in text.split(";")]
+    if len(values) != len(Penalties._fields):
+        raise ValueError(f"{text!r} is not Be;Bs;ys: write three numbers, such as 0.965;0.925;1.35")
+    return Penalties(*values)
 
-    return refuse
 
-
-def _model(text: str) -> Fields:
-    if text != "SMPI":
-        raise ValueError(
-            f"network model {text!r} is not supported: only 'SMPI' is; remove the option or change it to that"
-        )
-    return {}
+def _compat(text: str) -> Fields:
+    rules = {"simgrid-3.32": False, "simgrid-2017": True}
+    if text not in rules:
+        raise ValueError(f"{text!r} is no version whose rules smpy has: {' and '.join(rules)} are")
+    return {"factor_caps": rules[text]}
 
 
 def _selector(text: str) -> Fields:
@@ -105,17 +105,38 @@ def _accepts(*values: str) -> Callable[[str], Fields]:
     return check
 
 
-# the fields that an option sets, by the model they are of; those without one change nothing
+def _for(kinds: Iterable[str], read: Callable[[str], Fields]) -> dict[str, Callable[[str], Fields]]:
+    return dict.fromkeys(kinds, read)
+
+
+_FLOWS: Final = tuple(kind for kind in NETWORK_KINDS if kind != "constant")
+_TABLES: Final = ("smpi", "ib")
+_SCALARS: Final = tuple(kind for kind in _FLOWS if kind not in _TABLES)
+
+# the fields of the network that an option sets, by the network models that have it
+_NETWORK_OPTIONS: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
+    "network/TCP-gamma": _for(_FLOWS, _sets("tcp_gamma_bytes", parse_size_bytes)),
+    "network/crosstraffic": _for(_FLOWS, _sets("crosstraffic", _crosstraffic)),
+    "network/weight-S": _for(_FLOWS, _sets("weight_bytes", parse_size_bytes)),
+    "network/loopback-bw": _for(NETWORK_KINDS, _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s)),
+    "network/loopback-lat": _for(NETWORK_KINDS, _sets("loopback_latency_s", parse_time_s)),
+    "network/latency-factor": _for(_SCALARS, _sets("latency_factor", _steps))
+    | {"constant": _sets("constant_s", parse_time_s)},
+    "network/bandwidth-factor": _for(_SCALARS, _sets("bandwidth_factor", _steps)),
+    "smpi/lat-factor": _for(_TABLES, _sets("latency_factor", _steps)),
+    "smpi/bw-factor": _for(_TABLES, _sets("bandwidth_factor", _steps)),
+    "smpi/IB-penalty-factors": _for(("ib",), _sets("penalties", _penalties)),
+    "smpy/compat": _for(NETWORK_KINDS, _compat),
+}
+_INSTEAD: Final = {
+    "network/latency-factor": "smpi/lat-factor",
+    "network/bandwidth-factor": "smpi/bw-factor",
+    "smpi/lat-factor": "network/latency-factor",
+    "smpi/bw-factor": "network/bandwidth-factor",
+}
+
+# the fields that any other option sets, by the model they are of; those without one change nothing
 _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
-    "network": {
-        "network/TCP-gamma": _sets("tcp_gamma_bytes", parse_size_bytes),
-        "network/crosstraffic": _sets("crosstraffic", _crosstraffic),
-        "network/weight-S": _sets("weight_bytes", parse_size_bytes),
-        "network/loopback-bw": _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s),
-        "network/loopback-lat": _sets("loopback_latency_s", parse_time_s),
-        "smpi/lat-factor": _sets("latency_factor", _steps),
-        "smpi/bw-factor": _sets("bandwidth_factor", _steps),
-    },
     "calls": {
         "smpi/os": _sets("send_overhead", _overheads),
         "smpi/ois": _sets("isend_overhead", _overheads),
@@ -133,15 +154,12 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "smpi/coll-selector": _selector,
     },
     "": {
-        "network/model": _model,
-        "network/latency-factor": _unused("smpi/lat-factor"),
-        "network/bandwidth-factor": _unused("smpi/bw-factor"),
         "network/optim": _accepts("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
         "network/solver": _accepts("maxmin"),
         "cpu/model": _accepts("Cas01"),
         "cpu/optim": _accepts("Full", "Lazy"),
         "cpu/solver": _accepts("maxmin"),
-        "host/model": _accepts("default"),
+        "host/model": _accepts("compound"),
         "precision/timing": _accepts("1e-9"),
         "precision/work-amount": _accepts("1e-5"),
         "surf/precision": _accepts("1e-9"),
@@ -162,53 +180,126 @@ _COLLECTIVES: Final = tuple(
 )
 
 
+# options that name the network model; the others change its numbers, whatever their order
+_MODEL: Final = "network/model"
+_HOST_MODEL: Final = ("host/model", "default")  # with it SMPI takes LV08, whatever network model is named
+_FLAGS: Final = {_MODEL: "--network ", "smpy/compat": "--compat "}
+
+
+def _network_option(kind: str, name: str) -> Callable[[str], Fields]:
+    """What reads an option of the network under a network model."""
+    readers = _NETWORK_OPTIONS[name]
+    if kind in readers:
+        return readers[kind]
+    instead = _INSTEAD.get(name, "")
+    told = f", whose option is {instead}" if kind in _NETWORK_OPTIONS.get(instead, ()) else ""
+    raise _Unsupported(f"it has no effect on the network model {kind}{told}")
+
+
 def _with_option(models: Models, name: str, value: str) -> Models:
     """The models with an option applied; raises ValueError for what cannot be, and `_Unsupported`."""
     if name in _COLLECTIVES:
         chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
         return replace(models, collectives=replace(models.collectives, algorithms=chosen))
+    if name in _NETWORK_OPTIONS:
+        fields = _network_option(models.network.kind, name)(value)
+        return replace(models, network=replace(models.network, **fields))
     if name not in _OPTIONS:
         from smpy.platforms.simgrid.elements import meant
 
-        raise _Unsupported(f"smpy does not have it{meant(name, [*_OPTIONS, *_COLLECTIVES])}")
+        known = (_MODEL, *_NETWORK_OPTIONS, *_OPTIONS, *_COLLECTIVES)
+        raise _Unsupported(f"smpy does not have it{meant(name, known)}")
     model, read = _OPTIONS[name]
     fields = read(value)
     return replace(models, **{model: replace(getattr(models, model), **fields)}) if fields else models
 
 
-def read_config(config: Element, models: Models) -> Models:
-    """The models with the options of a <config> applied; options that change nothing here are warned about.
-
-    Raises
-    ------
-    PlatformError
-        If an option's value cannot be read, or asks for another network model than SMPI's.
-    """
-    for prop in config.children:
-        if prop.tag != "prop":
-            raise prop.error("<config> holds <prop id='option' value='...'/> only")
-        prop.check_attributes(("id", "value"))
-        name, value = prop.text("id"), prop.text("value").strip()
-        try:
-            models = _with_option(models, name, value)
-        except ValueError as wrong:
-            raise prop.error(f"option {name}: {wrong}") from None
-        except _Unsupported as reason:
-            prop.warn(f"option {name}={value} is ignored: {reason}")
-    return models
+def _names_network(name: str, value: str) -> bool:
+    return name == _MODEL or (name, value) == _HOST_MODEL
 
 
-def with_options(models: Models, options: Iterable[tuple[str, str]]) -> Models:
-    """The models with options applied that a run was given.
+def _with_network(models: Models, value: str) -> Models:
+    return replace(models, network=with_network(models.network, "lv08" if value == _HOST_MODEL[1] else value))
+
+
+def _read_props(configs: Iterable[Element]) -> list[tuple[Element, str, str]]:
+    """The options of <config> elements: each with its element, its name and its value."""
+    options = []
+    for config in configs:
+        config.check_attributes(("id",))
+        for prop in config.children:
+            if prop.tag != "prop":
+                raise prop.error("<config> holds <prop id='option' value='...'/> only")
+            prop.check_attributes(("id", "value"))
+            options.append((prop, prop.text("id"), prop.text("value").strip()))
+    return options
+
+
+def _check_file_model(prop: Element, value: str) -> None:
+    """A file's network model changes nothing: smpirun names SMPI's on its command line, which stands above."""
+    if value.lower() not in NETWORKS:
+        raise prop.error(f"option {_MODEL}: {value!r} is not a network model: {', '.join(NETWORKS)} are")
+    if value.lower() != "smpi":
+        prop.warn(
+            f"option {_MODEL}={value} is ignored, as smpirun does, which names SMPI itself: to have it, say "
+            f"--network {value.lower()}"
+        )
+
+
+def with_options(models: Models, options: Iterable[tuple[str, str]], configs: Iterable[Element] = ()) -> Models:
+    """The models with options applied: a file's, then those that a run was given, which stand above them.
+
+    A network model that is named changes the defaults alone: whatever else is set holds, in whatever order.
+
+    Parameters
+    ----------
+    models : Models
+        Those of the machine.
+    options : iterable of (str, str)
+        Names and values that the run was given.
+    configs : iterable of Element
+        The <config> elements of its file. Options that change nothing here are warned about.
 
     Raises
     ------
     UsageError
-        If an option's value cannot be read, or if it would change nothing.
+        If an option of the run cannot be read, or would change nothing.
+    PlatformError
+        If an option of the file cannot be read.
     """
-    for name, value in options:
-        try:
-            models = _with_option(models, name, value)
-        except (ValueError, _Unsupported) as wrong:
-            raise UsageError(f"--set {name}={value}: {wrong}") from None
+    given, props = list(options), _read_props(configs)
+    for _, name, value in props:
+        if (name, value) == _HOST_MODEL:
+            models = _with_network(models, value)
+    for name, value in given:
+        if _names_network(name, value):
+            try:
+                models = _with_network(models, value)
+            except ValueError as wrong:
+                raise _refused(name, value, wrong) from None
+    for prop, name, value in props:
+        if name == _MODEL:
+            _check_file_model(prop, value)
+        elif not _names_network(name, value):
+            models = _with_prop(models, prop, name, value)
+    for name, value in given:
+        if not _names_network(name, value):
+            try:
+                models = _with_option(models, name, value)
+            except (ValueError, _Unsupported) as wrong:
+                raise _refused(name, value, wrong) from None
     return models
+
+
+def _with_prop(models: Models, prop: Element, name: str, value: str) -> Models:
+    try:
+        return _with_option(models, name, value)
+    except ValueError as wrong:
+        raise prop.error(f"option {name}: {wrong}") from None
+    except _Unsupported as reason:
+        prop.warn(f"option {name}={value} is ignored: {reason}")
+        return models
+
+
+def _refused(name: str, value: str, wrong: Exception) -> UsageError:
+    return UsageError(f"{_FLAGS.get(name, f'--set {name}=')}{value}: {wrong}")

@@ -20,7 +20,7 @@ from smpy.platforms.models import Models
 from smpy.platforms.parts import Part, Zone
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
-from smpy.platforms.simgrid.options import read_config, with_options
+from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
@@ -80,12 +80,7 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
     root.check_attributes(("version",))
     if root.text("version") not in ("4", "4.0", "4.1"):
         raise root.error(f"version {root.text('version')!r} cannot be read: versions 4.0 and 4.1 can")
-    models = Models()
-    for element in root.children:
-        if element.tag == "config":
-            element.check_attributes(("id",))
-            models = read_config(element, models)
-    models = with_options(models, options)
+    models = with_options(Models(), options, [element for element in root.children if element.tag == "config"])
     zone, reader = None, _Reader()
     for element in root.children:
         if element.tag not in ("config", *_IGNORED_TAGS):

@@ -1,0 +1,291 @@
+#include "network_ib.h"
+
+#include <stdlib.h>
+
+#include "network_flow.h"
+
+/* The hosts that messages join are a graph. Its edges are pairs of a sender and a receiver; a pair has the messages between them.
+ * A pair lives while it has messages, and is in its sender's list and in its receiver's.
+ *
+ * Invariants: (1) n_out and n_in of a host are the numbers of messages of its pairs, n_sources that of its pairs coming in;
+ *             (2) a message whose slowdown differs from the one that its flow has is in `changed`, until the next date is asked for.
+ *
+ * A message costs O(pairs of its sender) to find its own, and a visit to the hosts that it reaches, with their messages. */
+
+enum { NONE = -1 };
+
+typedef struct {
+    int first_out, first_in;     /* pairs */
+    int n_out, n_in, n_sources;
+    int visit;                   /* the last one that came here */
+} ib_host;
+
+typedef struct {
+    int source, target;
+    int n, first;                /* messages; `first` starts their list */
+    int next_out, previous_out, next_in, previous_in; /* next_out: in the free list, too */
+} ib_pair;
+
+typedef struct {
+    int pair;                    /* NONE: not under way, or within a host */
+    int next, previous;          /* of its pair */
+    double slowdown, applied;
+} ib_message;
+
+typedef struct {
+    double inbound, outbound, crowded;
+    void *flows;                 /* the state of network_flow */
+    ib_host *host;
+    int n_hosts;
+    ib_pair *pair;
+    int n_pairs, pair_room, free_pair;
+    ib_message *message;         /* by transfer */
+    int message_room;
+    int *changed;                /* transfers, some more than once, some over */
+    int n_changed, changed_room;
+    int *to_visit;               /* [n_hosts] */
+    int visit;
+    int error;                   /* of what nobody could be told: without memory */
+} ib_network;
+
+static void ended(void *watcher, int id);
+
+static void free_state(void *state)
+{
+    ib_network *n = state;
+    if (n->flows) network_flow.free(n->flows);
+    free(n->host);
+    free(n->pair);
+    free(n->message);
+    free(n->changed);
+    free(n->to_visit);
+    free(n);
+}
+
+static void *begin(sim *s, const void *parameters)
+{
+    const network_model *m = parameters;
+    ib_network *n = calloc(1, sizeof *n);
+    if (!n) return NULL;
+    n->inbound = m->ib_inbound;
+    n->outbound = m->ib_outbound;
+    n->crowded = m->ib_crowded;
+    n->free_pair = NONE;
+    n->n_hosts = platform_n_hosts(network_platform(s));
+    n->flows = network_flow.begin(s, parameters);
+    n->host = calloc((size_t)n->n_hosts + 1, sizeof *n->host);
+    n->to_visit = calloc((size_t)n->n_hosts + 1, sizeof *n->to_visit);
+    if (!n->flows || !n->host || !n->to_visit) {
+        free_state(n);
+        return NULL;
+    }
+    for (int h = 0; h < n->n_hosts; h++) n->host[h].first_out = n->host[h].first_in = NONE;
+    flow_watch(n->flows, ended, n);
+    return n;
+}
+
+/* ---- the graph ---- */
+
+/* Room for `needed` items of a size: the array, perhaps moved, or NULL without memory. */
+static void *grown(void *array, int *room, int needed, size_t size)
+{
+    if (needed <= *room) return array;
+    const int more = needed > 64 ? (needed > INT32_MAX / 2 ? needed : 2 * needed) : 64;
+    void *new = realloc(array, (size_t)more * size);
+    if (new) *room = more;
+    return new;
+}
+
+static int pair_new(ib_network *n, int source, int target)
+{
+    int p = n->free_pair;
+    if (p >= 0) {
+        n->free_pair = n->pair[p].next_out;
+    } else {
+        ib_pair *pair = grown(n->pair, &n->pair_room, n->n_pairs + 1, sizeof *pair);
+        if (!pair) return SIM_OUT_OF_MEMORY;
+        n->pair = pair;
+        p = n->n_pairs++;
+    }
+    ib_host *from = &n->host[source], *to = &n->host[target];
+    n->pair[p] = (ib_pair){.source = source, .target = target, .first = NONE, .next_out = from->first_out, .previous_out = NONE,
+                           .next_in = to->first_in, .previous_in = NONE};
+    if (from->first_out >= 0) n->pair[from->first_out].previous_out = p;
+    if (to->first_in >= 0) n->pair[to->first_in].previous_in = p;
+    from->first_out = to->first_in = p;
+    to->n_sources++;
+    return p;
+}
+
+static void pair_free(ib_network *n, int p)
+{
+    const ib_pair gone = n->pair[p];
+    if (gone.next_out >= 0) n->pair[gone.next_out].previous_out = gone.previous_out;
+    if (gone.next_in >= 0) n->pair[gone.next_in].previous_in = gone.previous_in;
+    *(gone.previous_out >= 0 ? &n->pair[gone.previous_out].next_out : &n->host[gone.source].first_out) = gone.next_out;
+    *(gone.previous_in >= 0 ? &n->pair[gone.previous_in].next_in : &n->host[gone.target].first_in) = gone.next_in;
+    n->host[gone.target].n_sources--;
+    n->pair[p].next_out = n->free_pair;
+    n->free_pair = p;
+}
+
+static int pair_between(ib_network *n, int source, int target)
+{
+    int p = n->host[source].first_out;
+    while (p >= 0 && n->pair[p].target != target) p = n->pair[p].next_out;
+    return p >= 0 ? p : pair_new(n, source, target);
+}
+
+static void pair_add(ib_network *n, int p, int id)
+{
+    ib_pair *pair = &n->pair[p];
+    n->message[id] = (ib_message){.pair = p, .next = pair->first, .previous = NONE, .slowdown = 1, .applied = 1};
+    if (pair->first >= 0) n->message[pair->first].previous = id;
+    pair->first = id;
+    pair->n++;
+    n->host[pair->source].n_out++;
+    n->host[pair->target].n_in++;
+}
+
+static void pair_remove(ib_network *n, int id)
+{
+    const ib_message gone = n->message[id];
+    ib_pair *pair = &n->pair[gone.pair];
+    if (gone.next >= 0) n->message[gone.next].previous = gone.previous;
+    *(gone.previous >= 0 ? &n->message[gone.previous].next : &pair->first) = gone.next;
+    n->message[id].pair = NONE;
+    n->host[pair->source].n_out--;
+    n->host[pair->target].n_in--;
+    if (--pair->n == 0) pair_free(n, gone.pair);
+}
+
+/* ---- penalties ---- */
+
+static double penalty_out(const ib_network *n, const ib_host *from)
+{
+    double worst = from->n_out == 1 ? 1.0 : from->n_out * n->outbound;
+    for (int p = from->first_out; p >= 0 && from->n_out > 1; p = n->pair[p].next_out)
+        if (n->host[n->pair[p].target].n_in > 2) worst = fmax(worst, from->n_out * n->outbound * n->crowded);
+    return worst;
+}
+
+static int slow_down(ib_network *n, int id, double slowdown)
+{
+    if (n->message[id].slowdown == slowdown) return 0;
+    int *changed = grown(n->changed, &n->changed_room, n->n_changed + 1, sizeof *changed);
+    if (!changed) return SIM_OUT_OF_MEMORY;
+    n->changed = changed;
+    n->changed[n->n_changed++] = id;
+    n->message[id].slowdown = slowdown;
+    return 0;
+}
+
+/* Judges the messages of a host. */
+static int judge(ib_network *n, int h)
+{
+    const double out = penalty_out(n, &n->host[h]);
+    for (int p = n->host[h].first_out; p >= 0; p = n->pair[p].next_out) {
+        const ib_host *to = &n->host[n->pair[p].target];
+        const double in = to->n_in == 1 ? 1.0 : n->pair[p].n * n->inbound * to->n_sources;
+        for (int id = n->pair[p].first; id >= 0; id = n->message[id].next)
+            if (slow_down(n, id, fmax(in, out)) < 0) return SIM_OUT_OF_MEMORY;
+    }
+    return 0;
+}
+
+static void reach(ib_network *n, int h, int *n_to_visit)
+{
+    if (n->host[h].visit == n->visit) return;
+    n->host[h].visit = n->visit;
+    n->to_visit[(*n_to_visit)++] = h;
+}
+
+/* Judges the messages of all hosts that messages join with this one. */
+static int judge_from(ib_network *n, int first)
+{
+    int n_to_visit = 0;
+    if (++n->visit == INT32_MAX) {
+        for (int h = 0; h < n->n_hosts; h++) n->host[h].visit = 0;
+        n->visit = 1;
+    }
+    reach(n, first, &n_to_visit);
+    for (int i = 0; i < n_to_visit; i++) {
+        const ib_host *at = &n->host[n->to_visit[i]];
+        if (judge(n, n->to_visit[i]) < 0) return SIM_OUT_OF_MEMORY;
+        for (int p = at->first_out; p >= 0; p = n->pair[p].next_out) reach(n, n->pair[p].target, &n_to_visit);
+        for (int p = at->first_in; p >= 0; p = n->pair[p].next_in) reach(n, n->pair[p].source, &n_to_visit);
+    }
+    return 0;
+}
+
+/* ---- the network ---- */
+
+static void keep(ib_network *n, int error)
+{
+    if (error < 0) n->error = error;
+}
+
+static int start(sim *s, void *state, int id)
+{
+    ib_network *n = state;
+    const transfer *t = transfer_at(s, id);
+    ib_message *message = grown(n->message, &n->message_room, id + 1, sizeof *message);
+    if (!message) return SIM_OUT_OF_MEMORY;
+    n->message = message;
+    n->message[id].pair = NONE;
+    const int is_local = t->source_host == t->target_host;
+    const int pair = is_local ? NONE : pair_between(n, t->source_host, t->target_host);
+    if (!is_local && pair < 0) return pair;
+    const int error = network_flow.start(s, n->flows, id);
+    if (error < 0 && !is_local && n->pair[pair].n == 0) pair_free(n, pair);
+    if (error < 0 || is_local) return error;
+    pair_add(n, pair, id);
+    keep(n, judge_from(n, t->source_host));
+    return 0;
+}
+
+static void ended(void *watcher, int id)
+{
+    ib_network *n = watcher;
+    if (n->message[id].pair < 0) return;
+    const int source = n->pair[n->message[id].pair].source;
+    pair_remove(n, id);
+    keep(n, judge_from(n, source));
+}
+
+static int next_date(sim *s, void *state, double *date_s)
+{
+    ib_network *n = state;
+    if (n->error < 0) return n->error;
+    for (int i = 0; i < n->n_changed; i++) {
+        ib_message *x = &n->message[n->changed[i]];
+        if (x->pair < 0 || x->applied == x->slowdown) continue;
+        x->applied = x->slowdown;
+        const int error = flow_slow_down(s, n->flows, n->changed[i], x->slowdown);
+        if (error < 0) return error;
+    }
+    n->n_changed = 0;
+    return network_flow.next_date(s, n->flows, date_s);
+}
+
+static int fire(sim *s, void *state)
+{
+    ib_network *n = state;
+    return network_flow.fire(s, n->flows);
+}
+
+static void check(const sim *s, const void *state)
+{
+    const ib_network *n = state;
+    network_flow.check(s, n->flows);
+#ifdef SMPY_CHECK
+    for (int h = 0; h < n->n_hosts; h++) {
+        int n_out = 0, n_in = 0, n_sources = 0;
+        for (int p = n->host[h].first_out; p >= 0; p = n->pair[p].next_out) n_out += n->pair[p].n;
+        for (int p = n->host[h].first_in; p >= 0; p = n->pair[p].next_in, n_sources++) n_in += n->pair[p].n;
+        if (n_out != n->host[h].n_out || n_in != n->host[h].n_in || n_sources != n->host[h].n_sources) abort();
+    }
+#endif
+}
+
+const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check};

@@ -1,0 +1,163 @@
+"""Network models by name: the dates SimGrid gives, those a pencil gives, and what an ideal network takes away."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
+from smpy.platforms.models import IDEAL_PARTS, SMPI_BANDWIDTH_FACTOR, SMPI_LATENCY_FACTOR
+from tests.peer.case import PLATFORMS
+
+HERE = Path(__file__).parent
+ORACLE = json.loads((HERE / "networks.json").read_text())
+EXAMPLES = {example["id"]: example for example in ORACLE["examples"]}
+
+LATENCY_S, BANDWIDTH_BYTES_PER_S = 50e-6, 125e6  # of the link between the first two hosts of the platform `full`
+ENVELOPE_BYTES = 16
+
+
+def finish_s(
+    steps: str, hosts: list[str], settings: dict[str, str], folder: Path, platform: str = "full"
+) -> list[float]:
+    (folder / "hostfile").write_text("".join(f"{host}\n" for host in hosts))
+    config = RunConfig(
+        n_ranks=len(hosts),
+        program=str(HERE / "steps.py"),
+        args=(steps,),
+        platform=PLATFORMS / f"{platform}.xml",
+        hostfile=folder / "hostfile",
+        options=tuple(settings.items()),
+        compute="none",
+    )
+    outcome = run(config)
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.summary.finish_s.tolist()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_network_model_gives_the_dates_of_simgrid(name: str, tmp_path: Path) -> None:
+    example = EXAMPLES[name]
+    dates_s = finish_s(example["steps"], example["hosts"], example["settings"], tmp_path, example["platform"])
+    assert dates_s == pytest.approx(example["finish_s"], rel=ORACLE["relative_tolerance"], abs=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "date_s"),
+    [
+        ("E10-CM02", LATENCY_S + 1_000_016 * 1.05 / BANDWIDTH_BYTES_PER_S),
+        ("E10-LV08", 13.01 * LATENCY_S + 1_000_016 * 1.05 / (0.97 * BANDWIDTH_BYTES_PER_S)),
+        ("LV08-factors", 2 * LATENCY_S + 1_000_016 * 1.05 / (0.5 * BANDWIDTH_BYTES_PER_S)),
+        ("constant", 13.01),
+        ("constant-half", 1 + 2 * 0.5),
+    ],
+)
+def test_a_network_model_gives_the_date_of_its_closed_form(name: str, date_s: float, tmp_path: Path) -> None:
+    example: dict[str, Any] = EXAMPLES[name]
+    dates_s = finish_s(example["steps"], example["hosts"], example["settings"], tmp_path, example["platform"])
+    assert max(dates_s) == pytest.approx(date_s, rel=1e-12, abs=0)
+
+
+def test_raw_is_latency_and_bytes_over_bandwidth(tmp_path: Path) -> None:
+    steps = "0:isend,1,1000000;isend,1,1000000;waitall/1:irecv,0,1000000;irecv,0,1000000;waitall"
+    dates_s = finish_s(steps, ["h0", "h1"], {"network/model": "raw"}, tmp_path)
+    assert max(dates_s) == pytest.approx(LATENCY_S + 2 * 1_000_016 / BANDWIDTH_BYTES_PER_S, rel=1e-12)
+
+
+# ---- the rule of 2017: the bandwidth factor F bounds a flow, so n on one link get min(F B, B / n) each ----
+
+SIZES_BYTES: Final = (1, 500, 1000, 2000, 5000, 9000, 12_000, 40_000, 1_000_000)
+
+
+def factors_of(size_bytes: int) -> tuple[float, float]:
+    """Of latency and bandwidth, for a size on the wire."""
+    latency = [step.value for step in SMPI_LATENCY_FACTOR if step.above_bytes < size_bytes]
+    return latency[-1], [step.value for step in SMPI_BANDWIDTH_FACTOR if step.above_bytes < size_bytes][-1]
+
+
+def test_the_sizes_are_one_of_each_class() -> None:
+    assert [factors_of(size + ENVELOPE_BYTES) for size in SIZES_BYTES] == [
+        (latency.value, bandwidth.value)
+        for latency, bandwidth in zip(SMPI_LATENCY_FACTOR, SMPI_BANDWIDTH_FACTOR, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("n_flows", [1, 2])
+@pytest.mark.parametrize("size_bytes", SIZES_BYTES)
+@pytest.mark.parametrize("crosstraffic", ["no", "yes"])
+def test_the_factor_of_2017_bounds_a_flow(size_bytes: int, n_flows: int, crosstraffic: str, tmp_path: Path) -> None:
+    steps = "0:" + f"isend,1,{size_bytes};" * n_flows + "waitall/1:" + f"irecv,0,{size_bytes};" * n_flows + "waitall"
+    settings = {"smpy/compat": "simgrid-2017", "network/crosstraffic": crosstraffic}
+    wire_bytes = size_bytes + ENVELOPE_BYTES
+    latency_factor, bandwidth_factor = factors_of(wire_bytes)
+    load = 1.05 if crosstraffic == "yes" else 1.0
+    rate = min(bandwidth_factor * BANDWIDTH_BYTES_PER_S, BANDWIDTH_BYTES_PER_S / (load * n_flows))
+    expected_s = LATENCY_S * latency_factor + wire_bytes / rate
+    assert max(finish_s(steps, ["h0", "h1"], settings, tmp_path)) == pytest.approx(expected_s, rel=1e-12)
+    today_s = LATENCY_S * latency_factor + wire_bytes * load * n_flows / (bandwidth_factor * BANDWIDTH_BYTES_PER_S)
+    settings["smpy/compat"] = "simgrid-3.32"
+    assert max(finish_s(steps, ["h0", "h1"], settings, tmp_path)) == pytest.approx(today_s, rel=1e-12)
+
+
+def test_the_window_of_2017_has_no_factor(tmp_path: Path) -> None:
+    settings = {"smpy/compat": "simgrid-2017", "network/TCP-gamma": "1000"}
+    dates_s = finish_s("0:send,1,1000000/1:recv,0,1000000", ["h0", "h1"], settings, tmp_path)
+    assert max(dates_s) == pytest.approx(11.6436 * LATENCY_S + 1_000_016 / (1000 / (2 * LATENCY_S)), rel=1e-12)
+
+
+# ---- ideal networks ----
+
+LARGE_LATENCY_S, LARGE_BYTES_S = 11.6436 * LATENCY_S, 1_000_016 * 1.05 / (0.940694 * BANDWIDTH_BYTES_PER_S)
+TWO_FLOWS: Final = "0:isend,1,1000000;isend,1,1000000;waitall/1:irecv,0,1000000;irecv,0,1000000;waitall"
+
+
+@pytest.mark.parametrize(
+    ("parts", "date_s"),
+    [
+        ("contention", LARGE_LATENCY_S + LARGE_BYTES_S),
+        ("bandwidth", LARGE_LATENCY_S),
+        ("latency", 2 * LARGE_BYTES_S),
+        ("contention,latency", LARGE_BYTES_S),
+        ("overhead", LARGE_LATENCY_S + 2 * LARGE_BYTES_S),
+    ],
+)
+def test_an_ideal_part_of_the_network_takes_no_time(parts: str, date_s: float, tmp_path: Path) -> None:
+    dates_s = finish_s(TWO_FLOWS, ["h0", "h1"], {"network/model": f"ideal:{parts}"}, tmp_path)
+    assert dates_s == pytest.approx([date_s, date_s], rel=1e-12)
+
+
+def test_an_ideal_network_keeps_what_waits_for_what(tmp_path: Path) -> None:
+    steps = "0:execute,1e9;send,1,1;recv,2,100000/1:recv,0,1/2:ssend,0,1;sleep,9/3:execute,5e8"
+    hosts = ["h0", "h1", "h2", "h3"]
+    with_receive = steps.replace("recv,2,100000", "recv,2,100000;execute,1e9")
+    costs = {"smpi/os": "0:1", "smpi/or": "0:1"}
+    dates_s = finish_s(with_receive, hosts, {"network/model": "ideal", **costs}, tmp_path)
+    assert dates_s == pytest.approx([2, 1, 10, 0.5], abs=1e-9)
+
+
+@pytest.mark.parametrize("platform", ["cluster", "fat_tree_3"])
+def test_each_part_that_becomes_ideal_shortens_a_run(platform: str, tmp_path: Path) -> None:
+    hosts = [f"n{host}" for host in range(16)]
+    settings = {"smpi/os": "0:1us", "smpi/or": "0:1us", "smpi/ois": "0:1us"}
+    dates_s = [max(finish_s("all:alltoall,70000;bcast,1000", hosts, settings, tmp_path, platform))]
+    for n_parts in range(1, len(IDEAL_PARTS) + 1):
+        ideal = {"network/model": "ideal:" + ",".join(IDEAL_PARTS[:n_parts])}
+        dates_s.append(max(finish_s("all:alltoall,70000;bcast,1000", hosts, settings | ideal, tmp_path, platform)))
+    assert all(later < earlier for earlier, later in pairwise(dates_s))
+    assert dates_s[-1] == 0
+
+
+def test_one_message_at_a_time_knows_no_contention(tmp_path: Path) -> None:
+    hosts = [f"n{host}" for host in range(16)]
+    steps = "0:send,15,1;recv,15,100000;send,3,5000/15:recv,0,1;send,0,100000/3:recv,0,5000"
+    own, alone = (
+        finish_s(steps, hosts, settings, tmp_path, "fat_tree_3_shared")
+        for settings in ({}, {"network/model": "ideal:contention"})
+    )
+    assert alone == pytest.approx(own, rel=1e-12)

@@ -1,0 +1,58 @@
+"""Network models by name: every rank finishes when it does under smpirun with the same model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.peer.case import HOSTS, Case
+from tests.peer.runners import Settings, compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+
+pytestmark = pytest.mark.peer
+
+TOLERANCE = 1e-6  # relative
+RAW: Final = (("network/model", "CM02"), ("network/TCP-gamma", "0"), ("network/crosstraffic", "no"))
+MODELS: Final[dict[str, tuple[Settings, Settings]]] = {  # ours, and smpirun's: 3.32 has no model called raw
+    **{name: ((("network/model", name),),) * 2 for name in ("LV08", "CM02", "IB")},
+    "raw": ((("network/model", "raw"),), RAW),
+    "LV08-factors": ((("network/model", "LV08"), ("network/latency-factor", "2"), ("network/weight-S", "1000")),) * 2,
+    "CM02-factors": ((("network/bandwidth-factor", "0.5"), ("network/model", "CM02"), ("network/TCP-gamma", "1e4")),)
+    * 2,
+    "IB-penalties": ((("network/model", "IB"), ("smpi/IB-penalty-factors", "1.5;1.2;1.1")),) * 2,
+    "IB-factors": ((("network/model", "IB"), ("smpi/bw-factor", "0:0.7;9000:0.9"), ("smpi/lat-factor", "0:3")),) * 2,
+}
+PLATFORMS: Final = ("full", "cluster_bare", "cluster_limited", "fat_tree_3_shared")
+
+
+def cases() -> Iterator[Case]:
+    for seed, platform in enumerate(PLATFORMS):
+        n_hosts = HOSTS[platform][1]
+        for size in (300, 500_000):
+            yield Case("permutation", (seed, size, 2), platform, n_hosts)
+        yield Case("incast", ("isend", 70_000, 2, 1e4, 1), platform, min(7, n_hosts))
+        yield Case("mix", (seed, 4, 12), platform, min(9, n_hosts))
+    yield Case("pingpong", ("send", 1411, 2, 2), "zero_latency", 3)
+    yield Case("mix", (7, 3, 20), "cluster_multicore", 11, per_host=3)
+
+
+CASES: Final = [(name, case) for name in MODELS for case in cases()]
+
+
+@pytest.fixture(scope="module")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    return compile_programs(tmp_path_factory.mktemp("smpirun"))
+
+
+@pytest.mark.parametrize(("model", "case"), CASES, ids=[f"{name}-{case.name}" for name, case in CASES])
+def test_every_rank_finishes_when_it_does_under_smpirun_with_the_model(
+    model: str, case: Case, binaries: Path, tmp_path: Path
+) -> None:
+    ours, theirs = MODELS[model]
+    expected_s = smpirun_finish_s(case, binaries, tmp_path, theirs)
+    assert smpy_finish_s(case, tmp_path, ours) == pytest.approx(expected_s, rel=TOLERANCE, abs=0)
