@@ -1,7 +1,8 @@
 """Quantities with units: the only place that reads "10Gbps" and writes "50.0 us".
 
-The grammar is SimGrid's: a number, directly followed by a unit whose case matters. Everything else in smpy is a plain
-number in SI base units (s, bytes, flop) with the unit in its name.
+The grammar is SimGrid's: a number, directly followed by a unit whose case matters; besides SimGrid's units there are
+"Gb/s", "GB/s" and "Gflop/s". Everything else in smpy is a plain number in SI base units (s, bytes, flop) with the unit
+in its name.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ _TIME: Final = {
     "w": 7 * 86400.0, "d": 86400.0, "h": 3600.0, "m": 60.0,
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12,
 }  # fmt: skip
-_SPEED: Final = {f"{prefix}f": scale for prefix, scale in _DECIMAL.items()} | {
-    f"{prefix}flops": 1e3**i for i, prefix in enumerate(_LONG)
+_SPEED: Final = {f"{prefix}flops": 1e3**i for i, prefix in enumerate(_LONG)} | {
+    f"{prefix}{unit}": scale for prefix, scale in _DECIMAL.items() for unit in ("f", "flops", "flop/s")
 }
 _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).items()} | {
     f"{prefix}b": scale / 8 for prefix, scale in (_DECIMAL | _BINARY).items()
 }
-_BANDWIDTH: Final = {f"{unit}ps": scale for unit, scale in _BYTES.items()}
+_BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
 _TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SPEED_STEPS: Final = ((1e15, "Pf"), (1e12, "Tf"), (1e9, "Gf"), (1e6, "Mf"), (1.0, "f"))
 _BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -65,12 +66,12 @@ def parse_time_s(text: str) -> float:
 
 
 def parse_speed_flop_per_s(text: str) -> float:
-    """Flop per second of a speed such as "1Gf" or "2.5teraflops"; a bare number is flop/s.
+    """Flop per second of a speed such as "1Gf", "2.5teraflops" or "3Gflop/s"; a bare number is flop/s.
 
     Raises
     ------
     ValueError
-        If it is not a number followed by f or flops with a decimal prefix.
+        If it is not a number followed by f, flops or flop/s with a decimal prefix.
 
     Examples
     --------
@@ -81,14 +82,14 @@ def parse_speed_flop_per_s(text: str) -> float:
 
 
 def parse_bandwidth_bytes_per_s(text: str) -> float:
-    """Bytes per second of a bandwidth such as "10Gbps" (bits) or "1.25GBps" (bytes); a bare number is bytes/s.
+    """Bytes per second of a bandwidth such as "10Gbps" (bits) or "1.25GB/s" (bytes); a bare number is bytes/s.
 
     Prefixes are decimal (k, M, G, ...) or binary (Ki, Mi, Gi, ...).
 
     Raises
     ------
     ValueError
-        If it is not a number followed by bps or Bps with such a prefix.
+        If it is not a number followed by bps, b/s, Bps or B/s with such a prefix.
 
     Examples
     --------

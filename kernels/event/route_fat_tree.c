@@ -1,6 +1,6 @@
 /* route_fat_tree.c -- fat trees: up to a lowest common ancestor chosen by D-Mod-K (Zahavi 2010), then the only way down.
  *
- * Numbering. Level 0 is the hosts. The nodes of level l are numbered in a mixed radix whose lowest digit is digit 0: digit j has
+ * Numbering. Level 0 is the hosts; the last of its places may be empty. The nodes of level l are numbered in a mixed radix whose lowest digit is digit 0: digit j has
  * parents[j] values if j < l, and children[j] values if j >= l. A node of level l and one of level l + 1 are joined, by cables[l]
  * parallel cables, if all their digits but digit l are equal. So a switch of level l is an ancestor of a host if their digits
  * from l on are equal, and its number is low + above[l] * high, where `low` is the number that its digits below l make up, and
@@ -18,7 +18,7 @@ enum { LEVELS_MAX = 16 };
 
 typedef struct {
     cluster_links links;
-    int n_levels, n_hosts;
+    int n_levels;
     int first_position;
     int children[LEVELS_MAX], parents[LEVELS_MAX], cables[LEVELS_MAX]; /* [l]: between levels l and l + 1 */
     int below[LEVELS_MAX + 1];      /* product of children[0..l): hosts under a node of level l */
@@ -99,16 +99,16 @@ static int route(const platform *p, const void *state, int source, int target, p
 
 static const zone_kind fat_tree_kind = {.route = route, .free = free};
 
-/* Computes all that follows from the shape. 0, or a negative error. */
-static int lay_out(fat_tree *z, int *n_wires, int *n_switches)
+/* Computes all that follows from the shape, which must have a place for each host. 0, or a negative error. */
+static int lay_out(fat_tree *z, int n_hosts, int *n_wires, int *n_nodes)
 {
     int64_t wires = 0, nodes = 0, below = 1, above = 1, over = 1; /* over: product of the children above the level */
     for (int l = 0; l < z->n_levels; l++) {
         if (z->children[l] < 1 || z->parents[l] < 1 || z->cables[l] < 1) return PLATFORM_BAD_ARGUMENT;
         over *= z->children[l];
-        if (over > z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+        if (over > INT_MAX) return PLATFORM_TOO_LARGE;
     }
-    if (over != z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    if (over < n_hosts || z->first_position > INT_MAX - over) return PLATFORM_BAD_ARGUMENT;
     for (int l = 0; l <= z->n_levels; l++) {
         z->below[l] = (int)below;
         z->above[l] = (int)above;
@@ -127,7 +127,7 @@ static int lay_out(fat_tree *z, int *n_wires, int *n_switches)
         above *= z->parents[l];
     }
     *n_wires = (int)wires;
-    *n_switches = (int)(nodes - z->n_hosts);
+    *n_nodes = (int)nodes;
     return 0;
 }
 
@@ -136,23 +136,22 @@ int platform_add_fat_tree(platform *p, int parent_zone, const cluster *c, int n_
 {
     if (!cluster_is_valid(c) || c->backbone_bandwidth_bytes_per_s > 0 || n_levels < 1 || n_levels > LEVELS_MAX)
         return PLATFORM_BAD_ARGUMENT;
-    if (first_position < 0 || first_position > INT_MAX - c->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    if (first_position < 0) return PLATFORM_BAD_ARGUMENT;
     fat_tree *z = calloc(1, sizeof *z);
     if (!z) return PLATFORM_NO_MEMORY;
-    z->n_hosts = c->n_hosts;
     z->n_levels = n_levels;
     memcpy(z->children, children, (size_t)n_levels * sizeof *children);
     memcpy(z->parents, parents, (size_t)n_levels * sizeof *parents);
     memcpy(z->cables, cables, (size_t)n_levels * sizeof *cables);
     z->first_position = first_position;
-    int n_wires = 0, n_switches = 0, error = lay_out(z, &n_wires, &n_switches);
+    int n_wires = 0, n_nodes = 0, error = lay_out(z, c->n_hosts, &n_wires, &n_nodes);
     if (error < 0) {
         free(z);
         return error;
     }
     int zone_point = zone_add(p, parent_zone, &fat_tree_kind, z); /* owns z from here on */
     if (zone_point < 0) return zone_point;
-    error = cluster_add_links(p, c, n_wires, n_switches, &z->links);
+    error = cluster_add_links(p, c, n_wires, n_nodes - c->n_hosts, &z->links);
     if (error >= 0) error = zone_add_hosts(p, zone_point, c->n_hosts, c->speed_flop_per_s, c->cores);
     return error < 0 ? error : zone_point;
 }

@@ -59,7 +59,7 @@ from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.description import Description
 from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.simgrid.options import with_options
-from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
+from smpy.platforms.topologies.fat_tree import FatTree, TreeShape, switched_tree
 
 CORES_PER_HOST: Final = 128
 CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
@@ -150,23 +150,4 @@ def tree_for(n_hosts: int) -> TreeShape:
     >>> tree_for(500)
     TreeShape(children=(20, 25), parents=(1, 20), cables=(1, 1))
     """
-    half = SWITCH_PORTS // 2
-    if n_hosts <= half:
-        return TreeShape((n_hosts,), (1,), (1,))
-    full_levels = 0  # below the two that are fitted: `half` ports down and up on every switch
-    while n_hosts > half ** (full_levels + 1) * SWITCH_PORTS:
-        full_levels += 1
-    subtrees = _ceil(n_hosts, half ** (full_levels + 1))  # below each switch of the top level
-    width = _ceil(n_hosts, half**full_levels * subtrees)  # ports down, and up, of the switches under it
-    divisors = (count for count in range(1, width + 1) if width % count == 0)
-    uplinks = next(count for count in divisors if subtrees * (width // count) <= SWITCH_PORTS)
-    return TreeShape(
-        children=(*[half] * full_levels, width, subtrees),
-        parents=(1, *[half] * full_levels, uplinks),
-        cables=(*[1] * (full_levels + 1), width // uplinks),
-    )
-
-
-def _ceil(amount: int, per: int) -> int:
-    """Division, rounded up."""
-    return -(-amount // per)
+    return switched_tree(n_hosts, SWITCH_PORTS)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
 ReadPart = Callable[["Element"], "Part | None"]
@@ -58,3 +60,16 @@ class Zone(Part):
             Gives the part that an element inside it stands for, or None for a mere note.
         """
         raise element.error(f"no file can describe a {cls.__name__}")
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Zone:
+        """The topology that the table [topology] of a machine describes, for those that are registered so.
+
+        Parameters
+        ----------
+        settings : Settings
+            That table; the keys that are read are those it takes.
+        hosts : WantedHosts
+            Makes the cluster for a number of places, and says how many are wanted.
+        """
+        raise settings.error("kind", f"no machine can have a {cls.__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from operator import add
@@ -15,7 +16,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms import Cluster, Direction, Hop, NumberedNames, Platform, Sharing
 from smpy.platforms.builder import PlatformBuilder
-from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
+from smpy.platforms.topologies.fat_tree import FatTree, TreeShape, switched_tree
 from smpy.platforms.topologies.flat_cluster import FlatCluster
 from tests.unit.reference_routes import FatTreeGraph, fat_tree_links, flat_links
 
@@ -124,6 +125,39 @@ def test_a_host_of_a_fat_tree_without_loopback_reaches_itself_over_one_switch() 
     builder = PlatformBuilder("tree")
     builder.add(FatTree(cluster(4), TreeShape((2, 2), (1, 2), (1, 1))))
     assert builder.finish().route(3, 3).link_names == ("link_from_3_6_3_UP", "link_from_3_6_3_DOWN")
+
+
+@SMALL
+@given(fat_trees(), options(), st.data())
+def test_the_hosts_of_a_fat_tree_with_empty_places_are_joined_as_in_the_full_one(
+    tree: TreeShape, chosen: dict[str, Any], data: st.DataObject
+) -> None:
+    n_hosts = data.draw(st.integers(1, tree.n_hosts))
+    numbers = (range(tree.n_hosts),)
+    full = replace(cluster(tree.n_hosts, **chosen), hosts=NumberedNames("c-", numbers))
+    part = replace(full, hosts=NumberedNames("c-", (range(n_hosts),)))
+    platforms = []
+    for hosts in (full, part):
+        builder = PlatformBuilder("tree")
+        builder.add(FatTree(hosts, tree))
+        platforms.append(builder.finish())
+    pairs = list(product(range(n_hosts), repeat=2))
+    assert_routes(platforms[1], {pair: list(platforms[0].route(*pair).link_names) for pair in pairs})
+
+
+@given(st.integers(1, 100_000), st.integers(4, 70), st.floats(1, 8) | st.integers(1, 8))
+def test_a_switched_tree_can_be_built_and_is_oversubscribed_no_more_than_it_says(
+    n_hosts: int, ports: int, oversubscription: float
+) -> None:
+    oversubscription = min(oversubscription, ports - 1)
+    tree = switched_tree(n_hosts, ports, oversubscription)
+    assert tree.n_hosts >= n_hosts
+    below = [children * cables for children, cables in zip(tree.children, tree.cables, strict=True)]
+    above = [parents * cables for parents, cables in zip(tree.parents[1:], tree.cables[1:], strict=True)]
+    for level, n_up in enumerate(above):
+        assert below[level] + n_up <= ports
+        assert below[level] <= n_up * (oversubscription if level == 0 else 1) * (1 + 1e-9)
+    assert below[-1] <= ports
 
 
 def test_every_cable_and_every_link_of_a_fat_tree_has_a_name_of_its_own() -> None:

@@ -30,7 +30,7 @@ def test_times_are_read_in_seconds(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("text", "flop_per_s"),
     [("1Gf", 1e9), ("100Mf", 1e8), ("2.5kf", 2500), ("1f", 1), ("3flops", 3), ("1gigaflops", 1e9), ("1teraflops", 1e12),
-     ("1zetaflops", 1e21), ("5", 5)],
+     ("1zetaflops", 1e21), ("5", 5), ("49.6Gflop/s", 49.6e9), ("2Gflops", 2e9)],
 )  # fmt: skip
 def test_speeds_are_read_in_flop_per_second(text: str, flop_per_s: float) -> None:
     assert parse_speed_flop_per_s(text) == pytest.approx(flop_per_s, rel=1e-15)
@@ -39,7 +39,7 @@ def test_speeds_are_read_in_flop_per_second(text: str, flop_per_s: float) -> Non
 @pytest.mark.parametrize(
     ("text", "bytes_per_s"),
     [("10Gbps", 1.25e9), ("10GBps", 1e10), ("8bps", 1), ("1KiBps", 1024), ("8Mibps", 1024**2), ("125MBps", 125e6),
-     ("3Bps", 3)],
+     ("3Bps", 3), ("200Gb/s", 25e9), ("25GB/s", 25e9), ("1KiB/s", 1024)],
 )  # fmt: skip
 def test_the_case_of_the_b_tells_bytes_from_bits(text: str, bytes_per_s: float) -> None:
     assert parse_bandwidth_bytes_per_s(text) == bytes_per_s

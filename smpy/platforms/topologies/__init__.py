@@ -17,26 +17,33 @@ Z = TypeVar("Z", bound=type[Zone])
 
 
 class Registered(NamedTuple):
-    """A topology, and what its element has beside the attributes of all clusters."""
+    """A topology, and what its element has beside the attributes of all clusters, or the key of a bare word."""
 
     kind: type[Zone]
-    attributes: tuple[str, ...]
+    attributes: tuple[str, ...] = ()
+    word: str = ""
 
 
 _topologies: Final[dict[tuple[str, str], Registered]] = {}
 
 
-def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = ()) -> Callable[[Z], Z]:
-    """Register a subclass of `Zone` as a topology that files can name; its `from_xml` makes it from its element.
+def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (), word: str = "") -> Callable[[Z], Z]:
+    """Register a subclass of `Zone` as a topology that files can name.
+
+    Its `from_xml` makes it from its element; its `from_settings` from a machine in our own formats, where the tag is
+    "machine". A topology that both can describe is registered twice.
 
     Parameters
     ----------
     name : str
-        What files call it, in upper case: the `topology` of a <cluster>, or the `routing` of a <zone>.
-    tag : {"cluster", "zone"}
-        Which of the two it is.
+        What files call it: in upper case the `topology` of a <cluster> or the `routing` of a <zone>; or the `kind` of a
+        machine's topology, such as "fat-tree".
+    tag : {"cluster", "zone", "machine"}
+        Which of the three it is.
     attributes : tuple of str
         What its element has beside the attributes of all clusters.
+    word : str
+        The key of a machine's topology that a word without one stands for: "dimensions" in "torus 8x8x8".
 
     Raises
     ------
@@ -50,14 +57,14 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
         known = _topologies.get((tag, name))
         if known is not None:
             raise ValueError(f"{known.kind.__module__} has a topology {name!r}: give the one here another name")
-        _topologies[tag, name] = Registered(kind, attributes)
+        _topologies[tag, name] = Registered(kind, attributes, word)
         return kind
 
     return register
 
 
 def topologies(tag: str) -> dict[str, Registered]:
-    """The topologies that an element can have, by their names in files."""
+    """The topologies of elements with that tag, or of a "machine", by their names in files."""
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)
     return {name: known for (of, name), known in _topologies.items() if of == tag}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from math import prod
+from math import ceil, prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
@@ -18,7 +18,13 @@ from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
+
+
+PORTS: Final = 40  # of a switch that is not described
+PORTS_MAX: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,56 @@ class TreeShape:
         )
 
 
+def switched_tree(n_hosts: int, ports: int, oversubscription: float = 1.0) -> TreeShape:
+    """The smallest tree of switches with so many ports each that holds the hosts; its levels are filled evenly.
+
+    Parameters
+    ----------
+    n_hosts : int
+        How many places it has at least.
+    ports : int
+        Of a switch, at least 2.
+    oversubscription : float
+        Hosts below a switch of the lowest level for each cable up from it, at least 1; further up there are as many
+        cables up as down.
+
+    Examples
+    --------
+    >>> switched_tree(32, 40)
+    TreeShape(children=(16, 2), parents=(1, 1), cables=(1, 16))
+    >>> switched_tree(32, 40, oversubscription=2)
+    TreeShape(children=(16, 2), parents=(1, 1), cables=(1, 8))
+    """
+    half = ports // 2
+    up = max(1, int(ports / (1 + oversubscription)))  # of a switch of the lowest level
+    leaf = max(1, min(ports - up, int(up * oversubscription)))  # hosts below it
+    if n_hosts <= leaf:
+        return TreeShape((n_hosts,), (1,), (1,))
+    full_levels = 0  # below the two that are fitted
+    while n_hosts > leaf * half**full_levels * ports:
+        if half < 2:
+            raise ValueError(f"switches of {ports} ports join {leaf * ports} hosts at most, and there are {n_hosts}")
+        full_levels += 1
+    subtrees = _ceil(n_hosts, leaf * half**full_levels)  # below each switch of the top level
+    below_port = leaf * half ** (full_levels - 1) if full_levels else 1  # hosts, of the switches under it
+    width = _ceil(n_hosts, below_port * subtrees)  # their ports down
+    cables_up = width if full_levels else ceil(round(width / oversubscription, 9))
+    divisors = (count for count in range(1, cables_up + 1) if cables_up % count == 0)
+    uplinks = next(count for count in divisors if subtrees * (cables_up // count) <= ports)
+    lower = [half] * (full_levels - 1)
+    return TreeShape(
+        children=(leaf, *lower, width, subtrees) if full_levels else (width, subtrees),
+        parents=(1, up, *lower, uplinks) if full_levels else (1, uplinks),
+        cables=(*[1] * (full_levels + 1), cables_up // uplinks),
+    )
+
+
+def _ceil(amount: int, per: int) -> int:
+    """Division, rounded up."""
+    return -(-amount // per)
+
+
+@topology("fat-tree", tag="machine", word="children")
 @topology("FAT_TREE")
 @dataclass(frozen=True, slots=True)
 class FatTree(Zone):
@@ -83,7 +139,7 @@ class FatTree(Zone):
     cluster : Cluster
         Its hosts and wires; it has no backbone.
     shape : TreeShape
-        How they are joined.
+        How they are joined; its last places may be empty.
     """
 
     cluster: Cluster
@@ -95,7 +151,38 @@ class FatTree(Zone):
         from smpy.platforms.simgrid.clusters import read_regular_cluster
 
         shape = _shape(element)
-        return cls(read_regular_cluster(element, shape.n_hosts, "fat tree"), shape, origin=element.origin)
+        cluster = read_regular_cluster(element, shape.n_hosts, "fat tree")
+        if min(shape.children) >= 1 and shape.n_hosts != cluster.n_hosts:
+            raise element.error(_misfit(cluster, shape))
+        return cls(cluster, shape, origin=element.origin)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> FatTree:
+        """The tree of kind = "fat-tree": of switches with so many `ports`, or with the numbers that are written."""
+        if settings.has("children"):
+            children = settings.integers("children")
+            ones = [1] * len(children)
+            shape = TreeShape(children, settings.integers("parents", ones), settings.integers("cables", ones))
+            for key in ("ports", "oversubscription"):
+                if settings.has(key):
+                    raise settings.error(
+                        key, "the numbers of children, parents and cables say it: keep one or the other"
+                    )
+            for key in ("parents", "cables"):
+                if len(settings.integers(key, ones)) != shape.n_levels:
+                    raise settings.error(key, f"it needs {shape.n_levels} numbers, as children has: one a level")
+        else:
+            ports = settings.integer("ports", PORTS, least=2, most=PORTS_MAX)
+            oversubscription = settings.number("oversubscription", 1.0)
+            if not 1 <= oversubscription <= ports - 1:
+                raise settings.error(
+                    "oversubscription", f"it is {oversubscription:g}, and is from 1 to {ports - 1} here"
+                )
+            try:
+                shape = switched_tree(hosts.needed if hosts.count is None else hosts.count, ports, oversubscription)
+            except ValueError as wrong:
+                raise settings.error("ports", str(wrong)) from None
+        return cls(hosts.cluster_within(shape.n_hosts), shape)
 
     @property
     def n_hosts(self) -> int:
@@ -124,12 +211,16 @@ def _check(cluster: Cluster, tree: TreeShape) -> None:
         )
     if min(tree.children + tree.parents + tree.cables) < 1:
         raise PlatformError(f"fat tree {cluster.name!r} has a level with a 0: every number is at least 1")
-    if tree.n_hosts != n_hosts:
-        product = " x ".join(map(str, tree.children))
-        raise PlatformError(
-            f"fat tree {cluster.name!r} has {n_hosts} hosts and its shape needs {product} = {tree.n_hosts}: "
-            "change its hosts or its numbers of children"
-        )
+    if tree.n_hosts < n_hosts:
+        raise PlatformError(_misfit(cluster, tree))
+
+
+def _misfit(cluster: Cluster, tree: TreeShape) -> str:
+    product = " x ".join(map(str, tree.children))
+    return (
+        f"fat tree {cluster.name!r} has {cluster.n_hosts} hosts and its shape needs {product} = {tree.n_hosts}: "
+        "change its hosts or its numbers of children"
+    )
 
 
 def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smpy.engine.kernel import lib
@@ -11,11 +11,15 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
+from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
 if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
 
+@topology("flat", tag="machine")
 @topology("FLAT")
 @dataclass(frozen=True, slots=True)
 class FlatCluster(Zone):
@@ -39,6 +43,16 @@ class FlatCluster(Zone):
 
         router = f"{element.text('prefix')}{element.text('id')}_router{element.text('suffix')}"
         return cls(read_cluster(element), element.text("router_id", router), origin=element.origin)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> FlatCluster:
+        """The hosts of kind = "flat", perhaps with a backbone that all traffic crosses."""
+        cluster = hosts.cluster_within(hosts.needed if hosts.count is None else hosts.count)
+        bandwidth = settings.quantity("backbone_bandwidth", parse_bandwidth_bytes_per_s, "100Gb/s", 0.0)
+        latency_s = settings.quantity("backbone_latency", parse_time_s, "1us", 0.0)
+        if latency_s > 0 and not bandwidth > 0:
+            raise settings.error("backbone_latency", "there is no backbone without backbone_bandwidth")
+        return cls(replace(cluster, backbone_bandwidth_bytes_per_s=bandwidth, backbone_latency_s=latency_s))
 
     @property
     def n_hosts(self) -> int:

@@ -1,0 +1,341 @@
+"""The settings of a machine in our own formats: values that know where they are written, read by key.
+
+Whoever reads a key makes it known; what nobody read is refused at the end, with the known key that may have been meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.errors import PlatformError
+from smpy.units import has_unit
+
+INTEGER_MAX: Final = 2**53  # what a float counts exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value as it is written.
+
+    Parameters
+    ----------
+    value : object
+        What TOML made of it, or a text; None: only the factor is said.
+    origin : str
+        Where it is written: file and line, or the option.
+    key : str
+        As it is written there.
+    folder : Path
+        What the names of files in it are relative to.
+    factor : float
+        Multiplies the value, or the default of a key that has none.
+    """
+
+    value: object
+    origin: str
+    key: str
+    folder: Path = Path()
+    factor: float = 1.0
+
+    def error(self, message: str) -> PlatformError:
+        """The error to raise, with the place and the key."""
+        error = PlatformError(f"{self.origin}: {self.key}: {message}")
+        error.is_located = True
+        return error
+
+
+Tree = dict[str, "Setting | Tree"]
+
+
+class Settings:
+    """A table of settings, read key by key.
+
+    Each method takes a key and a default; without a default, a key that is missing is refused.
+
+    Parameters
+    ----------
+    name : str
+        Of the table: "host"; empty for the whole machine.
+    tree : dict
+        Its settings, and the tables in it, by key.
+    origin : str
+        Where the machine is described, for keys that are missing.
+    aliases : tuple of str
+        Keys of other tables that may stand where these do, for suggestions.
+    """
+
+    def __init__(self, name: str, tree: Tree, origin: str, aliases: tuple[str, ...] = ()) -> None:
+        self.name: Final = name
+        self._tree: Final = tree
+        self._origin: Final = origin
+        self._aliases: Final = aliases
+        self._tables: Final[dict[str, Settings]] = {}
+        self._known: Final[dict[str, None]] = {}
+
+    def table(self, key: str, aliases: tuple[str, ...] = ()) -> Settings:
+        """The table of that name in this one, which may be empty."""
+        if key not in self._tables:
+            self._known[key] = None
+            inner = self._tree.get(key, {})
+            if isinstance(inner, Setting):
+                raise inner.error(f"it is a table of settings: write [{self._path(key)}]")
+            self._tables[key] = Settings(self._path(key), inner, self._origin, aliases)
+        return self._tables[key]
+
+    def keys(self) -> list[str]:
+        """The keys that are written in it."""
+        return list(self._tree)
+
+    def has(self, key: str) -> bool:
+        """Whether a value is written for the key."""
+        return self._found(key) is not None
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text."""
+        found = self._value(key, default, "text", '"like this"')
+        if found is None:
+            return default or ""
+        if not isinstance(found.value, str):
+            raise found.error(f'{shown(found)} is no text: write it in quotes, key = "text"')
+        return found.value
+
+    def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
+        """One of the known words."""
+        words = list(known)
+        text = self.text(key, default)
+        if text not in words:
+            raise self.error(key, f"{text!r} is none of {', '.join(words)}{meant(text, words)}")
+        return text
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        found = self._value(key, default, "true or false", "true")
+        if found is None:
+            return default
+        word = str(found.value).lower()
+        if word not in ("true", "false", "yes", "no"):
+            raise found.error(f"{shown(found)} is neither true nor false")
+        return word in ("true", "yes")
+
+    def integer(
+        self, key: str, default: int | None = None, *, least: int = 1, most: int = INTEGER_MAX, unit: str = ""
+    ) -> int:
+        """A whole number, perhaps with its unit: `64` or "64 cores".
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+        default : int, optional
+            If it is not written.
+        least, most : int
+            The smallest and the largest that make sense.
+        unit : str
+            A plural that may follow the number: "cores".
+        """
+        found = self._value(key, default, "number", "4")
+        number = _integer(found, unit) if found is not None else default
+        assert number is not None
+        if (factor := self._factor(key)) != 1:
+            if not (number * factor).is_integer():
+                raise self.error(key, f"{number} times {factor:g} is no whole number")
+            number = int(number * factor)
+        if not least <= number <= most:
+            raise self.error(key, f"it is {number}, and must be at least {least} and at most {most:,}")
+        return number
+
+    def integers(self, key: str, default: Sequence[int] | None = None, *, least: int = 1) -> tuple[int, ...]:
+        """Whole numbers: `[8, 8, 4]`, "8x8x4" or "8,8,4"."""
+        found = self._value(key, default, "list of numbers", '"8x8x4" or [8, 8, 4]')
+        if found is None:
+            return tuple(default or ())
+        parts = found.value if isinstance(found.value, list) else re.split(r"[x,]", str(found.value))
+        numbers = tuple(_integer(replace(found, value=part), "") for part in parts)
+        if not numbers or min(numbers) < least or max(numbers) > INTEGER_MAX:
+            raise found.error(f"{shown(found)} is no list of numbers from {least} upwards, such as 8x8x4")
+        return numbers
+
+    def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:
+        """A number without a unit; 0 or above, or only above."""
+        return self._numeric(key, _number, default, "1.5", is_positive)
+
+    def quantity(
+        self,
+        key: str,
+        parse: Callable[[str], float],
+        example: str,
+        default: float | None = None,
+        *,
+        is_positive: bool = False,
+    ) -> float:
+        """A number with its unit; 0 or above, or only above.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+        parse : callable
+            Of `smpy.units`: reads it.
+        example : str
+            For messages: "200Gb/s".
+        default : float, optional
+            In SI base units, if it is not written.
+        is_positive : bool
+            Whether 0 is refused.
+        """
+
+        def read(setting: Setting) -> float:
+            return quantity_of(setting, parse, example)
+
+        return self._numeric(key, read, default, f'"{example}"', is_positive)
+
+    def value(self, key: str) -> Setting | None:
+        """The setting of a key whose value has a form of its own; None if it is not written."""
+        return self._value(key, "", "value", "")
+
+    def file(self, key: str) -> Path:
+        """The path of a file; a relative one begins at the folder of the file that names it."""
+        name = self.text(key)
+        found = self._found(key)
+        assert found is not None
+        return found.folder / name
+
+    def error(self, key: str, message: str) -> PlatformError:
+        """The error to raise about a key, at its place."""
+        found = self._tree.get(key)
+        if isinstance(found, Setting):
+            return found.error(message)
+        error = PlatformError(f"{self._origin}: {self._path(key)}: {message}")
+        error.is_located = True
+        return error
+
+    def check_keys(self) -> None:
+        """Refuse keys that nobody read, here and in the tables inside.
+
+        Raises
+        ------
+        PlatformError
+            With the key that may have been meant.
+        """
+        homes: dict[str, list[str]] = {}
+        for inside in self._all():
+            for key in inside._known:
+                if key not in inside._tables:
+                    homes.setdefault(key, []).append(inside.name)
+        for inside in self._all():
+            for key in inside._tree:
+                if key not in inside._known:
+                    raise inside._unknown(key, homes)
+
+    # ---- what the methods share ----
+
+    def _all(self) -> list[Settings]:
+        return [self, *(inside for table in self._tables.values() for inside in table._all())]
+
+    def _path(self, key: str) -> str:
+        return f"{self.name}.{key}" if self.name else key
+
+    def _found(self, key: str) -> Setting | None:
+        found = self._tree.get(key)
+        return found if isinstance(found, Setting) and found.value is not None else None
+
+    def _numeric(
+        self, key: str, read: Callable[[Setting], float], default: float | None, example: str, is_positive: bool
+    ) -> float:
+        found = self._value(key, default, "number", example)
+        number = default if found is None else read(found)
+        assert number is not None
+        number *= self._factor(key)
+        if not 0 <= number < math.inf or (is_positive and number == 0):
+            raise self.error(
+                key, f"it is {number:g}, and must be {'above 0' if is_positive else 'at least 0'}, and finite"
+            )
+        return number
+
+    def _factor(self, key: str) -> float:
+        setting = self._tree.get(key)
+        return setting.factor if isinstance(setting, Setting) else 1.0
+
+    def _value(self, key: str, default: object, what: str, example: str) -> Setting | None:
+        """The setting of a key; None if the default holds."""
+        self._known[key] = None
+        inner = self._tree.get(key)
+        if isinstance(inner, dict):
+            raise first_setting(inner, self._origin).error(f"{self._path(key)} is a {what}, not a table")
+        found = self._found(key)
+        if found is None and default is None:
+            written = [name for name in self._tree if name not in self._known]
+            close = get_close_matches(key, written, n=1)
+            instead = f"; did you mean it by {close[0]!r}?" if close else ""
+            raise self.error(key, f"it is missing: add {key} = {example}{instead}")
+        return found
+
+    def _unknown(self, key: str, homes: dict[str, list[str]]) -> PlatformError:
+        where = f"[{self.name}]" if self.name else "a machine"
+        found = self._tree[key]
+        written = found.key if isinstance(found, Setting) else self._path(key)
+        setting = found if isinstance(found, Setting) else replace(first_setting(found, self._origin), key=written)
+        known = [*self._known, *self._aliases]
+        advice = meant(key, known)
+        if not advice and key in homes:
+            advice = f": it stands in {' or '.join(f'[{home}]' if home else 'no table' for home in homes[key])}"
+        return setting.error(f"unknown key{advice or f': {where} takes ' + ', '.join(known)}")
+
+
+def first_setting(tree: Tree, origin: str) -> Setting:
+    """The first setting in a table, which stands for its place."""
+    for inside in tree.values():
+        return first_setting(inside, origin) if isinstance(inside, dict) else inside
+    return Setting("", origin, "a table")
+
+
+def quantity_of(setting: Setting, parse: Callable[[str], float], example: str) -> float:
+    """The number of a setting with a unit; only 0 needs none."""
+    value = setting.value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise setting.error(f'{shown(setting)} is no number with a unit: write it such as "{example}"')
+    text = re.sub(r"(?<=[\d.])\s+(?=\D)", "", str(value).strip())
+    try:
+        number = parse(text)
+    except ValueError as wrong:
+        raise setting.error(str(wrong)) from None
+    if not has_unit(text):
+        raise setting.error(f'{shown(setting)} has no unit: write it such as "{example}"')
+    return number
+
+
+def _number(setting: Setting) -> float:
+    value: Any = setting.value
+    try:
+        return float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        raise setting.error(f"{shown(setting)} is no number") from None
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'x'?`, or nothing when no known name is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
+def _integer(setting: Setting, unit: str) -> int:
+    value: Any = setting.value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        singular = unit.removesuffix("s") or "?"
+        match = re.fullmatch(rf"\s*([+-]?\d{{1,18}})\s*(?:{re.escape(singular)}s?)?\s*", value, re.ASCII)
+        if match:
+            return int(match[1])
+    raise setting.error(f"{shown(setting)} is no whole number")
+
+
+def shown(setting: Setting) -> str:
+    """The value of a setting, for messages."""
+    return repr(setting.value) if isinstance(setting.value, str) else str(setting.value)

@@ -1,0 +1,60 @@
+"""The hosts of a machine in our own formats: what one is like, how many are wanted, what they are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.own_format.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class WantedHosts:
+    """The hosts that a machine wants, which its topology has places for.
+
+    Parameters
+    ----------
+    settings : Settings
+        The table [host], for messages.
+    like : Cluster
+        A cluster of one such host; its numbers are those that `names` says, if it says any.
+    count : int or None
+        How many there are to be; None: as many as the topology has places.
+    needed : int
+        How many the run's ranks need.
+    """
+
+    settings: Settings
+    like: Cluster
+    count: int | None
+    needed: int
+
+    def cluster(self, n_places: int) -> Cluster:
+        """The cluster of a topology with so many places, each of which has a host.
+
+        Raises
+        ------
+        PlatformError
+            If another number of hosts was asked for.
+        """
+        if self.count is not None and self.count != n_places:
+            key = "count" if self.settings.has("count") else "names"
+            raise self.settings.error(key, f"{self.count} hosts are wanted, and the topology has {n_places} places")
+        return self._cluster(n_places)
+
+    def cluster_within(self, n_places: int) -> Cluster:
+        """The cluster of a topology with so many places, the last of which may be empty.
+
+        Raises
+        ------
+        PlatformError
+            If there are fewer places than hosts.
+        """
+        if self.count is not None and self.count > n_places:
+            return self.cluster(n_places)
+        return self._cluster(n_places if self.count is None else self.count)
+
+    def _cluster(self, n_hosts: int) -> Cluster:
+        names = self.like.hosts
+        ranges = names.ranges or (range(n_hosts),)
+        return replace(self.like, hosts=NumberedNames(names.prefix, ranges, names.suffix))
