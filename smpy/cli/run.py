@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn
 import click
 
 from smpy.cli.own_stream import end_line, hurry, own_streams
+from smpy.cli.placement_options import placement_options
 from smpy.errors import SmpyError, UsageError
 from smpy.records.files import check_writable
 
 if TYPE_CHECKING:
     from smpy.emulate.config import RunConfig
     from smpy.emulate.run import Outcome
+    from smpy.platforms.host_order import HostOrder
+    from smpy.platforms.placement import MapBy
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
@@ -62,12 +65,7 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     metavar="FILE",
     help="The machine: a SimGrid XML file. Without it: a fat-tree cluster of today, sized to the run.",
 )
-@click.option(
-    "--hostfile",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Hosts of the ranks, a line each: NAME or NAME:COUNT. Without it: the platform's hosts in turn.",
-)
+@placement_options
 @click.option(
     "--set",
     "options",
@@ -147,6 +145,10 @@ def command(
     n_ranks: int | None,
     platform: Path | None,
     hostfile: Path | None,
+    ranks_per_host: int | None,
+    map_by: MapBy | None,
+    host_order: HostOrder | None,
+    seed: int,
     options: tuple[tuple[str, str], ...],
     network: str | None,
     compat: str | None,
@@ -186,6 +188,10 @@ def command(
                 args=args,
                 platform=platform,
                 hostfile=hostfile,
+                ranks_per_host=ranks_per_host,
+                map_by=map_by,
+                host_order=host_order,
+                seed=seed,
                 options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
                 compute=compute,
                 host_speed_flop_per_s=host_speed_flop_per_s,

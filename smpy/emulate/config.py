@@ -10,7 +10,8 @@ from smpy.collectives.selection import choose, selection_with
 from smpy.engine.engine import Engine
 from smpy.platforms.default_cluster import default_cluster
 from smpy.platforms.description import Description
-from smpy.platforms.placement import place
+from smpy.platforms.host_order import HostOrder
+from smpy.platforms.placement import MapBy, place
 from smpy.platforms.platform import Platform
 from smpy.platforms.simgrid.options import with_options
 
@@ -32,7 +33,15 @@ class RunConfig:
     platform : Path, Description or None
         The machine, or a SimGrid XML file of it; None: the default cluster.
     hostfile : Path or None
-        Where ranks run; None: on the platform's hosts in turn.
+        The hosts where ranks run; None: the platform's.
+    ranks_per_host : int or None
+        How many ranks a host takes at most.
+    map_by : {"core", "host", "socket", "random", "file"} or None
+        The order in which ranks take their places (`smpy.platforms.placement`); None: as the platform's kind has it.
+    host_order : {"natural", "lexicographic", "platform"} or None
+        The order in which hosts take ranks; None: as the platform's kind has it.
+    seed : int
+        Of placement at random.
     options : tuple of (str, str)
         Names and values of SimGrid's options of the network model, whatever the platform says.
     compute : {"measured", "none"}
@@ -55,6 +64,10 @@ class RunConfig:
     args: tuple[str, ...] = ()
     platform: Path | Description | None = None
     hostfile: Path | None = None
+    ranks_per_host: int | None = None
+    map_by: MapBy | None = None
+    host_order: HostOrder | None = None
+    seed: int = 0
     options: tuple[tuple[str, str], ...] = ()
     compute: Literal["measured", "none"] = "measured"
     host_speed_flop_per_s: float | None = None
@@ -85,7 +98,13 @@ def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
         If the platform or the hostfile cannot be used.
     """
     platform = _description(config).build()
-    host_of_rank = place(platform, config.n_ranks, config.hostfile)
+    host_of_rank = place(
+        *(platform, config.n_ranks, config.hostfile),
+        ranks_per_host=config.ranks_per_host,
+        map_by=config.map_by,
+        host_order=config.host_order,
+        seed=config.seed,
+    )
     engine = Engine(platform, platform.models, host_of_rank)
     choice = platform.models.collectives
     choose(engine, selection_with((*choice.algorithms, *config.algorithms), choice.table))

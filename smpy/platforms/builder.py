@@ -5,6 +5,7 @@ Every refusal is a `PlatformError` that names the part, and where its file descr
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -69,6 +70,7 @@ class PlatformBuilder:
         self._points: dict[str, int] = {}
         self._host_names: list[str] = []
         self._properties = HostProperties()
+        self._sockets = array("i")
         self._links = LinkNames()
         self._split: set[str] = set()
         self._loopback = -1
@@ -105,16 +107,18 @@ class PlatformBuilder:
         speed_flop_per_s: float,
         cores: int = 1,
         properties: tuple[tuple[str, str], ...] = (),
+        sockets: int = 1,
     ) -> None:
         """A computer."""
         self._check_new(name)
-        self._check_host(name, speed_flop_per_s, cores)
+        self._check_host(name, speed_flop_per_s, cores, sockets)
         self._points[name] = _number(
             lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
             f"host {name!r} in zone {zone!r}",
         )
         self._properties.add(len(self._host_names), properties)
         self._host_names.append(name)
+        self._sockets.append(sockets)
 
     def router(self, name: str, zone: str) -> None:
         """A place where routes meet, without computing power."""
@@ -175,6 +179,7 @@ class PlatformBuilder:
             self._points[router_name] = zone + 1 + len(host_names)
         self._properties.add(len(self._host_names), cluster.properties)
         self._host_names.extend(host_names)
+        self._sockets.extend(array("i", [cluster.sockets]) * len(host_names))
         self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), link_name)
 
     # ---- links and routes ----
@@ -235,6 +240,7 @@ class PlatformBuilder:
             self._links,
             self._models,
             properties=self._properties,
+            sockets=self._sockets,
             fills_hosts=fills_hosts,
             sha256=sha256,
         )
@@ -271,11 +277,13 @@ class PlatformBuilder:
             raise PlatformError(f"{name!r} is declared twice: hosts, routers and zones need names of their own")
 
     @staticmethod
-    def _check_host(name: str, speed_flop_per_s: float, cores: int) -> None:
+    def _check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int) -> None:
         if not speed_flop_per_s > 0:
             raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
         if not 1 <= cores <= COUNT_MAX:
             raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
+        if not 1 <= sockets <= cores or cores % sockets:
+            raise PlatformError(f"host {name!r} has {cores} cores on {sockets} sockets: each has the same number")
 
     def _open_cluster(
         self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]
@@ -290,7 +298,8 @@ class PlatformBuilder:
             raise PlatformError(
                 f"cluster {cluster.name!r} declares a host twice, or gives one its own or its router's name"
             )
-        self._check_host(f"{host_names[0]} of cluster {cluster.name}", cluster.speed_flop_per_s, cluster.cores)
+        some_host = f"{host_names[0]} of cluster {cluster.name}"
+        self._check_host(some_host, cluster.speed_flop_per_s, cluster.cores, cluster.sockets)
         if not cluster.bandwidth_bytes_per_s > 0:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
         for what, bandwidth, latency in (

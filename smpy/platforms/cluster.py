@@ -89,6 +89,8 @@ class Cluster:
         Of the one link that all traffic of a flat cluster crosses.
     backbone_is_fatpipe : bool
         Whether the backbone limits each flow alone rather than all of them together.
+    sockets : int
+        Sockets a host has, which share its cores equally.
     properties : tuple of (str, str)
         Names and values of what is noted of each host, such as its power.
     """
@@ -106,6 +108,7 @@ class Cluster:
     backbone_bandwidth_bytes_per_s: float = 0.0
     backbone_latency_s: float = 0.0
     backbone_is_fatpipe: bool = False
+    sockets: int = 1
     properties: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -23,19 +23,22 @@ class Host(Part):
         How many cores it has.
     properties : tuple of (str, str)
         Names and values of what is noted of it, such as its power.
+    sockets : int
+        How many sockets share them, equally.
     """
 
     name: str
     speed_flop_per_s: float
     cores: int = 1
     properties: tuple[tuple[str, str], ...] = ()
+    sockets: int = 1
 
     @property
     def n_hosts(self) -> int:
         return 1
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties)
+        builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies.fat_tree import FatTree, TreeShape, switched_tree
 
 CORES_PER_HOST: Final = 128
+SOCKETS_PER_HOST: Final = 2
 CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
 SWITCH_PORTS: Final = 40
 CABLE_BANDWIDTH_BYTES_PER_S: Final = 192e9 / 8
@@ -128,6 +129,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
         name="default",
         hosts=NumberedNames("node-", (range(shape.n_hosts),)),
         cores=CORES_PER_HOST,
+        sockets=SOCKETS_PER_HOST,
         speed_flop_per_s=CORE_SPEED_FLOP_PER_S,
         bandwidth_bytes_per_s=CABLE_BANDWIDTH_BYTES_PER_S,
         latency_s=CABLE_LATENCY_S,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
@@ -12,11 +13,22 @@ from smpy.platforms.platform import Platform
 
 RANKS_MAX: Final = 10_000_000
 
+_SLOTS: Final = re.compile(r"(?P<name>.*\S)\s+slots\s*=\s*(?P<count>.*)")
+_OTHER: Final = re.compile(r".*\s[\w-]+\s*=.*")
+
+
+class HostEntry(NamedTuple):
+    """A line of a host file: a host, and how many ranks it takes in a row; None: it does not say, which means one."""
+
+    host: int
+    n_ranks: int | None
+
 
 def read_hostfile(path: str | Path, platform: Platform) -> list[int]:
     """The hosts that a host file lists, one a rank.
 
-    A line is a host's name, or `name:k` for k ranks in a row. Empty lines, and what follows a `#`, are skipped.
+    A line is a host's name, or `name:k` or `name slots=k` for k ranks in a row. Empty lines, and what follows a `#`,
+    are skipped.
 
     Parameters
     ----------
@@ -35,38 +47,55 @@ def read_hostfile(path: str | Path, platform: Platform) -> list[int]:
     PlatformError
         If the file cannot be read, lists no host, or lists one the platform does not have.
     """
-    try:
-        lines = read_input(path, "hostfile").decode("utf-8").splitlines()
-    except OSError as wrong:
-        raise PlatformError(f"cannot read hostfile {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise PlatformError(f"cannot read hostfile {str(path)!r}: it is not a text file in UTF-8") from None
     hosts: list[int] = []
-    for number, line in enumerate(lines, start=1):
-        entry = line.partition("#")[0].strip()
-        if not entry:
-            continue
-        try:
-            hosts += _hosts_of(entry, platform)
-        except PlatformError as wrong:
-            raise PlatformError(f"{path}:{number}: {wrong}") from None
-        if len(hosts) > RANKS_MAX:
-            raise PlatformError(
-                f"{path}:{number}: up to here there are {len(hosts):,} ranks: at most {RANKS_MAX:,} fit"
-            )
-    if not hosts:
-        raise PlatformError(f"hostfile {str(path)!r} lists no hosts: write one name a line")
+    for host, n_ranks in read_entries(path, platform):
+        hosts += [host] * (1 if n_ranks is None else n_ranks)
     return hosts
 
 
-def _hosts_of(entry: str, platform: Platform) -> list[int]:
-    """The hosts of one line."""
-    name, colon, count = (part.strip() for part in entry.rpartition(":"))
-    if not colon:
-        return [platform.host_number(entry)]
+def read_entries(path: str | Path, platform: Platform) -> list[HostEntry]:
+    """The lines of a host file, as `read_hostfile` reads it."""
+    entries: list[HostEntry] = []
+    n_ranks = 0
+    for number, line in lines_of(path, "hostfile"):
+        try:
+            entries.append(_entry(line, platform))
+        except PlatformError as wrong:
+            raise PlatformError(f"{path}:{number}: {wrong}") from None
+        n_ranks += entries[-1].n_ranks or 1
+        if n_ranks > RANKS_MAX:
+            raise PlatformError(f"{path}:{number}: up to here there are {n_ranks:,} ranks: at most {RANKS_MAX:,} fit")
+    if not entries:
+        raise PlatformError(f"hostfile {str(path)!r} lists no hosts: write one name a line")
+    return entries
+
+
+def lines_of(path: str | Path, what: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file that say something, without their comments, and their numbers."""
+    try:
+        lines = read_input(path, what).decode("utf-8").splitlines()
+    except OSError as wrong:
+        raise PlatformError(f"cannot read {what} {str(path)!r}: {wrong.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlatformError(f"cannot read {what} {str(path)!r}: it is not a text file in UTF-8") from None
+    for number, line in enumerate(lines, start=1):
+        entry = line.partition("#")[0].strip()
+        if entry:
+            yield number, entry
+
+
+def _entry(line: str, platform: Platform) -> HostEntry:
+    if slots := _SLOTS.fullmatch(line):
+        name, count = slots["name"], slots["count"]
+    elif _OTHER.fullmatch(line):
+        raise PlatformError(f"{line!r}: of a host's options only slots=4 is known: remove the others")
+    else:
+        name, colon, count = (part.strip() for part in line.rpartition(":"))
+        if not colon:
+            return HostEntry(platform.host_number(line), None)
     if not re.fullmatch("0*[1-9][0-9]*", count):
-        raise PlatformError(f"{entry!r}: {count!r} is no number of ranks: write {name}:4 for four ranks on {name}")
+        raise PlatformError(f"{line!r}: {count!r} is no number of ranks: write {name}:4 for four ranks on {name}")
     count = count.lstrip("0")
     if len(count) > len(str(RANKS_MAX)) or int(count) > RANKS_MAX:
-        raise PlatformError(f"{entry!r}: at most {RANKS_MAX:,} ranks can be placed on one host")
-    return [platform.host_number(name)] * int(count)
+        raise PlatformError(f"{line!r}: at most {RANKS_MAX:,} ranks can be placed on one host")
+    return HostEntry(platform.host_number(name), int(count))

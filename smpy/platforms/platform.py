@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -68,6 +69,7 @@ class Platform:
         models: Models,
         *,
         properties: HostProperties | None = None,
+        sockets: Sequence[int],
         fills_hosts: bool = False,
         sha256: str | None = None,
     ) -> None:
@@ -79,6 +81,7 @@ class Platform:
         self.sha256: Final = sha256
         self._link_names: Final = link_names
         self._properties: Final = properties or HostProperties()
+        self._sockets: Final = sockets
 
     @property
     def n_hosts(self) -> int:
@@ -114,6 +117,11 @@ class Platform:
         """
         self._check_host(host)
         return self._properties.of(host)
+
+    def sockets(self, host: int) -> int:
+        """How many sockets share a host's cores, equally."""
+        self._check_host(host)
+        return self._sockets[host]
 
     def host_number(self, name: str) -> int:
         """The number of the host of that name.

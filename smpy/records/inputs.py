@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+SPELT_OUT_MAX: Final = 4096
+
 _PERIODS_MAX: Final = 100
+_NUMBER: Final = re.compile(r"(?<![0-9])[0-9]{1,18}(?=[^0-9]*$|\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,9 @@ class Inputs:
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:
     """Hosts and how many ranks in a row run on each; once, if they come again and again.
 
+    Of more than a few thousand, those that are numbered on and take the same number of ranks are written as one, such
+    as `h[0-7]`.
+
     Examples
     --------
     >>> mapping_of([0, 0, 1, 1, 0, 0, 1], ["a", "b"])
@@ -58,7 +65,39 @@ def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[t
     [('a', 3)]
     """
     runs = [(host, len(list(ranks))) for host, ranks in groupby(host_of_rank)]
-    return [(host_names[host], n_ranks) for host, n_ranks in runs[: _period(runs)]]
+    runs = runs[: _period(runs)]
+    if len(runs) > SPELT_OUT_MAX:
+        return _ranges(runs, host_names)
+    return [(host_names[host], n_ranks) for host, n_ranks in runs]
+
+
+def _ranges(runs: Sequence[tuple[int, int]], host_names: Sequence[str]) -> list[tuple[str, int]]:
+    """The same, with the numbers of hosts that follow one another as ranges."""
+    written: list[tuple[str, int]] = []
+    first: tuple[str, str, str] | None = None  # of the open range: before the number, the number, after it
+    last, open_ranks = "", 0
+
+    def close() -> None:
+        if first is not None:
+            before, number, after = first
+            name = f"{before}{number}{after}" if number == last else f"{before}[{number}-{last}]{after}"
+            written.append((name, open_ranks))
+
+    for host, n_ranks in runs:
+        before, number, after = _numbered(host_names[host])
+        goes_on = first is not None and (before, after, n_ranks) == (first[0], first[2], open_ranks)
+        if not (goes_on and number and last and number == str(int(last) + 1).zfill(len(last))):
+            close()
+            first, open_ranks = (before, number, after), n_ranks
+        last = number
+    close()
+    return written
+
+
+def _numbered(name: str) -> tuple[str, str, str]:
+    """A name about the first number in it that has a letter or a dot after it, or nothing: `node-12.org` about 12."""
+    found = _NUMBER.search(name)
+    return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])
 
 
 def _period(runs: Sequence[tuple[int, int]]) -> int:

@@ -2,12 +2,13 @@
 
 As JSON it is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
 
-    schema              2
+    schema              3
     smpy                version that made the record
     program, is_module, args
     platform, platform_file, platform_sha256
     ranks
-    mapping             [host, ranks in a row], ...; after the last pair from the first again
+    mapping             [host, ranks in a row], ...; after the last pair from the first again; of a large run,
+                        numbered hosts that take as many ranks each may be one: ["h[0-7]", 2]
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
     makespan_s, messages, bytes, ..._share
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)

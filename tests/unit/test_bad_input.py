@@ -17,6 +17,7 @@ from tests.unit.mutations import mutate
 
 PEER = Path(__file__).parents[1] / "peer" / "platforms"
 HOSTS = b"# hosts\nnode-0\nnode-1:2\n\nnode-2 : 3  # three\n"
+RANKS = b"# ranks\nrank 1=node-2 slot=0\nrank 0=node-1 slot=1:2\n\nrank 2=node-1\n"
 CLUSTER = "<cluster id='c' prefix='n' suffix='' radical='{}' speed='1Gf' bw='1GBps' lat='1us' {}/>"
 
 pytestmark = pytest.mark.timeout(60)
@@ -46,6 +47,13 @@ def test_a_mutated_hostfile_is_read_or_refused_in_a_few_words(tmp_path: Path) ->
     for seed in range(100):
         path.write_bytes(mutate(HOSTS, seed))
         assert len(refusal(lambda: read_hostfile(path, platform))) < 3000, f"seed {seed}"
+
+
+def test_a_mutated_rank_file_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:
+    platform, path = default_cluster(300).build(), tmp_path / "ranks"
+    for seed in range(100):
+        path.write_bytes(mutate(RANKS, seed))
+        assert len(refusal(lambda: place(platform, 3, path, map_by="file"))) < 3000, f"seed {seed}"
 
 
 def _platform(folder: Path, body: str) -> Path:

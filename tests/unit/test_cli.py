@@ -100,6 +100,7 @@ def test_options_reach_the_run(stub: Stub):
     config = config_of(
         stub,
         *("-np", "2", "--platform", "p.xml", "--hostfile", "hosts", "--compute", "none", "--host-speed", "2.5Gf"),
+        *("--ppn", "3", "--map-by", "socket", "--host-order", "natural", "--seed", "7"),
         *("--private", "a", "--private", "b", "--shared", "c", "program.py"),
     )
     assert config == RunConfig(
@@ -109,6 +110,10 @@ def test_options_reach_the_run(stub: Stub):
         args=(),
         platform=Path("p.xml"),
         hostfile=Path("hosts"),
+        ranks_per_host=3,
+        map_by="socket",
+        host_order="natural",
+        seed=7,
         compute="none",
         host_speed_flop_per_s=2.5e9,
         private=("a", "b"),
@@ -128,6 +133,9 @@ def test_options_reach_the_run(stub: Stub):
         ("-np", "2", "--host-speed", "fast", "program.py"),
         ("-np", "2", "--host-speed", "2.5gf", "program.py"),
         ("-np", "2", "--unknown", "program.py"),
+        ("-np", "2", "--ppn", "0", "program.py"),
+        ("-np", "2", "--map-by", "cores", "program.py"),
+        ("-np", "2", "--seed", "-1", "program.py"),
     ],
 )
 def test_a_usage_error_exits_with_2_and_runs_nothing(stub: Stub, args: tuple[str, ...]):

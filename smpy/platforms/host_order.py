@@ -1,0 +1,53 @@
+"""The order in which hosts take ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
+
+HostOrder = Literal["natural", "lexicographic", "platform"]
+HOST_ORDERS: Final[tuple[HostOrder, ...]] = get_args(HostOrder)
+
+_DIGITS: Final = re.compile("([0-9]+)")
+
+
+def natural_key(name: str) -> tuple[object, ...]:
+    """A key that sorts names as people do: a number in a name counts as a number.
+
+    Examples
+    --------
+    >>> sorted(["h10", "h9", "h1-b", "h1"], key=natural_key)
+    ['h1', 'h1-b', 'h9', 'h10']
+    """
+    parts: list[object] = list(_DIGITS.split(name))
+    for at in range(1, len(parts), 2):
+        digits = str(parts[at]).lstrip("0")
+        parts[at] = (len(digits), digits)  # orders as the number does, however long it is
+    return tuple(parts), name
+
+
+def ordered_hosts(host_names: Sequence[str], order: HostOrder) -> list[int]:
+    """The numbers of hosts in an order of their names.
+
+    Parameters
+    ----------
+    host_names : sequence of str
+        By host number.
+    order : {"natural", "lexicographic", "platform"}
+        By name, where h2 comes before h10; by name as text, where h10 comes before h2; as the machine lists them.
+
+    Examples
+    --------
+    >>> ordered_hosts(["h10", "h9", "g"], "natural")
+    [2, 1, 0]
+    >>> ordered_hosts(["h10", "h9", "g"], "lexicographic")
+    [2, 0, 1]
+    """
+    numbers = range(len(host_names))
+    if order == "platform":
+        return list(numbers)
+    if order == "lexicographic":
+        return sorted(numbers, key=host_names.__getitem__)
+    keys = list(map(natural_key, host_names))
+    return sorted(numbers, key=keys.__getitem__)
