@@ -29,9 +29,9 @@ def missing_tool() -> str | None:
     return None
 
 
-def compile_programs(folder: Path) -> Path:
-    """Compiles every C twin into `folder`."""
-    for source in sorted(PROGRAMS.glob("*.c")):
+def compile_programs(folder: Path, name: str = "*") -> Path:
+    """Compiles C twins into `folder`: all, or one."""
+    for source in sorted(PROGRAMS.glob(f"{name}.c")):
         subprocess.run(["smpicc", "-O1", "-Wall", "-Wextra", "-o", folder / source.stem, source], check=True)
     return folder
 

@@ -1,0 +1,43 @@
+"""Every rank is through with every pattern when it is under SimGrid's smpirun, on drawn machines of every kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.peer.campaign import PHASES, RUNS, SAMPLE, NotSupported, Run
+from tests.peer.machines import KINDS
+from tests.peer.runners import compile_programs, missing_tool
+
+
+@pytest.fixture(scope="session")
+def phases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    return compile_programs(tmp_path_factory.mktemp("smpirun"), "phases")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(run, marks=pytest.mark.peer if run.seed < SAMPLE else pytest.mark.campaign, id=run.name)
+        for run in RUNS
+    ],
+)
+def test_every_phase_ends_when_it_does_under_smpirun(case: Run, phases: Path, tmp_path: Path) -> None:
+    prepared = case.prepare(tmp_path)
+    theirs = prepared.smpirun_dates_s(phases)
+    try:
+        ours = prepared.smpy_dates_s()
+    except NotSupported as refusal:
+        pytest.skip(f"not supported: {refusal}")
+    differing = prepared.differences(ours, theirs)
+    assert not differing, "\n".join([prepared.explain(phases), *differing[:10]])
+
+
+def test_the_runs_have_names_of_their_own() -> None:
+    assert len({run.name for run in RUNS}) == len(RUNS) >= 400
+    assert len(RUNS) * PHASES >= 1500
+    assert len(KINDS) >= 20
