@@ -1,7 +1,7 @@
 /* network.h -- the network of a world: what carries transfers in simulated time.
  *
  * A network is a state, five functions, and a check for debug builds; network_flow.c is the default one. A new one is a file beside
- * it, with a line in the table of network.c, or outside: it calls nothing but this header, transfer.h, clock.h and the structures
+ * it, with a line in the table of networks.c, or outside: it calls nothing but this header, transfer.h, clock.h and the structures
  * (heap.h, ...), and a world is told with sim_use_network. tests/extending/network_constant.c is one to copy.
  *
  * Laws: (1) transfers that end at one date end in order of creation (transfer.order), by transfer_end, which only `fire` calls; the
@@ -31,8 +31,6 @@ typedef struct {
 
 /* Before the first transfer: 0, or an error. `parameters` are the kind's own, and read before it returns. */
 int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
-
-int network_begin(sim *s);       /* the network that the world's model names: 0, or an error */
 
 /* For networks: */
 const sim_clock *network_clock(const sim *s);

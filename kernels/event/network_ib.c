@@ -8,7 +8,7 @@
  * A pair lives while it has messages, and is in its sender's list and in its receiver's.
  *
  * Invariants: (1) n_out and n_in of a host are the numbers of messages of its pairs, n_sources that of its pairs coming in;
- *             (2) a message whose slowdown differs from the one that its flow has is in `changed`, until the next date is asked for.
+ *             (2) a message whose slowdown differs from that of its flow is in `changed`, until the next date is asked for.
  *
  * A message costs O(pairs of its sender) to find its own, and a visit to the hosts that it reaches, with their messages. */
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "networks.h"
+
 /* How a world comes to be, how it grows, and how it goes. */
 
 static int init(sim *s, int n_ranks, const int *host_of_rank)
@@ -11,7 +13,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
-    if (!error) error = network_begin(s);
+    if (!error) error = networks_begin(s);
     for (int rank = 0; rank < n_ranks && !error; rank++) {
         const int host = host_of_rank[rank];
         if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
