@@ -8,7 +8,7 @@
  * by cable. Upward is from i to j.
  *
  * The messages between two hosts take cable (source + target) mod cables in each direction, on every wire they cross. */
-#include "seeded.h"
+#include "seeded_choice.h"
 #include "zone.h"
 
 #include <limits.h>
