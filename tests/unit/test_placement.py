@@ -44,7 +44,7 @@ def machine(n_hosts: int = 12, cores: int = 1, *, sockets: int = 1, fills_hosts:
 
 def mixed(*cores: int) -> Platform:
     """Hosts h0, h1, ... with so many cores."""
-    hosts = tuple(Host(f"h{i}", 1e9, n, n // 2 if n > 1 else 1) for i, n in enumerate(cores))
+    hosts = tuple(Host(f"h{i}", 1e9, n, sockets=n // 2 if n > 1 else 1) for i, n in enumerate(cores))
     return Description("mixed", FullZone("z", hosts)).build()
 
 
