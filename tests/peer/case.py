@@ -20,6 +20,10 @@ HOSTS = {
     "fat_tree_3_shared": ("n", 16),
     "fat_tree_64": ("n", 64),
     "zero_latency": ("h", 3),
+    "torus": ("n", 24),
+    "torus_limited": ("n", 15),
+    "dragonfly": ("n", 24),
+    "dragonfly_shared": ("n", 24),
 }
 
 

@@ -102,6 +102,23 @@ def zones() -> Iterator[Case]:
     yield Case("collectives", ("allgather", 5000, 0, 2, 1e4), "two_clusters", 13, placement="unlisted")
 
 
+def tori_and_dragonflies() -> Iterator[Case]:
+    for seed, platform in enumerate(("torus", "torus_limited", "dragonfly", "dragonfly_shared")):
+        n_ranks = HOSTS[platform][1]
+        for size in (1, 1411, 65_457, 1_000_000):
+            yield Case("pingpong", ("send", size, 2, 7 + seed), platform, n_ranks)
+        for size in (300, 500_000):
+            yield Case("permutation", (seed, size, 3), platform, n_ranks)
+        yield Case("halo", (5, 20_000, 70_000, 2, 3e4, 1), platform, 15)
+        yield Case("incast", ("isend", 100_000, 2, 0, 0), platform, n_ranks)
+        yield Case("ring", (15_409, 3, 1e5), platform, 13, placement="unlisted")
+        yield Case("collectives", ("alltoall", 5000, 0, 2, 1e4), platform, 11)
+        for draw in range(3):
+            yield Case("mix", (10 * seed + draw, 4, 30), platform, n_ranks)
+            yield Case("anything", (200 + 10 * seed + draw, 60), platform, 7 + draw)
+        yield Case("permutation", (seed, 200_000, 2), platform, 2 * n_ranks, per_host=2)
+
+
 def windows() -> Iterator[Case]:
     for size in (64, 5761, 65535, 65536):
         yield Case("window", (size, 16, 2), "full", 4)
@@ -187,8 +204,8 @@ def anythings() -> Iterator[Case]:
 
 
 FAMILIES = (
-    *(pingpongs, modes, rings, halos, incasts, permutations, zones, windows, polls, pipelines, shifts),
-    *(completions, communicators, computations, mixes, anythings),
+    *(pingpongs, modes, rings, halos, incasts, permutations, zones, tori_and_dragonflies),
+    *(windows, polls, pipelines, shifts, completions, communicators, computations, mixes, anythings),
     *COLLECTIVE_FAMILIES,
 )
 CASES = [case for family in FAMILIES for case in family()]
