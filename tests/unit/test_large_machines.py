@@ -1,0 +1,50 @@
+"""Machines of 100,000 hosts: how long they take to read and build, and what they hold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LIMIT_S, LIMIT_BYTES = 2.0, 100e6
+LIMIT_S_PER_LINK = 5e-6  # of a route: about 0.2 us, and twice 1.5 us of the call
+CODE = """
+import json, random, sys, time
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.memory import peak_rss_bytes
+from smpy.platforms import read_simgrid_xml
+start_s = time.process_time()
+platform = read_simgrid_xml(sys.argv[1]).build()
+build_s, n = time.process_time() - start_s, platform.n_hosts
+links, latency_s, draw = ffi.new("int[]", 1000), ffi.new("double *"), random.Random(1)
+pairs = [(draw.randrange(n), draw.randrange(n)) for _ in range(20_000)]
+start_s = time.process_time()
+n_links = sum(lib.platform_route_links(platform.handle, *pair, 1000, links, latency_s) for pair in pairs)
+print(json.dumps([n, peak_rss_bytes(), build_s, (time.process_time() - start_s) / n_links]))
+"""
+SHAPES = {
+    "flat": ("0-99999", "topology='FLAT' bb_bw='5GBps'"),
+    "fat tree": ("0-99999", "topology='FAT_TREE' topo_parameters='3;50,50,40;1,50,50;1,1,1'"),
+    "torus of 3 dimensions": ("0-99999", "topology='TORUS' topo_parameters='50,50,40'"),
+    "torus of 5 dimensions": ("0-99999", "topology='TORUS' topo_parameters='10,10,10,10,10'"),
+    "dragonfly": ("0-106495", "topology='DRAGONFLY' topo_parameters='32,2;8,2;32,2;13'"),
+}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("shape", SHAPES)
+def test_100_000_hosts_take_2_s_and_100_megabytes_and_their_routes_what_they_are_long(shape: str, tmp_path: Path):
+    radical, topology = SHAPES[shape]
+    wires = "speed='1Gf' bw='1.25GBps' lat='20us' loopback_bw='4GBps' limiter_link='2GBps'"
+    file = tmp_path / "machine.xml"
+    cluster = f"<cluster id='c' prefix='n' suffix='' radical='{radical}' {wires} {topology}/>"
+    file.write_text(f"<platform version='4.1'>{cluster}</platform>")
+    done = subprocess.run([sys.executable, "-c", CODE, file], check=True, capture_output=True, text=True)
+    n_hosts, peak_bytes, build_s, s_per_link = json.loads(done.stdout)
+    assert n_hosts >= 100_000
+    assert peak_bytes < LIMIT_BYTES
+    assert build_s < LIMIT_S
+    assert s_per_link < LIMIT_S_PER_LINK
