@@ -297,6 +297,16 @@ static int fat_tree(platform *p)
     return platform_add_fat_tree(p, -1, &alike, 2, (int[]){4, 2}, (int[]){1, 2}, (int[]){1, 2}, 0);
 }
 
+static int torus(platform *p)
+{
+    return platform_add_torus(p, -1, &alike, 3, (int[]){2, 2, 2});
+}
+
+static int dragonfly(platform *p)
+{
+    return platform_add_dragonfly(p, -1, &alike, &(dragonfly_shape){2, 2, 2, 1, 1, 1, 2}, DRAGONFLY_VALIANT, 1);
+}
+
 /* Two halves of four hosts, and a long way between them. */
 static int full(platform *p)
 {
@@ -454,6 +464,8 @@ int main(void)
         {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW},
         {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
         {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW},
+        {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
+        {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
         {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW},
         {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW},
         {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW},

@@ -128,6 +128,12 @@ def test_every_link_of_a_torus_has_a_name_of_its_own() -> None:
     assert len(names) == platform.n_links == 2 * 3 * 24 + 24 + 24
 
 
+def test_links_of_several_rings_of_one_host_have_names_of_their_own_too() -> None:
+    platform = built(cluster(2), (1, 2, 1, 1))
+    names = [platform.link_name(link) for link in range(0, 8, 2)]
+    assert names == [f"c_link_from_0_to_{end}_UP" for end in ("0", "1", "0_in_dimension_2", "0_in_dimension_3")]
+
+
 @pytest.mark.parametrize(
     ("dimensions", "message"),
     [

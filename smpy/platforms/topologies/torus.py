@@ -90,7 +90,10 @@ def _check(cluster: Cluster, dimensions: tuple[int, ...]) -> None:
 
 
 def _link_name(cluster: Cluster, dimensions: tuple[int, ...]) -> LinkNamer:
-    """The name of the i-th link: after the positions of the two hosts that a wire joins."""
+    """The name of the i-th link: after the positions of the two hosts that a wire joins.
+
+    On rings of one host that says too little: from the second such dimension on, where SimGrid stops, it is named too.
+    """
     strides = [1, *accumulate(dimensions, mul)]
 
     def wire(number: int, half: str) -> str:
@@ -98,7 +101,8 @@ def _link_name(cluster: Cluster, dimensions: tuple[int, ...]) -> LinkNamer:
         size, stride = dimensions[dimension], strides[dimension]
         at = host // stride % size
         neighbour = host + ((at + 1) % size - at) * stride
-        return f"{cluster.name}_link_from_{host}_to_{neighbour}{half}"
+        place = "" if size > 1 or dimension == dimensions.index(1) else f"_in_dimension_{dimension}"
+        return f"{cluster.name}_link_from_{host}_to_{neighbour}{place}{half}"
 
     n_wires = cluster.n_hosts * len(dimensions)
     return cluster_link_name(cluster, n_wires, wire, cluster.n_hosts, lambda position: position)
