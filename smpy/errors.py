@@ -41,6 +41,10 @@ class DeadlockError(SmpyError):
     """Ranks wait for messages that nobody will send."""
 
 
+class MachineFailure(SmpyError):
+    """A host or link was off that the run needed."""
+
+
 class RankFailure(SmpyError):
     """A rank's program raised, or called Abort."""
 

@@ -27,8 +27,8 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->compute.flop = flop;
     a->compute.bytes = bytes;
-    t->earliest_tail_s += flop / host_speed_flop_per_s(h);
-    t->tail_s += host_has_a_core_for_each(h) ? flop / host_speed_flop_per_s(h) : NAN;
+    t->earliest_tail_s += flop / h->fastest_flop_per_s;
+    t->tail_s += host_knows_ends(h) ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "protocol.h"
 #include "world.h"
 
 /* What the outside may ask of a world as a whole. */
@@ -27,6 +28,23 @@ int sim_error(const sim *s)
 int sim_unreached_host(const sim *s, int end)
 {
     return s->unreached_host[end];
+}
+
+void sim_lost(const sim *s, loss_report *out)
+{
+    const loss *lost = &s->changes.lost;
+    *out = (loss_report){.host = lost->host, .rank = lost->rank, .link = lost->link, .source_host = -1, .target_host = -1};
+    if (lost->transfer < 0) return;
+    const transfer *t = transfer_at(s, lost->transfer);
+    out->source_host = t->source_host;
+    out->target_host = t->target_host;
+    out->bytes = t->bytes;
+    out->request = protocol_send_of(t);
+}
+
+const char *sim_network_name(const sim *s)
+{
+    return s->network.kind->name;
 }
 
 void sim_statistics(const sim *s, statistics *out)

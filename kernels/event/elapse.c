@@ -94,7 +94,7 @@ int elapse_execute(sim *s, int id, execution amount, int spends)
 {
     const host *h = host_of(s, id);
     begin(s, id, 1);
-    if (host_has_a_core_for_each(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
+    if (host_knows_ends(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
     int error = join_cores(s, id, amount.flop, s->order++);
     return error < 0 ? error : BLOCKED;
@@ -143,6 +143,18 @@ int elapse_crowd(sim *s, int id)
         if (t->n || is_executing) t->tail_s = NAN;
     }
     return n_executing ? share(s, id) : 0;
+}
+
+/* ---- a host whose speed changes ---- */
+
+int elapse_change_speed(sim *s, int id, double factor)
+{
+    host *h = &s->hosts.at[id];
+    resource_set_speed(&h->cores, factor * h->speed_flop_per_s, s->clock.now_s);
+    if (!h->cores.users.n) return 0;
+    s->date_order = ++s->order; /* what began before at this date was scheduled earlier */
+    reschedule(s, h);
+    return date_host(s, id);
 }
 
 /* ---- what ends ---- */

@@ -41,6 +41,8 @@ void elapse_end_by(sim *s, int timeline, double date_s); /* a sleep that may end
  * 0, or an error: then some are lost. */
 int elapse_crowd(sim *s, int host);
 
+int elapse_change_speed(sim *s, int host, double factor); /* from now on; of a host that changes its speed. 0, or an error */
+
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
 void host_left(sim *s, int host, int is_execution);
 

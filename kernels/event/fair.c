@@ -1,9 +1,10 @@
-/* fair.c -- adding and removing flows; solving for their shares.
+/* fair.c -- adding, changing and removing flows; solving for their shares.
  *
  * Links are an array. Flows, and their elements (one for each link of a flow), are pools; a flow's elements are one block, and
  * blocks are reused by size, so that nothing is allocated once the pools have grown. An added flow is fresh: it only counts in
  * its links' demand until the next solve, which thus sees together all flows that start at one date. A removal takes the
- * flow out of its links' sums at once and marks dirty the links that are other flows' bottleneck.
+ * flow out of its links' sums at once and marks dirty the links that are other flows' bottleneck. What changes a flow, or the
+ * capacity of one of its links, takes it out in the same way and makes it fresh again.
  *
  * Departure from max-min fairness, because SimGrid does so: filling leaves out a link once at most 1e-5 of its capacity remains
  * (FAIR_PRECISION), and the flows that the link has not limited yet are limited by their other links alone. Which links are
@@ -131,6 +132,19 @@ static void free_flow(fair *f, int flow)
     f->free_flow = flow;
 }
 
+static void make_fresh(fair *f, int flow)
+{
+    f->flow[flow].fresh = f->n_fresh;
+    f->fresh[f->n_fresh++] = flow;
+}
+
+static void arrive(fair *f, int flow)
+{
+    const fair_flow *g = &f->flow[flow];
+    for (int e = g->first; e < g->first + g->n; e++)
+        link_arrive(f, &f->link[f->element[e].link], e);
+}
+
 int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int *link, const double *coefficient, int owner)
 {
     int used = 0;
@@ -151,7 +165,7 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
         return -1;
     }
     *g = (fair_flow){.penalty = penalty, .bound = bound_bytes_per_s, .level = 0, .share = NAN, .first = first, .n = used,
-                     .owner = owner, .place = FAIR_NONE, .fresh = f->n_fresh};
+                     .owner = owner, .place = FAIR_NONE, .fresh = FAIR_NONE};
     g->bound_level = bound_bytes_per_s > 0 ? bound_bytes_per_s * penalty : INFINITY;
     fair_element *at = &f->element[first];
     for (int i = 0; i < n; i++) {
@@ -163,28 +177,34 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
         at->link = (uint32_t)link[i] & LINK_BITS;
         at++;
     }
-    f->fresh[f->n_fresh++] = flow;
-    for (int e = first; e < first + used; e++)
-        link_arrive(f, &f->link[f->element[e].link], e);
+    make_fresh(f, flow);
+    arrive(f, flow);
     return flow;
 }
 
-void fair_remove(fair *f, int flow)
+/* Takes a fresh flow from its links, and from the fresh ones. */
+static void leave_fresh(fair *f, int flow)
 {
     fair_flow *g = &f->flow[flow];
+    for (int e = g->first; e < g->first + g->n; e++) {
+        fair_link *k = &f->link[f->element[e].link];
+        if (f->element[e].is_unconstrained)
+            list_remove(f, &k->unconstrained, e);
+        else
+            k->n_fresh--;
+        link_leave(k, link_demand(g, &f->element[e]));
+    }
+    const int last = f->fresh[--f->n_fresh];
+    f->fresh[g->fresh] = last;
+    f->flow[last].fresh = g->fresh;
+}
+
+/* Takes a flow from its links, and from the fresh ones if it is one of them. */
+static void leave(fair *f, int flow)
+{
+    const fair_flow *g = &f->flow[flow];
     if (g->fresh >= 0) {
-        for (int e = g->first; e < g->first + g->n; e++) {
-            fair_link *k = &f->link[f->element[e].link];
-            if (f->element[e].is_unconstrained)
-                list_remove(f, &k->unconstrained, e);
-            else
-                k->n_fresh--;
-            link_leave(k, link_demand(g, &f->element[e]));
-        }
-        const int last = f->fresh[--f->n_fresh];
-        f->fresh[g->fresh] = last;
-        f->flow[last].fresh = g->fresh;
-        free_flow(f, flow);
+        leave_fresh(f, flow);
         return;
     }
     for (int e = g->first; e < g->first + g->n; e++) {
@@ -199,7 +219,51 @@ void fair_remove(fair *f, int flow)
             link_mark_dirty(f, k);
         link_leave(k, link_demand(g, &f->element[e]));
     }
+}
+
+void fair_remove(fair *f, int flow)
+{
+    leave(f, flow);
     free_flow(f, flow);
+}
+
+void fair_change(fair *f, int flow, double penalty, double bound_bytes_per_s)
+{
+    fair_flow *g = &f->flow[flow];
+    leave(f, flow);
+    g->penalty = penalty;
+    g->bound = bound_bytes_per_s;
+    g->bound_level = bound_bytes_per_s > 0 ? bound_bytes_per_s * penalty : INFINITY;
+    for (int e = g->first; e < g->first + g->n; e++)
+        f->element[e].use = f->element[e].coefficient / penalty;
+    make_fresh(f, flow);
+    arrive(f, flow);
+}
+
+/* Adds the flows of a list to the n in f->scratch. */
+static int list_flows(fair *f, int head, int n)
+{
+    for (int e = head; e >= 0; e = f->element[e].next)
+        if (f->flow[f->element[e].flow].fresh < 0)
+            f->scratch[n++] = f->element[e].flow;
+    return n;
+}
+
+void fair_set_capacity(fair *f, int link, double capacity_bytes_per_s)
+{
+    fair_link *k = &f->link[link];
+    int n = list_flows(f, k->bottlenecked_here, 0);
+    n = list_flows(f, k->bottlenecked_elsewhere, n);
+    n = list_flows(f, k->unconstrained, n);
+    for (int i = 0; i < n; i++)
+        leave(f, f->scratch[i]);
+    k->capacity = capacity_bytes_per_s;
+    if (k->is_uncontended && !(k->demand.hi + k->demand.lo <= k->capacity)) /* of its fresh flows */
+        link_become_contended(f, k);
+    for (int i = 0; i < n; i++) {
+        make_fresh(f, f->scratch[i]);
+        arrive(f, f->scratch[i]);
+    }
 }
 
 int fair_solve(fair *f)

@@ -21,10 +21,15 @@ void fair_free(fair *f);
 int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int *link, const double *coefficient,
              int owner);
 void fair_remove(fair *f, int flow);
-/* Updates the shares after any number of additions and removals. Returns the number of flows whose share changed, new flows
- * included; FAIR_NOT_YET after some ms of work when there is more to do; -1 without memory. A further call goes on after
- * either, and until it has returned a number no flow may be added or removed. What is not divided takes under 0.5 us a flow:
- * adding fresh flows to their links, one link's turn, and opening and ending a full solve (see fair.c for when it is needed). */
+/* The flow's penalty (positive) and bound from now on. */
+void fair_change(fair *f, int flow, double penalty, double bound_bytes_per_s);
+/* The link's capacity from now on: positive. Costs what it takes to remove the link's flows and to add them again. */
+void fair_set_capacity(fair *f, int link, double capacity_bytes_per_s);
+/* Updates the shares after any number of additions, removals and changes. Returns the number of flows whose share changed, new
+ * flows included; FAIR_NOT_YET after some ms of work when there is more to do; -1 without memory. A further call goes on after
+ * either, and until it has returned a number nothing may be added, removed or changed. What is not divided takes under 0.5 us a
+ * flow: adding fresh flows to their links, one link's turn, and opening and ending a full solve (see fair.c for when it is
+ * needed). */
 int fair_solve(fair *f);
 enum { FAIR_NOT_YET = -3 };
 const int *fair_changed(const fair *f); /* numbers of the flows whose share changed; valid until the next fair_solve() */

@@ -12,7 +12,8 @@ int hosts_init(hosts *all, const platform *p)
     if (!all->at) return SIM_OUT_OF_MEMORY;
     for (int h = 0; h < all->n; h++)
         all->at[h] = (host){.cores = {.unit_per_s = platform_speed_flop_per_s(p, h), .n_units = platform_cores(p, h)},
-                            .first_timeline = -1, .rescheduled_at = -1};
+                            .speed_flop_per_s = platform_speed_flop_per_s(p, h),
+                            .fastest_flop_per_s = platform_speed_flop_per_s(p, h), .first_timeline = -1, .rescheduled_at = -1};
     return 0;
 }
 
@@ -20,6 +21,12 @@ void hosts_free(hosts *all)
 {
     for (int h = 0; all->at && h < all->n; h++) heap_free(&all->at[h].cores.users);
     free(all->at);
+}
+
+void host_changes_speed(host *h, double highest_factor)
+{
+    h->changes_speed = 1;
+    h->fastest_flop_per_s = fmax(h->fastest_flop_per_s, highest_factor * h->speed_flop_per_s);
 }
 
 /* ---- resources ---- */
@@ -33,6 +40,12 @@ static void serve(resource *r, double now_s)
 {
     if (r->users.n) r->served += rate_per_s(r) * (now_s - r->since_s);
     r->since_s = now_s;
+}
+
+void resource_set_speed(resource *r, double unit_per_s, double now_s)
+{
+    serve(r, now_s);
+    r->unit_per_s = unit_per_s;
 }
 
 int resource_join(resource *r, int id, double amount, int64_t order, double now_s)
@@ -69,7 +82,7 @@ void hosts_check(const hosts *all)
         const host *at = &all->at[h];
         assert(heap_check(&at->cores.users));
         assert(at->n_under_way >= at->cores.users.n);
-        assert(!host_has_a_core_for_each(at) || at->cores.users.n == 0);
+        assert(!host_knows_ends(at) || at->cores.users.n == 0);
     }
 }
 #endif

@@ -3,11 +3,11 @@
  * A resource serves its users at one rate each: as fast as one unit of it is, or a fair part of all units when there are more
  * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
  * reaches its own mark. An execution is an amount of flop and bytes: cores serve the flop; no host has a memory bandwidth
- * yet, and so the bytes take no time.
+ * yet, and so the bytes take no time. The speed of a host may change (change.h).
  *
  * Invariants: (1) served is what one user has received since the resource was idle, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
- *             (3) while n_timelines <= cores no execution shares: none is among the users. */
+ *             (3) while n_timelines <= cores no execution shares: none is among the users, unless the host's speed changes. */
 #ifndef SMPY_HOST_H
 #define SMPY_HOST_H
 #include "heap.h"
@@ -26,6 +26,9 @@ typedef struct {
 
 typedef struct {
     resource cores;              /* units of flop */
+    double speed_flop_per_s;     /* of one, while nothing changes it */
+    double fastest_flop_per_s;   /* the highest it ever is */
+    int changes_speed;
     int first_timeline;          /* those that may compute there: n_timelines, linked by next_of_host; -1: none */
     int n_timelines;
     int n_under_way;             /* executions, sleeps and waits for one request */
@@ -43,7 +46,7 @@ void hosts_free(hosts *all);
 
 static inline double host_speed_flop_per_s(const host *h)
 {
-    return h->cores.unit_per_s;
+    return h->speed_flop_per_s;
 }
 
 /* Has each timeline a core of its own? */
@@ -52,6 +55,14 @@ static inline int host_has_a_core_for_each(const host *h)
     return h->n_timelines <= h->cores.n_units;
 }
 
+/* Is the end of an execution known when it begins? */
+static inline int host_knows_ends(const host *h)
+{
+    return host_has_a_core_for_each(h) && !h->changes_speed;
+}
+
+void host_changes_speed(host *h, double highest_factor); /* from now on its executions are all among the users */
+void resource_set_speed(resource *r, double unit_per_s, double now_s);
 int resource_join(resource *r, int id, double amount, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
 double resource_next_s(const resource *r, double now_s);        /* when the first user will have been served; INFINITY: none */
 int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */

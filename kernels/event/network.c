@@ -22,10 +22,42 @@ const platform *network_platform(const sim *s)
     return s->machine;
 }
 
+const double *network_bandwidth_bytes_per_s(const sim *s)
+{
+    return s->changes.bandwidth_bytes_per_s;
+}
+
+const double *network_latency_s(const sim *s)
+{
+    return s->changes.latency_s;
+}
+
+int network_link_is_on(const sim *s, int link)
+{
+    return !s->changes.link_is_off || !s->changes.link_is_off[link];
+}
+
+int network_lose(sim *s, int transfer, int link)
+{
+    return change_lose_transfer(s, link, transfer);
+}
+
+/* A route as the platform has it becomes that of the present date. */
+static int bring_up_to_date(sim *s, platform_path *path)
+{
+    const double *nominal_s = platform_latency_s(s->machine), *now_s = s->changes.latency_s;
+    for (int i = 0; i < path->n; i++) {
+        const int link = path->link[i];
+        if (!network_link_is_on(s, link)) return change_lose_transfer(s, link, -1);
+        path->latency_s += now_s[link] - nominal_s[link];
+    }
+    return 0;
+}
+
 int network_route(sim *s, int source_host, int target_host, platform_path *path)
 {
     const int error = platform_route(s->machine, source_host, target_host, path);
-    if (error == 0) return 0;
+    if (error == 0) return s->changes.n_of_links ? bring_up_to_date(s, path) : 0;
     if (error == PLATFORM_NO_MEMORY) return SIM_OUT_OF_MEMORY;
     s->unreached_host[0] = source_host;
     s->unreached_host[1] = target_host;

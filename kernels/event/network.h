@@ -1,8 +1,9 @@
 /* network.h -- the network of a world: what carries transfers in simulated time.
  *
- * A network is a state, five functions, and a check for debug builds; network_flow.c is the default one. A new one is a file beside
- * it, with a line in the table of networks.c, or outside: it calls nothing but this header, transfer.h, clock.h and the structures
- * (heap.h, ...), and a world is told with sim_use_network. tests/extending/network_constant.c is one to copy.
+ * A network is a state, five functions, a sixth for links that change, and a check for debug builds; network_flow.c is the default
+ * one. A new one is a file beside it, with a line in the table of networks.c, or outside: it calls nothing but this header,
+ * transfer.h, clock.h and the structures (heap.h, ...), and a world is told with sim_use_network.
+ * tests/extending/network_constant.c is one to copy.
  *
  * Laws: (1) transfers that end at one date end in order of creation (transfer.order), by transfer_end, which only `fire` calls; the
  *           owner may then start others: `start` must expect to be called from there;
@@ -22,6 +23,9 @@ typedef struct {
     int (*fire)(sim *s, void *state);                           /* what is due now: how many events, or an error */
     void (*free)(void *state);
     void (*check)(const sim *s, const void *state);             /* the invariants, in a debug build; NULL: none */
+    /* What `kind` (PROFILE_BANDWIDTH, ...: profile.h) of a link is another now than `before`: 0, or an error. Between next_date
+     * and fire. NULL: machines whose links change are refused. */
+    int (*link_changed)(sim *s, void *state, int kind, int link, double before);
 } network_kind;
 
 typedef struct {
@@ -35,8 +39,13 @@ int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
 /* For networks: */
 const sim_clock *network_clock(const sim *s);
 const platform *network_platform(const sim *s);
-/* The route between two hosts, into `path`, which the caller keeps for reuse: 0, SIM_NO_ROUTE (the user is told between which
- * hosts), or SIM_OUT_OF_MEMORY. */
+/* Of the links, now. They are other arrays in another world of the same platform, where profiles change them. */
+const double *network_bandwidth_bytes_per_s(const sim *s);
+const double *network_latency_s(const sim *s);
+int network_link_is_on(const sim *s, int link);
+/* The route between two hosts with its present latency, into `path`, which the caller keeps for reuse: 0, SIM_NO_ROUTE (the user is
+ * told between which hosts), SIM_LINK_OFF, or SIM_OUT_OF_MEMORY. */
 int network_route(sim *s, int source_host, int target_host, platform_path *path);
+int network_lose(sim *s, int transfer, int link); /* the link that it needs is off: SIM_LINK_OFF */
 void network_worked(sim *s, int n_changed, int n_solves); /* for statistics, and for law 3 of sim.h */
 #endif

@@ -6,10 +6,19 @@
 #include "fair.h"
 #include "heap.h"
 #include "lanes.h"
+#include "link_uses.h"
+#include "profile.h"
 #include "sort.h"
 
 /* SMPI's flow model: a transfer is first a latency phase that loads nothing, then a flow, which gets a max-min fair share of the
- * links of its route, and loads those its acknowledgements take back a little. */
+ * links of its route, and loads those its acknowledgements take back a little.
+ *
+ * Where links change (profiles), a transfer keeps the penalty and bound of the date when it began, and a change of a link that it
+ * uses, its way back included, changes them as the peer (SMPI, Full) does:
+ *   bandwidth: the penalty by S / new - S / old; not the bound;
+ *   latency: the penalty by the difference, and the TCP window's bound is that of the new latency;
+ *   and either ends the transfer's latency phase at once if it changes the penalty, because the peer takes a transfer whose penalty
+ *   is set for a flow. */
 
 typedef struct {
     int share;                   /* number in the fair-share solver, -1 in the latency phase */
@@ -32,9 +41,19 @@ typedef struct {
     int id, is_latency;          /* the transfer, and which of its phases ends */
 } flow_due;
 
+/* What a transfer keeps where links change. */
+typedef struct {
+    int64_t order;               /* of the transfer, in its latency phase; -1 after */
+    double latency_s, penalty;
+    double least_bandwidth_bytes_per_s; /* on its route, when it began; -1: it has no links */
+    double bound_bytes_per_s;
+} flow_origin;
+
 typedef struct {
     network_model model;
     flow *at;                    /* by transfer */
+    flow_origin *origin;         /* likewise; NULL: no link of the machine changes */
+    link_uses uses;
     int room;
     lanes latencies;             /* ends of latency phases; ids are transfers */
     heap ends;                   /* of flows */
@@ -55,6 +74,8 @@ static void free_state(void *state)
     lanes_free(&n->latencies);
     heap_free(&n->ends);
     free(n->at);
+    free(n->origin);
+    link_uses_free(&n->uses);
     free(n->path.link);
     free(n->way_back.link);
     free(n->links.link);
@@ -71,8 +92,8 @@ static void *begin(sim *s, const void *parameters)
     n->model = *(const network_model *)parameters;
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
-    n->shares = fair_new(platform_n_links(p), platform_bandwidth_bytes_per_s(p), platform_policy(p));
-    if (n->ends.place && n->shares) return n;
+    n->shares = fair_new(platform_n_links(p), network_bandwidth_bytes_per_s(s), platform_policy(p));
+    if (link_uses_init(&n->uses, p) == 0 && n->ends.place && n->shares) return n;
     free_state(n);
     return NULL;
 }
@@ -121,7 +142,7 @@ static double bandwidth_factor(const flow_network *n, int row)
 
 static int plan(sim *s, flow_network *n, int source_host, int target_host, int row)
 {
-    const double *bandwidth = platform_bandwidth_bytes_per_s(network_platform(s));
+    const double *bandwidth = network_bandwidth_bytes_per_s(s);
     const uint8_t *policy = platform_policy(network_platform(s));
     const network_model *m = &n->model;
     platform_path *path = &n->path, *back = &n->way_back;
@@ -148,6 +169,23 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host, int r
     return 0;
 }
 
+/* ---- transfers on links that change ---- */
+
+/* What a new transfer keeps, and its links. */
+static int keep_origin(sim *s, flow_network *n, int id)
+{
+    const transfer *t = transfer_at(s, id);
+    const flow_links *f = &n->links;
+    const int row = n->at[id].row, error = plan(s, n, t->source_host, t->target_host, row);
+    if (error < 0) return error;
+    double least = n->path.n ? INFINITY : -1;
+    for (int i = 0; i < n->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->path.link[i]]);
+    if (n->path.n && n->model.factor_caps) least *= bandwidth_factor(n, row);
+    n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->path.latency_s, .penalty = f->penalty,
+                                  .least_bandwidth_bytes_per_s = least, .bound_bytes_per_s = f->bound_bytes_per_s};
+    return link_uses_add(&n->uses, id, f->n, f->link) < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
 /* ---- the two phases of a transfer ---- */
 
 static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
@@ -158,7 +196,7 @@ static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
 /* The share of the planned flow if there were no other. */
 static double share_alone_bytes_per_s(sim *s, const flow_network *n)
 {
-    const double *bandwidth = platform_bandwidth_bytes_per_s(network_platform(s));
+    const double *bandwidth = network_bandwidth_bytes_per_s(s);
     const flow_links *f = &n->links;
     double share = f->bound_bytes_per_s > 0 ? f->bound_bytes_per_s : INFINITY;
     for (int i = 0; i < f->n; i++)
@@ -169,7 +207,12 @@ static double share_alone_bytes_per_s(sim *s, const flow_network *n)
 /* Adds the planned flow to those that share: 0, or an error. */
 static int add_share(flow_network *n, int id)
 {
-    const flow_links *f = &n->links;
+    flow_links *f = &n->links;
+    if (n->origin) { /* links may have changed since the transfer began: it keeps what it was told of them */
+        const flow_origin *o = &n->origin[id];
+        f->penalty = o->penalty > 0 ? o->penalty : 1.0;
+        f->bound_bytes_per_s = o->bound_bytes_per_s;
+    }
     const double penalty = n->at[id].has_latency ? f->penalty : 1.0; /* as the peer has it */
     /* As the peer has it: without a window, a flow with latency has no bound to slow down. */
     const int is_bound = n->model.tcp_gamma_bytes > 0 || !(n->path.latency_s > 0);
@@ -188,6 +231,7 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     if (error < 0) return error;
     f->since_s = now_s;
     f->has_latency = has_latency;
+    if (n->origin) n->origin[id].order = -1;
     double takes_s = 0; /* no link on the way: nothing left to wait for */
     if (n->links.n && !n->model.has_no_bandwidth_limit) {
         if (!n->model.has_no_contention) return add_share(n, id);
@@ -231,6 +275,12 @@ static int flow_for(flow_network *n, int id)
     flow *grown = realloc(n->at, (size_t)room * sizeof *grown);
     if (!grown) return SIM_OUT_OF_MEMORY;
     n->at = grown;
+    if (n->uses.first_of_link) {
+        flow_origin *origin = realloc(n->origin, (size_t)room * sizeof *origin);
+        if (!origin) return SIM_OUT_OF_MEMORY;
+        n->origin = origin;
+        if (link_uses_reserve(&n->uses, room) < 0) return SIM_OUT_OF_MEMORY;
+    }
     n->room = room;
     return 0;
 }
@@ -246,8 +296,79 @@ static int start(sim *s, void *state, int id)
     if (error < 0) return error;
     const double latency_s = n->path.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
     n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
-    if (!(latency_s > 0)) return start_flow(s, n, id, 0);
-    return lanes_push(&n->latencies, network_clock(s)->now_s + latency_s, t->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    if (n->origin) error = keep_origin(s, n, id);
+    if (error < 0) return error;
+    if (!(latency_s > 0))
+        error = start_flow(s, n, id, 0);
+    else if (lanes_push(&n->latencies, network_clock(s)->now_s + latency_s, t->order, id) < 0)
+        error = SIM_OUT_OF_MEMORY;
+    if (error < 0 && n->origin) link_uses_leave(&n->uses, id);
+    return error;
+}
+
+/* ---- a link that changes ---- */
+
+/* The penalty, and maybe the bound, of a transfer are others now. */
+static int take_change(sim *s, flow_network *n, int id)
+{
+    const flow_origin *o = &n->origin[id];
+    if (n->at[id].share < 0) return o->order >= 0 ? start_flow(s, n, id, 1) : 0;
+    fair_change(n->shares, n->at[id].share, o->penalty > 0 ? o->penalty : 1.0, o->bound_bytes_per_s);
+    n->shares_are_old = 1;
+    return 0;
+}
+
+static int change_bandwidth(sim *s, flow_network *n, int link, double before)
+{
+    const double now = network_bandwidth_bytes_per_s(s)[link], weight = n->model.weight_bytes;
+    int error = 0;
+    fair_set_capacity(n->shares, link, now);
+    n->shares_are_old = 1;
+    for (int u = n->uses.first_of_link[link]; u >= 0 && weight > 0 && !error; u = n->uses.at[u].next) {
+        const int id = n->uses.at[u].transfer;
+        n->origin[id].penalty += weight / now - weight / before;
+        error = take_change(s, n, id);
+    }
+    return error;
+}
+
+static int change_latency(sim *s, flow_network *n, int link, double before)
+{
+    const double more_s = network_latency_s(s)[link] - before, gamma = n->model.tcp_gamma_bytes;
+    int error = 0;
+    for (int u = n->uses.first_of_link[link]; u >= 0 && !error; u = n->uses.at[u].next) {
+        flow_origin *o = &n->origin[n->uses.at[u].transfer];
+        o->latency_s += more_s;
+        o->penalty += more_s;
+        o->bound_bytes_per_s = o->least_bandwidth_bytes_per_s;
+        if (gamma > 0 && o->latency_s > 0 && o->bound_bytes_per_s > 0)
+            o->bound_bytes_per_s = fmin(o->bound_bytes_per_s, gamma / (2 * o->latency_s));
+        error = take_change(s, n, n->uses.at[u].transfer);
+    }
+    return error;
+}
+
+/* The first transfer on it is lost. */
+static int turn_off(sim *s, const flow_network *n, int link)
+{
+    int first = -1;
+    for (int u = n->uses.first_of_link[link]; u >= 0; u = n->uses.at[u].next) {
+        const int id = n->uses.at[u].transfer;
+        if (first < 0 || transfer_at(s, id)->order < transfer_at(s, first)->order) first = id;
+    }
+    return first < 0 ? 0 : network_lose(s, first, link);
+}
+
+static int link_changed(sim *s, void *state, int kind, int link, double before)
+{
+    flow_network *n = state;
+    const network_model *m = &n->model;
+    if (m->has_no_latency || m->has_no_contention || m->has_no_bandwidth_limit) return SIM_FIXED_LINKS;
+    switch (kind) {
+    case PROFILE_BANDWIDTH: return change_bandwidth(s, n, link, before);
+    case PROFILE_LATENCY: return change_latency(s, n, link, before);
+    default: return network_link_is_on(s, link) ? 0 : turn_off(s, n, link);
+    }
 }
 
 /* Gives the flows whose shares have changed their dates: 0; 1: not yet, call again; or an error. */
@@ -331,6 +452,7 @@ static int in_order_of_creation(const void *a, const void *b)
 
 static void end_flow(sim *s, flow_network *n, int id)
 {
+    if (n->origin) link_uses_leave(&n->uses, id);
     if (n->at[id].share >= 0) {
         fair_remove(n->shares, n->at[id].share);
         n->shares_are_old = 1;
@@ -348,10 +470,11 @@ static int fire(sim *s, void *state)
     sort_nearly(n->due, n->n_due, sizeof *n->due, in_order_of_creation);
     const int n_due = n->n_due;
     for (int i = 0; i < n_due; i++) {
+        const int id = n->due[i].id;
         if (!n->due[i].is_latency) {
-            end_flow(s, n, n->due[i].id);
-        } else {
-            const int error = start_flow(s, n, n->due[i].id, 1);
+            end_flow(s, n, id);
+        } else if (!n->origin || n->origin[id].order == n->due[i].order) {
+            const int error = start_flow(s, n, id, 1);
             if (error < 0) return error;
         }
     }
@@ -363,6 +486,7 @@ static void check(const sim *s, const void *state)
 #ifdef SMPY_CHECK
     const flow_network *n = state;
     if (!heap_check(&n->ends)) abort();
+    link_uses_check(&n->uses, platform_n_links(network_platform(s)));
     for (int i = 0; i < n->ends.n; i++)
         if (n->ends.item[i].order != transfer_at(s, n->ends.item[i].id)->order) abort();
 #else
@@ -371,4 +495,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check};
+const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed};

@@ -288,4 +288,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check};
+const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, NULL};

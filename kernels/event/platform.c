@@ -1,6 +1,7 @@
 /* platform.c -- builds a platform, and composes the routes between hosts of different zones. */
 #include "platform.h"
 
+#include "profile.h"
 #include "zone.h"
 
 #include <limits.h>
@@ -27,6 +28,7 @@ struct platform {
     point *points;
     int n_zones, zone_room;
     zone *zones;
+    profile_table profiles;
 };
 
 platform *platform_new(void)
@@ -46,6 +48,7 @@ void platform_free(platform *p)
     free(p->host_point);
     free(p->points);
     free(p->zones);
+    profile_table_free(&p->profiles);
     free(p);
 }
 
@@ -137,7 +140,10 @@ int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_
 
 int platform_n_links(const platform *p) { return p->n_links; }
 const double *platform_bandwidth_bytes_per_s(const platform *p) { return p->bandwidth_bytes_per_s; }
+const double *platform_latency_s(const platform *p) { return p->latency_s; }
 const uint8_t *platform_policy(const platform *p) { return p->policy; }
+const profile_table *platform_profiles(const platform *p) { return &p->profiles; }
+profile_table *platform_profile_table(platform *p) { return &p->profiles; }
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link) { return p->bandwidth_bytes_per_s[link]; }
 double platform_link_latency_s(const platform *p, int link) { return p->latency_s[link]; }
 int platform_link_policy(const platform *p, int link) { return p->policy[link]; }

@@ -118,6 +118,7 @@ typedef struct {
 int platform_route(const platform *p, int source_host, int target_host, platform_path *path);
 
 const double *platform_bandwidth_bytes_per_s(const platform *p); /* [n_links] */
+const double *platform_latency_s(const platform *p);             /* [n_links] */
 const uint8_t *platform_policy(const platform *p);               /* [n_links] */
 #ifdef SMPY_CHECK
 void platform_check(const platform *p);                          /* aborts, with a message, where an invariant is broken */

@@ -46,6 +46,11 @@ static void pair_ended(sim *s, const transfer *t)
 
 static const transfer_owner matched_pair = {pair_ended};
 
+int protocol_send_of(const transfer *t)
+{
+    return t->owner == &matched_pair ? t->number[0] : 0;
+}
+
 static int start(sim *s, int send, int recv)
 {
     slot *from = &s->requests.at[send], *to = &s->requests.at[recv];

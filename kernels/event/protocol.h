@@ -6,6 +6,7 @@
 #ifndef SMPY_PROTOCOL_H
 #define SMPY_PROTOCOL_H
 #include "request.h"
+#include "transfer.h"
 
 /* constant + bytes * per_byte of the last row (threshold, constant, per byte) below; the first row also holds below its own. */
 double protocol_overhead_s(const double *table, int n, int64_t bytes);
@@ -16,6 +17,7 @@ static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t byte
     return bytes < costs->detached_below_bytes;
 }
 
+int protocol_send_of(const transfer *t); /* the request whose message it is, or 0 */
 int protocol_post(sim *s, int request); /* matches it or queues it; a match starts its transfer. >= 0, or an error */
 int protocol_withdraw(sim *s, int request); /* 1 when it had no match and is done now, 0 when it had; or an error */
 #endif

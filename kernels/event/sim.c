@@ -23,6 +23,7 @@ static void check(const sim *s)
     comms_check(&s->comms);
     hosts_check(&s->hosts);
     elapse_check(s);
+    changes_check(s);
     transfers_check(s);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
 }
@@ -33,15 +34,25 @@ static int advance(sim *s)
 {
     const network *net = &s->network;
     double date_s;
+    if (s->changes.n_of_links && !net->kind->link_changed) return SIM_FIXED_LINKS;
     const int is_not_yet = net->kind->next_date(s, net->state, &date_s);
     if (is_not_yet > 0) s->effort += LOOK_AT_CLOCK;
     if (is_not_yet) return is_not_yet;
     const elapsing *e = &s->elapsing;
     if (s->transfers.n_live == 0 && e->n_under_way == e->n_probing && s->polling.n_probes_up_to_date == e->n_probing) return 0;
     date_s = fmin(date_s, elapse_next_s(e));
+    if (s->changes.next.n) {
+        if (isinf(date_s) && !change_may_wake(s)) return 0;
+        date_s = fmin(date_s, change_next_s(s));
+    }
     if (isinf(date_s)) return 0;
     if (date_s > s->clock.now_s) s->clock.now_s = date_s;
     s->date_order = s->order;
+    if (s->changes.next.n) {
+        const int n_changes = change_fire(s);
+        if (n_changes < 0) return n_changes;
+        s->effort += (unsigned)n_changes;
+    }
     const int n_woken = elapse_fire(s);
     if (n_woken < 0) return n_woken;
     const int n_fired = net->kind->fire(s, net->state);

@@ -32,7 +32,9 @@ enum {                                /* what sim_next says besides a rank */
     SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
 };
 enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13,
-       SIM_BAD_REQUEST = -14, SIM_BAD_SIZE = -15, SIM_TOO_LATE = -16 };
+       SIM_BAD_REQUEST = -14, SIM_BAD_SIZE = -15, SIM_TOO_LATE = -16,
+       SIM_HOST_OFF = -20, SIM_LINK_OFF = -21, /* see sim_lost */
+       SIM_FIXED_LINKS = -22 };       /* the machine's links change, and the network does not follow */
 enum { SIM_COMM_WORLD = 0 };
 enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: whatever its size, as if detached */
        SEND_INNER = 3 };              /* as a standard one, but no program's own: part of a collective, say */
@@ -143,6 +145,14 @@ typedef struct {
  * are apart from other polls. */
 enum { SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER, SPENT_WAITING, SPENT_KINDS };
 
+/* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_LINK_OFF); -1: nothing of that kind. */
+typedef struct {
+    int host, rank;                   /* the host, and the lowest rank on it */
+    int link, source_host, target_host; /* the link, and the ends of the transfer that needs it */
+    int request;                      /* that sends it; 0: not the send of a message */
+    int64_t bytes;
+} loss_report;
+
 typedef struct {
     int kind;                         /* WAIT_* */
     int comm, peer, tag;              /* of the request, when there is one */
@@ -233,6 +243,8 @@ void sim_notes_done(sim *s);
 int64_t sim_stop_id(const sim *s);
 int sim_error(const sim *s);           /* why it is SIM_BROKEN */
 int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to (1) which */
+void sim_lost(const sim *s, loss_report *out);
+const char *sim_network_name(const sim *s);
 
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */

@@ -35,6 +35,7 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
                                      .owner = owner, .number = {number0, number1}};
     const int error = s->network.kind->start(s, s->network.state, id);
     if (error < 0) {
+        if (error == SIM_LINK_OFF) s->changes.lost.transfer = id;
         transfer_free(&s->transfers, id);
         return error;
     }

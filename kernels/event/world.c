@@ -11,6 +11,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     int error = timelines_init(&s->timelines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
+    if (!error) error = changes_init(s);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
     if (!error) error = networks_begin(s);
@@ -22,7 +23,8 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
         error = timeline < 0 ? timeline : 0;
     }
     s->timelines.n_turn = n_ranks;
-    return error;
+    if (!error) keep_error(s, change_fire(s));
+    return s->error == SIM_OUT_OF_MEMORY ? s->error : error;
 }
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank)
@@ -51,6 +53,7 @@ void sim_free(sim *s)
     match_free(&s->match);
     if (s->network.kind) s->network.kind->free(s->network.state);
     elapse_free(&s->elapsing);
+    changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->transfers.at);
     free(s->schedule);
@@ -72,10 +75,11 @@ int sim_rank_new(sim *s, int host)
 int sim_timeline_new(sim *s, int rank)
 {
     if (rank < 0 || rank >= s->timelines.n_ranks) return SIM_BAD_RANK;
-    const int id = timeline_new(s, rank);
+    const int id = timeline_new(s, rank), at = id < 0 ? -1 : s->timelines.at[id].host;
     if (id < 0) return id;
+    if (s->changes.host_is_off && s->changes.host_is_off[at]) keep_error(s, change_lose_rank(s, at, rank));
     timeline_runs_next(s, id);
-    const int error = elapse_crowd(s, s->timelines.at[id].host);
+    const int error = elapse_crowd(s, at);
     keep_error(s, error);
     return error < 0 ? error : id;
 }

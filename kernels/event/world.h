@@ -3,6 +3,7 @@
 #define SMPY_WORLD_H
 #include <signal.h>
 
+#include "change.h"
 #include "clock.h"
 #include "collective_run.h"
 #include "comm.h"
@@ -30,6 +31,7 @@ struct sim {
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
     elapsing elapsing;
+    changes changes;
     polling polling;
 
     network network;

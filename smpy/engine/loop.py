@@ -26,7 +26,7 @@ from smpy.engine import beside
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import Load
 from smpy.engine.outcomes import CalledInThread
-from smpy.errors import DeadlockError, Interrupted, SmpyError, UsageError
+from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.platforms.models import Models
@@ -219,18 +219,44 @@ class Loop:
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
-                raise SmpyError(f"at {self.now_s:.9g} s: {self._trouble()}")
+                error = (
+                    MachineFailure if lib.sim_error(self._sim) in (lib.SIM_HOST_OFF, lib.SIM_LINK_OFF) else SmpyError
+                )
+                raise error(f"at {self.now_s:.9g} s: {self._trouble()}")
         if self._broken_off is not None:
             return self._broken_off
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
 
     def _trouble(self) -> str:
         error = lib.sim_error(self._sim)
+        if error in (lib.SIM_HOST_OFF, lib.SIM_LINK_OFF):
+            return self._loss()
+        if error == lib.SIM_FIXED_LINKS:
+            network = ffi.string(lib.sim_network_name(self._sim)).decode()
+            return f"links of this platform follow profiles, and the network {network!r} cannot: take another one"
         if error != lib.SIM_NO_ROUTE:
             return TROUBLE[error]
         source, target = (self.platform.host_names[lib.sim_unreached_host(self._sim, end)] for end in (0, 1))
         return (
             f"{source} and {target} talk to each other, and the platform has no route between these hosts: declare one"
+        )
+
+    def _loss(self) -> str:
+        """Which host or link was off, and what needed it."""
+        lost = ffi.new("loss_report *")
+        lib.sim_lost(self._sim, lost)
+        hosts = self.platform.host_names
+        remedy = "its state profile in the platform says when it is on"
+        if lost.host >= 0:
+            return f"host {hosts[lost.host]!r} is off, and rank {lost.rank} lives on it: {remedy}"
+        ends = [f"host {hosts[host]!r}" for host in (lost.source_host, lost.target_host)]
+        if lost.request > 0:
+            request = lib.sim_request(self._sim, lost.request)
+            target = lib.sim_comm_world_rank(self._sim, lib.sim_comm_other(self._sim, request.comm), request.peer)
+            ends = [f"rank {rank} on {end}" for rank, end in zip((request.rank, target), ends, strict=True)]
+        return (
+            f"link {self.platform.link_name(lost.link)!r} is off, and the message of {lost.bytes:,} bytes from "
+            f"{ends[0]} to {ends[1]} needs it: {remedy}"
         )
 
     def _resume(self, rank: int) -> int | None:

@@ -10,7 +10,7 @@ from smpy.platforms.default_cluster import default_cluster
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.cluster import Cluster, NumberedNames
-    from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
+    from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, ProfileConnection, Router
     from smpy.platforms.description import Description
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.links import Direction, Hop, Sharing
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from smpy.platforms.parts import Part, ReadPart, Zone
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
+    from smpy.platforms.profiles import Changing, Profile, read_profile
     from smpy.platforms.simgrid.clusters import read_cluster
     from smpy.platforms.simgrid.elements import Element
     from smpy.platforms.simgrid.reader import read_simgrid_xml
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallCosts",
+    "Changing",
     "Cluster",
     "CollectiveChoice",
     "DeclaredRoute",
@@ -54,6 +56,8 @@ __all__ = [
     "Platform",
     "PlatformBuilder",
     "Polling",
+    "Profile",
+    "ProfileConnection",
     "ReadPart",
     "Route",
     "Router",
@@ -66,6 +70,7 @@ __all__ = [
     "place",
     "read_cluster",
     "read_hostfile",
+    "read_profile",
     "read_simgrid_xml",
     "topology",
 ]
@@ -73,7 +78,7 @@ __all__ = [
 _NAMES: Final = {
     "builder": ("PlatformBuilder",),
     "cluster": ("Cluster", "NumberedNames"),
-    "declared_parts": ("DeclaredRoute", "Host", "Link", "Router"),
+    "declared_parts": ("DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
     "description": ("Description",),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
@@ -81,6 +86,7 @@ _NAMES: Final = {
     "parts": ("Part", "ReadPart", "Zone"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),
+    "profiles": ("Changing", "Profile", "read_profile"),
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),
     "simgrid.reader": ("read_simgrid_xml",),

@@ -19,6 +19,7 @@ from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Direction, Hop, Sharing
 from smpy.platforms.models import Models
 from smpy.platforms.platform import HostProperties, Platform
+from smpy.platforms.profiles import Changing, Profile
 from smpy.units import format_bytes
 
 LOOPBACK_NAME: Final = "__loopback__"
@@ -75,6 +76,8 @@ class PlatformBuilder:
         self._split: set[str] = set()
         self._loopback = -1
         self._need_bytes = 0
+        self._series: dict[Profile, int] = {}
+        self._followers: set[tuple[Changing, int]] = set()
         self.counts: Final[Counter[str]] = Counter()
 
     def add(self, part: Buildable, zone: str | None = None) -> None:
@@ -229,6 +232,20 @@ class PlatformBuilder:
             back = [Hop(hop.link_name, hop.direction.reverse) for hop in reversed(hops)]
             self._one_way(zone, (target, source), ends[::-1], gates[::-1], back)
 
+    def profile(self, what: Changing, name: str, profile: Profile) -> None:
+        """What a host or link of that name is from given dates on; both halves of a split link follow."""
+        profile.check(what)
+        numbers = [self._host_number(name)] if what.is_of_host else self._link_numbers(name)
+        for number in numbers if profile.values else ():
+            if (what, number) in self._followers:
+                raise PlatformError(f"{name!r} follows two profiles of the same: keep one")
+            self._followers.add((what, number))
+            if profile not in self._series:
+                series = lib.platform_add_series(self._handle, *profile.to_c())
+                self._series[profile] = _number(series, f"a profile of {name!r}")
+            added = lib.platform_add_profile(self._handle, what.value, number, self._series[profile])
+            _number(added, f"a profile of {name!r}")
+
     def finish(self, *, fills_hosts: bool = False, sha256: str | None = None) -> Platform:
         """The platform; this builder is of no further use."""
         if not self._host_names:
@@ -260,6 +277,16 @@ class PlatformBuilder:
         if answer == lib.PLATFORM_BAD_ARGUMENT:
             raise PlatformError(f"zone {zone!r} takes no declared routes")
         _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
+
+    def _host_number(self, name: str) -> int:
+        try:
+            return self._host_names.index(name)
+        except ValueError:
+            raise PlatformError(f"unknown host {name!r}{self._meant(name, self._host_names)}") from None
+
+    def _link_numbers(self, name: str) -> list[int]:
+        directions = (Direction.UP, Direction.DOWN) if name in self._split else (Direction.NONE,)
+        return [self._link_number(Hop(name, direction)) for direction in directions]
 
     def _link_number(self, hop: Hop) -> int:
         name = hop.link_name

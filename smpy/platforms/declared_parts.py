@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.links import Hop, Sharing
 from smpy.platforms.parts import Part
+from smpy.platforms.profiles import Changing, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Host(Part):
         Names and values of what is noted of it, such as its power.
     sockets : int
         How many sockets share them, equally.
+    speed_profile, state_profile : Profile, optional
+        Factors of its speed; when it is on. A run fails in which a rank lives on a host that goes off.
     """
 
     name: str
@@ -32,6 +35,8 @@ class Host(Part):
     cores: int = 1
     properties: tuple[tuple[str, str], ...] = ()
     sockets: int = 1
+    speed_profile: Profile | None = field(default=None, kw_only=True)
+    state_profile: Profile | None = field(default=None, kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -39,6 +44,9 @@ class Host(Part):
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets)
+        for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
+            if profile is not None:
+                builder.profile(what, self.name, profile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +61,38 @@ class Router(Part):
 
 @dataclass(frozen=True, slots=True)
 class Link(Part):
-    """A link, or the two halves of one, called `<name>_UP` and `<name>_DOWN`."""
+    """A link, or the two halves of one, called `<name>_UP` and `<name>_DOWN`.
+
+    Parameters
+    ----------
+    name : str
+        What routes call it.
+    bandwidth_bytes_per_s, latency_s : float
+        Of it, or of each half.
+    sharing : Sharing
+        The way in which flows share it.
+    bandwidth_profile, latency_profile, state_profile : Profile, optional
+        Its bandwidth and latency, instead, from dates on; when it is on. A run fails in which a message needs a link
+        that is off.
+    """
 
     name: str
     bandwidth_bytes_per_s: float
     latency_s: float
     sharing: Sharing = Sharing.SHARED
+    bandwidth_profile: Profile | None = field(default=None, kw_only=True)
+    latency_profile: Profile | None = field(default=None, kw_only=True)
+    state_profile: Profile | None = field(default=None, kw_only=True)
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.link(self.name, self.bandwidth_bytes_per_s, self.latency_s, self.sharing)
+        for what, profile in (
+            (Changing.BANDWIDTH, self.bandwidth_profile),
+            (Changing.LATENCY, self.latency_profile),
+            (Changing.LINK_IS_ON, self.state_profile),
+        ):
+            if profile is not None:
+                builder.profile(what, self.name, profile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +123,25 @@ class DeclaredRoute(Part):
             gateways=self.gateways,
             is_symmetrical=self.is_symmetrical,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileConnection(Part):
+    """A host or link that follows a profile.
+
+    Parameters
+    ----------
+    what : Changing
+        What of it.
+    name : str
+        The host or link, of a cluster too; both halves of a split link follow.
+    profile : Profile
+        When, and what it is then.
+    """
+
+    what: Changing
+    name: str
+    profile: Profile
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        builder.profile(self.what, self.name, self.profile)

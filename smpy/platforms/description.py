@@ -10,6 +10,7 @@ from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
 
 if TYPE_CHECKING:
+    from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.platform import Platform
 
 
@@ -29,6 +30,8 @@ class Description:
         Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
     sha256 : str or None
         Of the content of its file, if it has one; two machines that differ in nothing else are equal.
+    connections : tuple of ProfileConnection
+        Hosts and links whose own parts do not say which profiles they follow.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Description:
     fills_hosts: bool = False
     sha256: str | None = field(default=None, compare=False)
     origin: str = field(default="", kw_only=True, compare=False)
+    connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -66,6 +70,8 @@ class Description:
         try:
             builder.check_room("the platform", self.n_hosts, 2 * self.n_hosts)
             builder.add(self.zone)
+            for connection in self.connections:
+                builder.add(connection)
             return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256)
         except PlatformError as wrong:
             raise located(wrong, self.origin) from None

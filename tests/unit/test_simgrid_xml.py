@@ -303,8 +303,6 @@ def test_a_cluster_that_does_not_add_up_is_refused(read: Read, attributes: str, 
 
 
 NOT_SUPPORTED = {
-    "<host id='h' speed='1Gf' speed_file='f'/>": "attribute 'speed_file': profiles are not supported yet",
-    "<link id='l' bandwidth='1GBps' latency_file='f'/>": "attribute 'latency_file': profiles are not supported yet",
     "<link id='l' bandwidth='1GBps' sharing_policy='WIFI'/>": "sharing_policy='WIFI' are not supported",
     "<host id='h' speed='1Gf'><prop id='smpi/os' value='0:1:1'/></host>": "smpi/os of single hosts is not supported",
     "<actor host='h' function='f'/>": "<actor> is not supported: ranks are placed by --hostfile",
@@ -315,7 +313,7 @@ NOT_SUPPORTED |= {
 }
 NOT_SUPPORTED |= {
     f"<{tag} id='x'/>": f"<{tag}> is not supported yet"
-    for tag in ("peer", "cabinet", "host_link", "backbone", "bypassRoute", "bypassZoneRoute", "trace", "trace_connect")
+    for tag in ("peer", "cabinet", "host_link", "backbone", "bypassRoute", "bypassZoneRoute")
 }
 NOT_SUPPORTED |= {f"<{tag} id='x'/>": f"<{tag}> was removed from the format" for tag in ("storage", "mount", "include")}
 

@@ -24,6 +24,7 @@ class Element:
     tag: str
     attributes: dict[str, str]
     children: list[Element] = field(default_factory=list)
+    content: str = ""  # of a <trace>, the only element with text of its own
 
     def __str__(self) -> str:
         names = "".join(f" {key}={self.attributes[key]!r}" for key in ("id", "src", "dst") if key in self.attributes)
@@ -132,6 +133,10 @@ class _Reader:
         else:
             self.root = element
         self._open.append(element)
+
+    def data(self, text: str) -> None:
+        if self._open and self._open[-1].tag == "trace":
+            self._open[-1].content += text
 
     def end(self, tag: str) -> None:
         self._open.pop()

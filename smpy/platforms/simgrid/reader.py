@@ -18,9 +18,11 @@ from smpy.platforms.description import Description
 from smpy.platforms.links import Direction, Hop, Sharing
 from smpy.platforms.models import Models
 from smpy.platforms.parts import Part, Zone
+from smpy.platforms.profiles import Changing
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
 from smpy.platforms.simgrid.options import with_options
+from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
@@ -30,14 +32,7 @@ _REFUSED_TAGS: Final = (
     dict.fromkeys(("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED)
     | dict.fromkeys(("peer", "cabinet", "host_link", "backbone", "bypassRoute", "bypassZoneRoute"), _LATER)
     | dict.fromkeys(("bypassASroute",), _LATER)
-    | dict.fromkeys(
-        ("trace", "trace_connect"), "is not supported yet: speeds and bandwidths do not change during a run"
-    )
     | {"actor": "is not supported: ranks are placed by --hostfile"}
-)
-_REFUSED_ATTRIBUTES: Final = dict.fromkeys(
-    ("speed_file", "state_file", "bandwidth_file", "latency_file", "availability_file"),
-    "profiles are not supported yet: speeds and bandwidths do not change during a run",
 )
 _REFUSED_ROUTINGS: Final = ("FLOYD", "DIJKSTRA", "DIJKSTRACACHE", "CLUSTER", "VIVALDI", "NONE", "WIFI")
 _IGNORED_TAGS: Final = ("random", "model_prop", "disk")  # nothing that a message or a computation meets
@@ -83,13 +78,18 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
     models = with_options(Models(), options, [element for element in root.children if element.tag == "config"])
     zone, reader = None, _Reader()
     for element in root.children:
-        if element.tag not in ("config", *_IGNORED_TAGS):
+        if element.tag in ("trace", "trace_connect"):
+            reader.part(element)
+        elif element.tag not in ("config", *_IGNORED_TAGS):
             if zone is not None:
                 raise element.error(f"zone {element.text('id')!r} stands beside another one: put both into one zone")
             zone = reader.outermost(element)
     if zone is None:
         raise root.error(f"{path} has no hosts: a platform needs at least one")
-    return Description(str(path), zone, models, sha256=sha256(data).hexdigest(), origin=root.origin)
+    connections = reader.profiles.connections()
+    return Description(
+        str(path), zone, models, sha256=sha256(data).hexdigest(), origin=root.origin, connections=connections
+    )
 
 
 class _Reader:
@@ -98,6 +98,7 @@ class _Reader:
     def __init__(self) -> None:
         self._clusters: Final = topologies("cluster")
         self._zones: Final = topologies("zone")
+        self.profiles: Final = ProfileReader()
         self._methods: Final[dict[str, Callable[[Element], Part | None]]] = {
             "zone": self._zone,
             "AS": self._zone,
@@ -109,6 +110,8 @@ class _Reader:
             "zoneRoute": self._route,
             "ASroute": self._route,
             "prop": self._prop,
+            "trace": self.profiles.trace,
+            "trace_connect": self.profiles.connect,
         }
 
     def outermost(self, element: Element) -> Zone:
@@ -128,9 +131,6 @@ class _Reader:
             raise element.error(f"<{tag}> {_REFUSED_TAGS[tag]}")
         if tag not in self._methods:
             raise element.error(f"unknown element <{tag}>{meant(tag, self._methods)}")
-        for name in element.attributes:
-            if name in _REFUSED_ATTRIBUTES:
-                raise element.error(f"attribute {name!r}: {_REFUSED_ATTRIBUTES[name]}")
         return self._methods[tag](element)
 
     def _zone(self, element: Element) -> Zone:
@@ -146,14 +146,17 @@ class _Reader:
         return known.kind.from_xml(element, self.part)
 
     def _host(self, element: Element) -> Host:
-        element.check_attributes(("id", "speed", "core", "pstate", "coordinates"))
+        element.check_attributes(("id", "speed", "core", "pstate", "coordinates", *HOST_PROFILES))
         speed_flop_per_s = read_speed_flop_per_s(element)
+        profiles = self.profiles.of_element(element, HOST_PROFILES)
         self._parts_of_host(element)
         return Host(
             element.text("id"),
             speed_flop_per_s,
             element.integer("core", "1"),
             element.properties(),
+            speed_profile=profiles.get(Changing.SPEED),
+            state_profile=profiles.get(Changing.HOST_IS_ON),
             origin=element.origin,
         )
 
@@ -176,7 +179,7 @@ class _Reader:
         return Router(element.text("id"), origin=element.origin)
 
     def _link(self, element: Element) -> Link:
-        element.check_attributes(("id", "bandwidth", "latency", "sharing_policy"))
+        element.check_attributes(("id", "bandwidth", "latency", "sharing_policy", *LINK_PROFILES))
         for child in element.children:
             self._leaf(child, ("prop",))
         policy = element.choice("sharing_policy", _SHARINGS, "SHARED")
@@ -186,11 +189,15 @@ class _Reader:
             )
         if "," in element.text("bandwidth"):
             raise element.error("a list of bandwidths is for WIFI links, which are not supported: give one")
+        profiles = self.profiles.of_element(element, LINK_PROFILES)
         return Link(
             element.text("id"),
             element.quantity("bandwidth", parse_bandwidth_bytes_per_s),
             element.quantity("latency", parse_time_s, "0"),
             Sharing.SPLITDUPLEX if policy == "FULLDUPLEX" else Sharing(policy),
+            bandwidth_profile=profiles.get(Changing.BANDWIDTH),
+            latency_profile=profiles.get(Changing.LATENCY),
+            state_profile=profiles.get(Changing.LINK_IS_ON),
             origin=element.origin,
         )
 
