@@ -35,9 +35,9 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     return protocol_post(s, request);
 }
 
-static double overhead_s(const sim *s, const schedule_call *c)
+static double overhead_s(const sim *s, int id, const schedule_call *c)
 {
-    const call_costs *costs = &s->model.calls;
+    const call_costs *costs = protocol_costs(s, s->timelines.at[id].rank);
     if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE)
         return protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
     if (c->code == CALL_SEND && (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads))
@@ -91,7 +91,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT) return halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     a->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
-    const double first_s = overhead_s(s, c);
+    const double first_s = overhead_s(s, id, c);
     return first_s > 0 ? elapse_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 

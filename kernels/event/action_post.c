@@ -35,10 +35,10 @@ static int member(const sim *s, int id, int comm)
 
 int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, int mode, int blocking)
 {
-    const call_costs *costs = &s->model.calls;
     const int other = comm_other(&s->comms, comm), rank = member(s, id, comm);
     if (rank < 0 || dest < 0 || dest >= comm_size(&s->comms, other)) return SIM_BAD_RANK;
     if (bytes < 0) return SIM_BAD_SIZE;
+    const call_costs *costs = protocol_costs(s, rank);
     if (mode == SEND_STANDARD && s->sends_are_synchronous) mode = SEND_SYNCHRONOUS;
     const uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || protocol_is_detached(costs, bytes));
     double overhead_s = 0;

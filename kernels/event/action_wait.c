@@ -1,4 +1,5 @@
 #include "actions.h"
+#include "protocol.h"
 #include "wait.h"
 #include "world.h"
 
@@ -9,7 +10,8 @@ static int learn(sim *s, int id, action *a)
 {
     int *list = wait_list(a);
     a->wait.n_ended--;
-    for (int i = 0; i < a->wait.n && s->model.calls.n_recv_overhead; i++) {
+    const int pays = protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
+    for (int i = 0; i < a->wait.n && pays; i++) {
         if (list[i] <= 0 || !s->requests.at[list[i]].is.is_done) continue;
         wait_pay_for(s, id, &s->requests.at[list[i]]);
         list[i] = LEARNT_OF;

@@ -1,5 +1,7 @@
 #include "protocol.h"
 
+#include <stdlib.h>
+
 #include "completion.h"
 #include "poll.h"
 #include "transfer.h"
@@ -13,9 +15,33 @@ double protocol_overhead_s(const double *table, int n, int64_t bytes)
     return row[1] + row[2] * (double)bytes;
 }
 
+const call_costs *protocol_costs(const sim *s, int rank)
+{
+    const int own = s->costs_of_host ? s->costs_of_host[s->timelines.rank[rank].host] : -1;
+    return own < 0 ? &s->model.calls : &s->own_costs[own];
+}
+
+int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs)
+{
+    for (int i = 0; i < n_hosts; i++)
+        if (host[i] < 0 || host[i] >= s->hosts.n) return SIM_BAD_RANK;
+    call_costs *grown = realloc(s->own_costs, ((size_t)s->n_own_costs + 1) * sizeof *grown);
+    if (!grown) return SIM_OUT_OF_MEMORY;
+    s->own_costs = grown;
+    if (!s->costs_of_host) {
+        s->costs_of_host = malloc((size_t)(s->hosts.n > 0 ? s->hosts.n : 1) * sizeof *s->costs_of_host);
+        if (!s->costs_of_host) return SIM_OUT_OF_MEMORY;
+        for (int h = 0; h < s->hosts.n; h++) s->costs_of_host[h] = -1;
+    }
+    s->own_costs[s->n_own_costs] = *costs;
+    for (int i = 0; i < n_hosts; i++) s->costs_of_host[host[i]] = s->n_own_costs;
+    s->n_own_costs++;
+    return 0;
+}
+
 double protocol_receive_overhead_s(const sim *s, const slot *recv)
 {
-    const call_costs *costs = &s->model.calls;
+    const call_costs *costs = protocol_costs(s, recv->is.rank);
     const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
     return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
@@ -28,9 +54,8 @@ static int64_t waits_since(const sim *s, int request)
     return waiter < 0 ? 0 : s->timelines.at[waiter].waits_since;
 }
 
-static void pair_ended(sim *s, const transfer *t)
+static void complete_pair(sim *s, int send, int recv)
 {
-    const int send = t->number[0], recv = t->number[1];
     const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
     const int error = payload_move(&s->payloads, send, from->payload, recv, to->payload, bytes);
@@ -44,7 +69,26 @@ static void pair_ended(sim *s, const transfer *t)
     request_complete(s, send_is_first ? recv : send);
 }
 
-static const transfer_owner matched_pair = {pair_ended};
+static void pair_ended(sim *s, const transfer *t)
+{
+    complete_pair(s, t->number[0], t->number[1]);
+}
+
+static void early_ended(sim *s, const transfer *t)
+{
+    slot *send = &s->requests.at[t->number[0]];
+    send->has_arrived = 1;
+    if (send->has_matched) complete_pair(s, t->number[0], send->partner);
+}
+
+static const transfer_owner matched_pair = {pair_ended}, early_send = {early_ended};
+
+static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
+{
+    const slot *from = &s->requests.at[send];
+    const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[from->target].host;
+    return transfer_start(s, source_host, target_host, from->is.bytes, owner, send, recv);
+}
 
 int protocol_send_of(const transfer *t)
 {
@@ -59,9 +103,17 @@ static int start(sim *s, int send, int recv)
     to->is.matched_bytes = from->is.bytes;
     from->has_matched = to->has_matched = 1;
     from->matched_s = to->matched_s = s->clock.now_s;
-    to->has_overhead = (from->is.is_detached || s->model.calls.rendezvous_overheads) && s->model.calls.n_recv_overhead > 0;
-    const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[to->is.rank].host;
-    return transfer_start(s, source_host, target_host, from->is.bytes, &matched_pair, send, recv);
+    const call_costs *costs = protocol_costs(s, to->is.rank);
+    to->has_overhead = (from->is.is_detached || costs->rendezvous_overheads) && costs->n_recv_overhead > 0;
+    if (!from->is_early) return set_out(s, &matched_pair, send, recv);
+    from->partner = recv;
+    if (from->has_arrived) complete_pair(s, send, recv);
+    return 0;
+}
+
+static int is_early(const sim *s, const slot *send)
+{
+    return send->is.is_detached && send->is.bytes < s->model.calls.early_below_bytes;
 }
 
 int protocol_post(sim *s, int id)
@@ -75,6 +127,10 @@ int protocol_post(sim *s, int id)
         s->polling.n_sends_queued++;
         s->polling.n_probes_up_to_date = 0;
         poll_notice(s, x->target);
+        if (is_early(s, x)) {
+            x->is_early = 1;
+            return set_out(s, &early_send, id, 0);
+        }
     }
     if (other <= 0) return other;
     return is_send ? start(s, id, other) : start(s, other, id);
@@ -83,7 +139,7 @@ int protocol_post(sim *s, int id)
 int protocol_withdraw(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
-    if (!match_withdraw(&s->match, &s->requests, id)) return 0;
+    if (x->is_early || !match_withdraw(&s->match, &s->requests, id)) return 0;
     const int error = payload_drop(&s->payloads, id, x->payload);
     if (error < 0) return error;
     x->is.is_cancelled = 1;

@@ -18,7 +18,8 @@ typedef struct {
     int target;                  /* world rank of the receiver */
     union {
         int next;                /* in its queue (match.h), or in the free list */
-        int partner;             /* before it is posted, a receive's of a matched probe: the send it found */
+        int partner;             /* before it is posted, a receive's of a matched probe: the send it found; of a matched early
+                                  * send: its receive */
     };
     union {
         int next_arrival;        /* of an unexpected send: in its receiver's list of arrivals, */
@@ -37,6 +38,8 @@ typedef struct {
     uint8_t is_collective;       /* that was started */
     uint8_t is_held;             /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched;
+    uint8_t is_early;            /* a send that has set out without a receive: see protocol.h */
+    uint8_t has_arrived;         /* and is there */
     uint8_t is_free;             /* no request: its number is that of nothing */
     union {
         int64_t posted;          /* when it was posted, as a count */

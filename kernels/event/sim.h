@@ -110,6 +110,7 @@ typedef struct {
 /* What MPI's calls cost their rank (protocol.h). */
 typedef struct {
     int64_t detached_below_bytes;     /* smaller sends complete at once */
+    int64_t early_below_bytes;        /* and of these, smaller ones travel when they are posted, received or not */
     int n_send_overhead, n_isend_overhead, n_recv_overhead; /* threshold, constant, per byte */
     double send_overhead[3 * 16];
     double isend_overhead[3 * 16];
@@ -163,6 +164,8 @@ typedef struct {
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
+/* Before the first call: the overheads of ranks on these hosts are not the model's but these: 0, or an error. */
+int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs);
 int sim_shift(sim *s, double seconds);               /* all dates that are told from now on are later by so much */
 
 /* ---- ranks and their timelines: both may grow while the world runs ----

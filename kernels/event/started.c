@@ -78,7 +78,8 @@ static void told(sim *s, int request)
 
 int started_made(const sim *s, collective_run *run, slot *made)
 {
-    if (collective_run_make_room(run, s->model.calls.n_recv_overhead > 0) < 0) return SIM_OUT_OF_MEMORY;
+    const int pays = protocol_costs(s, s->timelines.at[run->timeline].rank)->n_recv_overhead > 0;
+    if (collective_run_make_room(run, pays) < 0) return SIM_OUT_OF_MEMORY;
     made->made_by = run->request;
     made->told = told;
     run->made[run->n_made] = made->is.is_detached ? DETACHED : UNDER_WAY;

@@ -55,6 +55,8 @@ void sim_free(sim *s)
     elapse_free(&s->elapsing);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
+    free(s->own_costs);
+    free(s->costs_of_host);
     free(s->transfers.at);
     free(s->schedule);
     free(s->note);

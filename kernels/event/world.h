@@ -30,6 +30,9 @@ struct sim {
     timelines timelines;
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
+    call_costs *own_costs;       /* of hosts that do not have the model's */
+    int n_own_costs;
+    int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     elapsing elapsing;
     changes changes;
     polling polling;

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import running
+from smpy.emulate.ranks import RankState, running
 
 NO_POOLS: Final = (
     "mpi4py.futures: its pools call MPI from a thread of their own or start processes, and smpy simulates neither yet; "
@@ -40,6 +40,13 @@ def _set_abort_status(status: int) -> None:
 
 def _check_options() -> None:
     sys.modules["smpy.mpi.state.environment"].imported()
+
+
+def finish_mpi(state: RankState) -> None:
+    """The program of a rank is over: MPI ends for it, if it has not done that itself."""
+    environment = sys.modules.get("smpy.mpi.state.environment")
+    if environment is not None and not state.is_child:
+        environment.finish()
 
 
 def _have_mpi(importer: Importer, package: ModuleType) -> None:

@@ -19,7 +19,7 @@ from smpy.emulate.greenlets import refuse_loops
 from smpy.emulate.imports import Importer
 from smpy.emulate.kills import install_kills
 from smpy.emulate.lifetime import Lifetime, install_exits
-from smpy.emulate.mpi4py_parts import install_mpi4py
+from smpy.emulate.mpi4py_parts import finish_mpi, install_mpi4py
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
 from smpy.emulate.process import install_process
@@ -69,6 +69,10 @@ def install_surroundings(
     lifetime = Lifetime(engine, program, importer, streams)
     threads = Threads(engine, patches, importer)
     lifetime.before_end.append(threads.finish)
+    if engine.start_s > 0:
+        lifetime.at_begin.append(partial(engine.pay, engine.start_s))
+    if engine.ends_with_barrier:
+        lifetime.at_end.append(finish_mpi)
     install_exits(patches, importer)
     install_forks(patches, outlets)
     install_kills(patches)

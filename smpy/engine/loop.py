@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isnan
 from threading import RLock, current_thread, get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -92,6 +93,10 @@ class Loop:
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
     kept : dict of type to object
         What layers above keep for this world, each in one object of a class of its own (`running.of_world`).
+    start_s : float
+        What starting MPI costs a rank.
+    ends_with_barrier : bool
+        Whether ending MPI is a barrier of all ranks.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -110,6 +115,11 @@ class Loop:
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
         self._sim = ffi.gc(sim, lib.sim_free)
+        for calls, hosts in platform.own_calls(models).items():
+            own = replace(models, calls=calls).to_c()
+            check(lib.sim_host_costs(self._sim, len(hosts), hosts, ffi.addressof(own, "calls")))
+        self.start_s = models.calls.init_s
+        self.ends_with_barrier = models.calls.finalize_barrier
         self._hub: greenlet = getcurrent()
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
@@ -421,6 +431,11 @@ class Loop:
     def sleep(self, seconds: float) -> None:
         """Let simulated time pass for the running rank without loading its core."""
         lib.sim_append_sleep(self._sim, self.timeline, seconds)
+        self._keep_pace()
+
+    def pay(self, seconds: float) -> None:
+        """Have the running rank spend time inside MPI."""
+        lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
 
     def compute(self, flop: float) -> None:

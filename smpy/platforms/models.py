@@ -67,7 +67,7 @@ class Penalties(NamedTuple):
 IB_PENALTIES: Final = Penalties()
 
 _NETWORK_NUMBERS: Final = ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "constant_s")
-_CALL_NUMBERS: Final = ("detached_below_bytes", "rendezvous_overheads")
+_CALL_NUMBERS: Final = ("detached_below_bytes", "early_below_bytes", "rendezvous_overheads")
 _POLL_NUMBERS: Final = ("test_s", "iprobe_s", "polls_grow", "polls_notice")
 _OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
 
@@ -163,6 +163,13 @@ class CallCosts:
         Blocking sends above the eager limit and the receives of such messages cost theirs, too.
     wtime_s : float
         The cost of reading the clock.
+    early_below_bytes : int
+        Smaller sends travel when they are posted, whether their receive is or not; no more than the eager limit. The
+        others wait for it.
+    init_s : float
+        The cost of starting MPI.
+    finalize_barrier : bool
+        Whether ending MPI is a barrier of all ranks.
 
     Raises
     ------
@@ -176,9 +183,12 @@ class CallCosts:
     recv_overhead: tuple[Overhead, ...] = ()
     rendezvous_overheads: bool = False
     wtime_s: float = 1e-8
+    early_below_bytes: int = 0
+    init_s: float = 0.0
+    finalize_barrier: bool = False
 
     def __post_init__(self) -> None:
-        _check_not_negative(self, (*_CALL_NUMBERS, "wtime_s"))
+        _check_not_negative(self, (*_CALL_NUMBERS, "wtime_s", "init_s"))
         if self.detached_below_bytes > SIZE_MAX_BYTES:
             raise ValueError(
                 f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
@@ -256,9 +266,14 @@ class Models:
         Raises
         ------
         UsageError
-            If a table has more rows than the kernel has room for.
+            If a table has more rows than the kernel has room for, or messages travel early that are not eager.
         """
         network, calls = self.network, self.paid_calls
+        if calls.early_below_bytes > calls.detached_below_bytes:
+            raise UsageError(
+                f"smpi/async-small-thresh ({calls.early_below_bytes}) is above smpi/send-is-detached-thresh "
+                f"({calls.detached_below_bytes}): only eager messages travel before they are received"
+            )
         thresholds = sorted({step.above_bytes for step in network.latency_factor + network.bandwidth_factor})
         if len(thresholds) > FACTORS_MAX:
             raise UsageError(

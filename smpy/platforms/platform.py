@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 from smpy.engine.kernel import ffi, lib
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, UsageError
 from smpy.platforms.link_names import LinkNames
-from smpy.platforms.models import Models
+from smpy.platforms.models import CallCosts, Models
+
+OVERHEAD_PROPERTIES: Final = ("smpi/os", "smpi/ois", "smpi/or")
+"""Properties of a host that stand above the machine's options of these names, for the ranks on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class HostProperties:
         if properties != (self._values[-1] if self._values else ()):
             self._firsts.append(first_host)
             self._values.append(properties)
+
+    def runs(self, n_hosts: int) -> Iterator[tuple[range, dict[str, str]]]:
+        """Hosts in a row that are noted alike, and what is noted of them."""
+        for run, (first, end) in enumerate(pairwise((*self._firsts, n_hosts))):
+            yield range(first, end), dict(self._values[run])
 
     def of(self, host: int) -> dict[str, str]:
         run = bisect_right(self._firsts, host) - 1
@@ -122,6 +131,27 @@ class Platform:
         """How many sockets share a host's cores, equally."""
         self._check_host(host)
         return self._sockets[host]
+
+    def own_calls(self, models: Models) -> dict[CallCosts, list[int]]:
+        """The costs of calls on hosts whose properties give them overheads of their own, and these hosts.
+
+        Raises
+        ------
+        PlatformError
+            If one cannot be read.
+        """
+        found: dict[CallCosts, list[int]] = {}
+        for hosts, properties in self._properties.runs(self.n_hosts):
+            own = {key: properties[key] for key in OVERHEAD_PROPERTIES if key in properties}
+            if own:
+                from smpy.platforms.simgrid.options import with_options
+
+                try:
+                    calls = with_options(models, own.items()).calls
+                except UsageError as wrong:
+                    raise PlatformError(f"host {self.host_names[hosts[0]]!r}: {wrong}") from None
+                found.setdefault(calls, []).extend(hosts)
+        return found
 
     def host_number(self, name: str) -> int:
         """The number of the host of that name.

@@ -224,11 +224,13 @@ static void collect(sim *s, int rank, int stage)
 
 /* ---- a world that grows ---- */
 
-/* On a network of the scenario's own. */
+/* On a network of the scenario's own, with a host that has its own costs. */
 static int open_network(sim *s)
 {
     const network_model m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
+    const call_costs own = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 2e-6, 0}};
     did(sim_use_network(s, &network_flow, &m));
+    did(sim_host_costs(s, 1, (int[]){0}, &own));
     return refusal;
 }
 
@@ -340,6 +342,7 @@ typedef struct {
     int host[MOST_RANKS];
     int polls_notice, sends_are_free;
     int network; /* NETWORK_* */
+    int early_below_bytes;
 } scenario;
 
 static model all_costs(const scenario *c)
@@ -349,7 +352,7 @@ static model all_costs(const scenario *c)
                                .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
                                .crosstraffic = 0.05, .envelope_bytes = 16, .kind = c->network, .ib_inbound = 0.965,
                                .ib_outbound = 0.925, .ib_crowded = 1.35, .constant_s = 1e-5},
-                   .calls = {.detached_below_bytes = 65536, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
+                   .calls = {.detached_below_bytes = 65536, .early_below_bytes = c->early_below_bytes, .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10},
                              .n_isend_overhead = n, .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1,
                              .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1},
                    .polling = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
@@ -461,23 +464,24 @@ static void every_allocation_may_fail(const scenario *c)
 int main(void)
 {
     static const scenario all[] = {
-        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW},
-        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
-        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW},
-        {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
-        {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW},
-        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW},
-        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW},
-        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW},
-        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW},
-        {"talk on InfiniBand", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_IB},
-        {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_IB},
-        {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_CONSTANT},
-        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW},
-        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, NETWORK_FLOW},
-        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW},
-        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0, NETWORK_FLOW},
-        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0, NETWORK_FLOW},
+        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW, 0},
+        {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW, 0},
+        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW, 0},
+        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW, 0},
+        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on InfiniBand", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_IB, 0},
+        {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_IB, 0},
+        {"talk of early messages", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 65536},
+        {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_CONSTANT, 0},
+        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW, 0},
+        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, NETWORK_FLOW, 0},
+        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0, NETWORK_FLOW, 0},
+        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0, NETWORK_FLOW, 0},
     };
     for (int i = 0; i < LARGE; i++) pattern[i] = (char)(i * 7 + i / 256);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) every_allocation_may_fail(&all[i]);

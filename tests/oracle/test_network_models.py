@@ -11,6 +11,7 @@ import pytest
 
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
+from smpy.errors import PlatformError
 from smpy.platforms.models import IDEAL_PARTS, SMPI_BANDWIDTH_FACTOR, SMPI_LATENCY_FACTOR
 from tests.peer.case import PLATFORMS
 
@@ -23,14 +24,14 @@ ENVELOPE_BYTES = 16
 
 
 def finish_s(
-    steps: str, hosts: list[str], settings: dict[str, str], folder: Path, platform: str = "full"
+    steps: str, hosts: list[str], settings: dict[str, str], folder: Path, platform: str | Path = "full"
 ) -> list[float]:
     (folder / "hostfile").write_text("".join(f"{host}\n" for host in hosts))
     config = RunConfig(
         n_ranks=len(hosts),
         program=str(HERE / "steps.py"),
         args=(steps,),
-        platform=PLATFORMS / f"{platform}.xml",
+        platform=PLATFORMS / f"{platform}.xml" if isinstance(platform, str) else platform,
         hostfile=folder / "hostfile",
         options=tuple(settings.items()),
         compute="none",
@@ -68,6 +69,73 @@ def test_raw_is_latency_and_bytes_over_bandwidth(tmp_path: Path) -> None:
     steps = "0:isend,1,1000000;isend,1,1000000;waitall/1:irecv,0,1000000;irecv,0,1000000;waitall"
     dates_s = finish_s(steps, ["h0", "h1"], {"network/model": "raw"}, tmp_path)
     assert max(dates_s) == pytest.approx(LATENCY_S + 2 * 1_000_016 / BANDWIDTH_BYTES_PER_S, rel=1e-12)
+
+
+# ---- calls ----
+
+
+def test_an_early_message_is_there_when_its_receive_comes(tmp_path: Path) -> None:
+    steps = "0:send,1,{0}/1:execute,1e9;recv,0,{0}"
+    early = {"smpi/async-small-thresh": "1000"}
+    assert finish_s(steps.format(999), ["h0", "h1"], early, tmp_path) == [0, 1]
+    assert max(finish_s(steps.format(1000), ["h0", "h1"], early, tmp_path)) > 1  # not below the threshold
+
+
+def test_an_early_message_under_way_ends_its_receive_when_it_arrives(tmp_path: Path) -> None:
+    early = {"smpi/async-small-thresh": "1000"}
+    dates_s = finish_s("0:send,1,100/1:execute,3e4;recv,0,100", ["h0", "h1"], early, tmp_path)
+    assert dates_s[1] == pytest.approx(2.01467 * LATENCY_S + 116 * 1.05 / (0.812084 * BANDWIDTH_BYTES_PER_S), rel=1e-12)
+
+
+def test_a_synchronous_message_never_travels_early(tmp_path: Path) -> None:
+    early = {"smpi/async-small-thresh": "1000"}
+    assert min(finish_s("0:ssend,1,100/1:execute,1e9;recv,0,100", ["h0", "h1"], early, tmp_path)) > 1
+
+
+def test_starting_mpi_takes_its_time(tmp_path: Path) -> None:
+    dates_s = finish_s("0:send,1,100/1:execute,1e9", ["h0", "h1"], {"smpi/init": "0.5"}, tmp_path)
+    assert dates_s == pytest.approx([0.5, 1.5], rel=1e-12)
+
+
+def test_ending_mpi_may_be_a_barrier(tmp_path: Path) -> None:
+    settings = {"smpi/finalization-barrier": "yes", "network/model": "constant", "network/latency-factor": "1"}
+    assert finish_s("0:sleep,1/1:sleep,2", ["h0", "h1"], settings, tmp_path) == [3, 4]  # to rank 0, and back
+    settings["smpi/finalization-barrier"] = "no"
+    assert finish_s("0:sleep,1/1:sleep,2", ["h0", "h1"], settings, tmp_path) == [1, 2]
+
+
+OWN_HOST: Final = """<platform version="4.1"><config id="c"><prop id="smpi/os" value="0:1ms"/></config>
+<zone id="world" routing="Full">
+<host id="h0" speed="1Gf"/>
+<host id="h1" speed="1Gf"><prop id="smpi/os" value="0:2ms;50:5ms"/><prop id="smpi/or" value="0:3ms:1us"/>
+<prop id="smpi/ois" value="0:7ms"/></host>
+<link id="L" bandwidth="125MBps" latency="50us"/><route src="h0" dst="h1"><link_ctn id="L"/></route>
+</zone></platform>
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "dates_s"),
+    [
+        ("0:send,1,100/1:recv,0,100", (1e-3, 2e-3 + 3e-3 + 100e-6)),
+        ("0:isend,1,100;waitall/1:recv,0,100", (0, 1e-3 + 3e-3 + 100e-6)),
+        ("1:send,0,50/0:recv,1,50", (3e-3, 2e-3)),
+        ("1:send,0,51/0:recv,1,51", (6e-3, 5e-3)),
+        ("1:isend,0,51;waitall/0:recv,1,51", (8e-3, 7e-3)),
+    ],
+)
+def test_a_host_has_overheads_of_its_own(steps: str, dates_s: tuple[float, float], tmp_path: Path) -> None:
+    (tmp_path / "own.xml").write_text(OWN_HOST)
+    constant = {"network/model": "constant", "network/latency-factor": "1ms"}
+    assert finish_s(steps, ["h0", "h1"], constant, tmp_path, tmp_path / "own.xml") == pytest.approx(dates_s, rel=1e-9)
+
+
+def test_an_overhead_of_a_host_that_cannot_be_read_is_refused_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "own.xml").write_text(OWN_HOST.replace("0:7ms", "0:soon"))
+    with pytest.raises(
+        PlatformError, match=r"own.xml:5: <prop id='smpi/ois'>: property smpi/ois: 'soon' is not a time"
+    ):
+        finish_s("0:sleep,1", ["h0"], {}, tmp_path, tmp_path / "own.xml")
 
 
 # ---- the rule of 2017: the bandwidth factor F bounds a flow, so n on one link get min(F B, B / n) each ----

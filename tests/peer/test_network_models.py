@@ -1,4 +1,4 @@
-"""Network models by name: every rank finishes when it does under smpirun with the same model."""
+"""Network models by name, and early messages: every rank finishes when it does under smpirun with the same settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.peer.case import HOSTS, Case
+from tests.peer.case import HOSTS, OVERHEADS, Case
 from tests.peer.runners import Settings, compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
@@ -24,6 +24,9 @@ MODELS: Final[dict[str, tuple[Settings, Settings]]] = {  # ours, and smpirun's: 
     "IB-penalties": ((("network/model", "IB"), ("smpi/IB-penalty-factors", "1.5;1.2;1.1")),) * 2,
     "IB-factors": ((("network/model", "IB"), ("smpi/bw-factor", "0:0.7;9000:0.9"), ("smpi/lat-factor", "0:3")),) * 2,
 }
+EARLY: Final[dict[str, tuple[Settings, Settings]]] = {
+    f"early-{size}": ((("smpi/async-small-thresh", str(size)),),) * 2 for size in (1000, 65536)
+}
 PLATFORMS: Final = ("full", "cluster_bare", "cluster_limited", "fat_tree_3_shared")
 
 
@@ -38,7 +41,24 @@ def cases() -> Iterator[Case]:
     yield Case("mix", (7, 3, 20), "cluster_multicore", 11, per_host=3)
 
 
-CASES: Final = [(name, case) for name in MODELS for case in cases()]
+def early_cases() -> Iterator[Case]:
+    """What meets messages that travel before they are received: polls, wildcards, cancelled sends, overheads."""
+    for seed, platform in enumerate(("full", "cluster", "cluster_multicore")):
+        n_ranks = min(7, HOSTS[platform][1])
+        yield Case("mix", (seed, 4, 20), platform, n_ranks)
+        yield Case("anything", (seed, 60), platform, n_ranks)
+        yield Case("anything", (seed, 60), platform, n_ranks, options=OVERHEADS)
+    for how in ("iprobe", "probe", "testany"):
+        yield Case("poll", (how, 10, 1e6, 2), "cluster_bare", 6)
+    for mode in ("ibsend", "start-send"):
+        yield Case("modes", (mode, 900, 1, 4, 1e4), "full", 4)
+    yield Case("collectives", ("allreduce", 900, 0, 2, 1e4), "cluster", 7)
+
+
+CASES: Final = [
+    *((name, case) for name in MODELS for case in cases()),
+    *((name, case) for name in EARLY for case in early_cases()),
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +73,6 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_rank_finishes_when_it_does_under_smpirun_with_the_model(
     model: str, case: Case, binaries: Path, tmp_path: Path
 ) -> None:
-    ours, theirs = MODELS[model]
+    ours, theirs = (MODELS | EARLY)[model]
     expected_s = smpirun_finish_s(case, binaries, tmp_path, theirs)
     assert smpy_finish_s(case, tmp_path, ours) == pytest.approx(expected_s, rel=TOLERANCE, abs=0)

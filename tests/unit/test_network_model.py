@@ -158,6 +158,17 @@ def test_the_default_host_model_brings_lv08_as_under_smpirun(read: Read) -> None
     assert with_options(Models(), [("host/model", "default")]) == Models(NETWORKS["lv08"])
 
 
+def test_messages_that_travel_early_are_eager() -> None:
+    early = with_options(Models(), [("smpi/async-small-thresh", "65536")])
+    assert early.calls == CallCosts(early_below_bytes=65536)
+    assert early.to_c().calls.early_below_bytes == 65536
+    beyond = with_options(early, [("smpi/send-is-detached-thresh", "65535")])
+    with pytest.raises(
+        UsageError, match=r"smpi/async-small-thresh \(65536\) is above smpi/send-is-detached-thresh \(65535"
+    ):
+        beyond.to_c()
+
+
 def test_ideal_overhead_leaves_the_polls() -> None:
     machine = Models(calls=CallCosts(send_overhead=(Overhead(0, 1, 1),), recv_overhead=(Overhead(0, 1, 1),)))
     model = with_options(machine, [("network/model", "ideal:overhead")])

@@ -304,7 +304,6 @@ def test_a_cluster_that_does_not_add_up_is_refused(read: Read, attributes: str, 
 
 NOT_SUPPORTED = {
     "<link id='l' bandwidth='1GBps' sharing_policy='WIFI'/>": "sharing_policy='WIFI' are not supported",
-    "<host id='h' speed='1Gf'><prop id='smpi/os' value='0:1:1'/></host>": "smpi/os of single hosts is not supported",
     "<actor host='h' function='f'/>": "<actor> is not supported: ranks are placed by --hostfile",
 }
 NOT_SUPPORTED |= {

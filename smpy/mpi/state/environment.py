@@ -108,8 +108,15 @@ def Finalize() -> None:
     known, rank = world(), current().rank
     if not Is_initialized() or rank in known.finalized:
         fail("ERR_OTHER", "Finalize: MPI has not been started, or has ended already")
+    finish()
     known.finalized.add(rank)
     watch_calls()
+
+
+def finish() -> None:
+    """MPI ends for the running rank, unless it has ended or never started: on some machines that is a barrier."""
+    if current().ends_with_barrier and Is_initialized() and not Is_finalized():
+        sys.modules["smpy.mpi.MPI"].COMM_WORLD.Barrier()
 
 
 def imported() -> None:

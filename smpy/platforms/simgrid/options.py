@@ -51,7 +51,19 @@ def _steps(text: str) -> tuple[Step, ...]:
     return tuple(Step(above, float(values[0])) for above, values in _rows(text))
 
 
-def _overheads(text: str) -> tuple[Overhead, ...]:
+def parse_overheads(text: str) -> tuple[Overhead, ...]:
+    """Steps of "threshold:constant:per byte;..." as `smpi/os` has them; none if all are 0.
+
+    Raises
+    ------
+    ValueError
+        If it is not of that form.
+
+    Examples
+    --------
+    >>> parse_overheads("1000:2us:1ns")
+    (Overhead(above_bytes=1000.0, constant_s=2e-06, per_byte_s=1e-09),)
+    """
     overheads = tuple(
         Overhead(above, parse_time_s(values[0]), parse_time_s(values[1]) if len(values) > 1 else 0.0)
         for above, values in _rows(text)
@@ -138,11 +150,15 @@ _INSTEAD: Final = {
 # the fields that any other option sets, by the model they are of; those without one change nothing
 _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
     "calls": {
-        "smpi/os": _sets("send_overhead", _overheads),
-        "smpi/ois": _sets("isend_overhead", _overheads),
-        "smpi/or": _sets("recv_overhead", _overheads),
+        "smpi/os": _sets("send_overhead", parse_overheads),
+        "smpi/ois": _sets("isend_overhead", parse_overheads),
+        "smpi/or": _sets("recv_overhead", parse_overheads),
         "smpi/wtime": _sets("wtime_s", parse_time_s),
         "smpi/send-is-detached-thresh": _sets("detached_below_bytes", _whole_bytes),
+        "smpi/async-small-thresh": _sets("early_below_bytes", _whole_bytes),
+        "smpi/init": _sets("init_s", parse_time_s),
+        "smpi/finalization-barrier": _sets("finalize_barrier", _yes_or_no),
+        "smpi/barrier-finalization": _sets("finalize_barrier", _yes_or_no),
     },
     "polling": {
         "smpi/test": _sets("test_s", parse_time_s),
@@ -165,7 +181,6 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "surf/precision": _accepts("1e-9"),
         "maxmin/precision": _accepts("1e-5"),
         "smpi/iprobe-cpu-usage": _accepts("1", "1.0"),
-        "smpi/async-small-thresh": _accepts("0"),
     },
 }
 _OPTIONS: Final = {name: (model, read) for model, options in _OPTIONS_OF.items() for name, read in options.items()}

@@ -16,12 +16,13 @@ from smpy.input_files import read_input
 from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
 from smpy.platforms.description import Description
 from smpy.platforms.links import Direction, Hop, Sharing
-from smpy.platforms.models import Models
+from smpy.platforms.models import CallCosts, Models
 from smpy.platforms.parts import Part, Zone
+from smpy.platforms.platform import OVERHEAD_PROPERTIES
 from smpy.platforms.profiles import Changing
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
-from smpy.platforms.simgrid.options import with_options
+from smpy.platforms.simgrid.options import parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
@@ -36,7 +37,6 @@ _REFUSED_TAGS: Final = (
 )
 _REFUSED_ROUTINGS: Final = ("FLOYD", "DIJKSTRA", "DIJKSTRACACHE", "CLUSTER", "VIVALDI", "NONE", "WIFI")
 _IGNORED_TAGS: Final = ("random", "model_prop", "disk")  # nothing that a message or a computation meets
-_OVERHEAD_PROPS: Final = ("smpi/os", "smpi/ois", "smpi/or")
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
@@ -90,6 +90,13 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
     return Description(
         str(path), zone, models, sha256=sha256(data).hexdigest(), origin=root.origin, connections=connections
     )
+
+
+def _check_overhead(prop: Element) -> None:
+    try:
+        CallCosts(send_overhead=parse_overheads(prop.text("value")))
+    except ValueError as wrong:
+        raise prop.error(f"property {prop.text('id')}: {wrong}") from None
 
 
 class _Reader:
@@ -163,10 +170,8 @@ class _Reader:
     def _parts_of_host(self, element: Element) -> None:
         """Properties and disks."""
         for child in element.children:
-            if child.tag == "prop" and child.text("id") in _OVERHEAD_PROPS:
-                raise child.error(
-                    f"{child.text('id')} of single hosts is not supported yet: set it in <config>, for all"
-                )
+            if child.tag == "prop" and child.text("id") in OVERHEAD_PROPERTIES:
+                _check_overhead(child)
             self._leaf(child, ("prop", "disk"))
 
     def _leaf(self, child: Element, tags: tuple[str, ...]) -> None:
