@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.links import Direction, Hop, Sharing
+    from smpy.platforms.machine import read_machine
     from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.parts import Part, ReadPart, Zone
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
@@ -61,15 +64,18 @@ __all__ = [
     "ReadPart",
     "Route",
     "Router",
+    "Settings",
     "Sharing",
     "Step",
     "Torus",
     "TreeShape",
+    "WantedHosts",
     "Zone",
     "default_cluster",
     "place",
     "read_cluster",
     "read_hostfile",
+    "read_machine",
     "read_profile",
     "read_simgrid_xml",
     "topology",
@@ -83,6 +89,9 @@ _NAMES: Final = {
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "links": ("Direction", "Hop", "Sharing"),
+    "machine": ("read_machine",),
+    "own_format.settings": ("Settings",),
+    "own_format.wanted_hosts": ("WantedHosts",),
     "parts": ("Part", "ReadPart", "Zone"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),

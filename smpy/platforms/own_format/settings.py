@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from smpy.errors import PlatformError
 from smpy.units import has_unit
@@ -88,13 +88,14 @@ class Settings:
             self._tables[key] = Settings(self._path(key), inner, self._origin, aliases)
         return self._tables[key]
 
-    def keys(self) -> list[str]:
-        """The keys that are written in it."""
-        return list(self._tree)
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """Each key of a table that takes any key, and its text."""
+        return tuple((key, self.text(key)) for key in self._tree)
 
-    def has(self, key: str) -> bool:
-        """Whether a value is written for the key."""
-        return self._found(key) is not None
+    def is_written(self, key: str) -> bool:
+        """Whether a value is written for the key; whether it is known is not asked."""
+        found = self._tree.get(key)
+        return found is not None and not (isinstance(found, Setting) and found.value is None)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text."""
@@ -139,7 +140,7 @@ class Settings:
         unit : str
             A plural that may follow the number: "cores".
         """
-        found = self._value(key, default, "number", "4")
+        found = self._value(key, default, "number", "4", can_be_scaled=True)
         number = _integer(found, unit) if found is not None else default
         assert number is not None
         if (factor := self._factor(key)) != 1:
@@ -163,7 +164,7 @@ class Settings:
 
     def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:
         """A number without a unit; 0 or above, or only above."""
-        return self._numeric(key, _number, default, "1.5", is_positive)
+        return self._numeric(key, number_of, default, "1.5", is_positive)
 
     def quantity(
         self,
@@ -195,15 +196,44 @@ class Settings:
 
         return self._numeric(key, read, default, f'"{example}"', is_positive)
 
+    def says(self, key: str, word: str) -> bool:
+        """Whether the key has that word for a value, or none."""
+        self._known[key] = None
+        found = self._tree.get(key)
+        return found is None or (isinstance(found, Setting) and found.value == word and found.factor == 1)
+
     def value(self, key: str) -> Setting | None:
         """The setting of a key whose value has a form of its own; None if it is not written."""
         return self._value(key, "", "value", "")
 
+    def by_size(self, key: str) -> list[tuple[Setting, Setting]] | None:
+        """The sizes and values of a table such as `{"0" = 1, "8KiB" = 3}`, or of "0:1;8KiB:3"; None if not written.
+
+        One value alone holds from size 0 on; in a text, several values after a size make up a list.
+        """
+        inner = self._tree.get(key)
+        if isinstance(inner, dict):
+            self._known[key] = None
+            return [
+                (replace(value, value=size), value) if isinstance(value, Setting) else self._refuse_table(key, value)
+                for size, value in inner.items()
+            ]
+        found = self.value(key)
+        if found is None:
+            return None
+        if not isinstance(found.value, str) or ":" not in found.value:
+            return [(replace(found, value="0"), found)]
+        rows = [chunk.split(":") for chunk in found.value.split(";")]
+        return [
+            (replace(found, value=size), replace(found, value=values if len(values) != 1 else values[0]))
+            for size, *values in rows
+        ]
+
     def file(self, key: str) -> Path:
         """The path of a file; a relative one begins at the folder of the file that names it."""
         name = self.text(key)
-        found = self._found(key)
-        assert found is not None
+        found = self._tree[key]
+        assert isinstance(found, Setting)
         return found.folder / name
 
     def error(self, key: str, message: str) -> PlatformError:
@@ -241,40 +271,43 @@ class Settings:
     def _path(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
 
-    def _found(self, key: str) -> Setting | None:
+    def _value(
+        self, key: str, default: object, what: str, example: str, *, can_be_scaled: bool = False
+    ) -> Setting | None:
+        """The setting of a key; None if the default holds."""
+        self._known[key] = None
         found = self._tree.get(key)
-        return found if isinstance(found, Setting) and found.value is not None else None
+        if isinstance(found, dict):
+            self._refuse_table(key, found)
+        if found is not None and found.factor != 1 and not can_be_scaled:
+            raise found.error("it cannot be multiplied: give its value")
+        if found is not None and found.value is not None:
+            return found
+        if default is None:
+            written = [name for name in self._tree if name not in self._known]
+            close = get_close_matches(key, written, n=1)
+            instead = f"; did you mean it by {close[0]!r}?" if close else ""
+            raise self.error(key, f"it is missing: add {key} = {example}{instead}")
+        return None
 
     def _numeric(
         self, key: str, read: Callable[[Setting], float], default: float | None, example: str, is_positive: bool
     ) -> float:
-        found = self._value(key, default, "number", example)
+        found = self._value(key, default, "number", example, can_be_scaled=True)
         number = default if found is None else read(found)
         assert number is not None
         number *= self._factor(key)
         if not 0 <= number < math.inf or (is_positive and number == 0):
-            raise self.error(
-                key, f"it is {number:g}, and must be {'above 0' if is_positive else 'at least 0'}, and finite"
-            )
+            limit = "above 0" if is_positive else "at least 0"
+            raise self.error(key, f"it is {number:g}, and must be {limit} and finite")
         return number
 
     def _factor(self, key: str) -> float:
         setting = self._tree.get(key)
         return setting.factor if isinstance(setting, Setting) else 1.0
 
-    def _value(self, key: str, default: object, what: str, example: str) -> Setting | None:
-        """The setting of a key; None if the default holds."""
-        self._known[key] = None
-        inner = self._tree.get(key)
-        if isinstance(inner, dict):
-            raise first_setting(inner, self._origin).error(f"{self._path(key)} is a {what}, not a table")
-        found = self._found(key)
-        if found is None and default is None:
-            written = [name for name in self._tree if name not in self._known]
-            close = get_close_matches(key, written, n=1)
-            instead = f"; did you mean it by {close[0]!r}?" if close else ""
-            raise self.error(key, f"it is missing: add {key} = {example}{instead}")
-        return found
+    def _refuse_table(self, key: str, inner: Tree) -> NoReturn:
+        raise first_setting(inner, self._origin).error(f"{self._path(key)} is one value, not a table")
 
     def _unknown(self, key: str, homes: dict[str, list[str]]) -> PlatformError:
         where = f"[{self.name}]" if self.name else "a machine"
@@ -310,7 +343,8 @@ def quantity_of(setting: Setting, parse: Callable[[str], float], example: str) -
     return number
 
 
-def _number(setting: Setting) -> float:
+def number_of(setting: Setting) -> float:
+    """The number of a setting without a unit."""
     value: Any = setting.value
     try:
         return float(value) if not isinstance(value, bool) else math.nan
@@ -339,3 +373,25 @@ def _integer(setting: Setting, unit: str) -> int:
 def shown(setting: Setting) -> str:
     """The value of a setting, for messages."""
     return repr(setting.value) if isinstance(setting.value, str) else str(setting.value)
+
+
+def put(tree: Tree, path: str, setting: Setting) -> None:
+    """Set the value of a dotted key, whatever the tree says about it.
+
+    Raises
+    ------
+    PlatformError
+        If the key is that of a table, or leads through a value.
+    """
+    *tables, key = path.split(".")
+    for name in tables:
+        inner = tree.setdefault(name, {})
+        if isinstance(inner, Setting):
+            raise setting.error(f"{name} is a value, not a table")
+        tree = inner
+    if not all((*tables, key)):
+        raise setting.error("a part of this key is empty")
+    table = tree.get(key)
+    if isinstance(table, dict):
+        raise setting.error(f"it is a table: set one of its keys, such as {path}.{next(iter(table), 'key')}")
+    tree[key] = setting

@@ -29,6 +29,10 @@ class WantedHosts:
     count: int | None
     needed: int
 
+    def called(self, name: str) -> WantedHosts:
+        """The same hosts, in a cluster of that name."""
+        return replace(self, like=replace(self.like, name=name))
+
     def cluster(self, n_places: int) -> Cluster:
         """The cluster of a topology with so many places, each of which has a host.
 
@@ -38,7 +42,7 @@ class WantedHosts:
             If another number of hosts was asked for.
         """
         if self.count is not None and self.count != n_places:
-            key = "count" if self.settings.has("count") else "names"
+            key = "count" if self.settings.is_written("count") else "names"
             raise self.settings.error(key, f"{self.count} hosts are wanted, and the topology has {n_places} places")
         return self._cluster(n_places)
 

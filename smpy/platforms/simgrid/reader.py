@@ -42,7 +42,9 @@ _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
 
 
-def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) -> Description:
+def read_simgrid_xml(
+    path: str | Path, options: Iterable[tuple[str, str]] = (), data: bytes | None = None
+) -> Description:
     """The machine that a platform file describes.
 
     Parameters
@@ -51,6 +53,8 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
         The file.
     options : iterable of (str, str)
         Names and values of options that stand above the file's.
+    data : bytes, optional
+        The content of the file, if it has been read.
 
     Raises
     ------
@@ -65,10 +69,11 @@ def read_simgrid_xml(path: str | Path, options: Iterable[tuple[str, str]] = ()) 
     PlatformWarning
         For options that are ignored and quantities without a unit.
     """
-    try:
-        data = read_input(path, "platform file")
-    except OSError as wrong:
-        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
+    if data is None:
+        try:
+            data = read_input(path, "platform file")
+        except OSError as wrong:
+            raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
     root = read_elements(path, data)
     if root.tag != "platform":
         raise root.error("a platform file begins with <platform version='4.1'>")

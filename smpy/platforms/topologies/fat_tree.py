@@ -159,12 +159,12 @@ class FatTree(Zone):
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> FatTree:
         """The tree of kind = "fat-tree": of switches with so many `ports`, or with the numbers that are written."""
-        if settings.has("children"):
+        if settings.is_written("children"):
             children = settings.integers("children")
             ones = [1] * len(children)
             shape = TreeShape(children, settings.integers("parents", ones), settings.integers("cables", ones))
             for key in ("ports", "oversubscription"):
-                if settings.has(key):
+                if settings.is_written(key):
                     raise settings.error(
                         key, "the numbers of children, parents and cables say it: keep one or the other"
                     )

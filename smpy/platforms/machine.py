@@ -1,0 +1,108 @@
+"""The machine that a user means: a platform file, a preset, or one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from smpy.errors import PlatformError
+from smpy.input_files import read_input
+from smpy.platforms.description import Description
+from smpy.platforms.own_format.changes import apply_changes, changed_alike, split_options
+from smpy.platforms.own_format.describe import describe
+from smpy.platforms.own_format.one_line import SHORT_KEYS, read_one_line
+from smpy.platforms.own_format.settings import meant
+from smpy.platforms.own_format.toml_reader import read_toml
+from smpy.platforms.presets import preset_file, preset_names
+from smpy.platforms.simgrid.options import with_options
+from smpy.platforms.simgrid.reader import read_simgrid_xml
+from smpy.platforms.topologies import topologies
+
+
+def read_machine(what: str | Path, n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Description:
+    """The machine that is named, described by a file, or by one line.
+
+    Parameters
+    ----------
+    what : str or path
+        A file, in SimGrid's XML or in our TOML; the name of a preset; or one line, such as "fat-tree hosts=100
+        nic=100Gb/s". A path is a file.
+    n_ranks : int
+        How many ranks will run: a machine that does not say how many hosts it has is sized to them.
+    options : iterable of (str, str)
+        Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
+        SimGrid's.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be applied.
+    PlatformError
+        If nothing is meant by it, the file cannot be read, or it describes no machine.
+
+    Examples
+    --------
+    >>> read_machine("default", 4096)
+    <Description of the default cluster: 32 hosts>
+    >>> read_machine("flat hosts=16 cores=8 nic=25Gb/s", 128)
+    <Description of flat hosts=16 cores=8 nic=25Gb/s: 16 hosts>
+    """
+    changes, simgrid_options = split_options(options)
+    if isinstance(what, str) and preset_file(what) is None and not _is_line(what):
+        what = Path(what)
+    short_keys: tuple[str, ...] = ()
+    if isinstance(what, Path):
+        data = _content(what)
+        if _is_xml(what, data):
+            return changed_alike(read_simgrid_xml(what, simgrid_options, data), changes)
+        tree, origin, digest = read_toml(what, data, named=preset_file), str(what), sha256(data).hexdigest()
+    elif preset := preset_file(what):
+        tree, origin, digest = read_toml(preset, named=preset_file), str(preset), None
+    else:
+        words = {kind: known.word for kind, known in topologies("machine").items()}
+        tree, origin, digest, short_keys = read_one_line(what, words), repr(what), None, tuple(SHORT_KEYS)
+    left = apply_changes(tree, changes)
+    machine = changed_alike(describe(tree, str(what), origin, n_ranks, short_keys), left)
+    return replace(machine, models=with_options(machine.models, simgrid_options), sha256=digest)
+
+
+def _is_line(text: str) -> bool:
+    """Whether it is one line rather than a file: it has several words, or begins as a line does."""
+    words = text.split()
+    if not words or text.lower().endswith((".xml", ".toml")) or _exists(text):
+        return False
+    return len(words) > 1 or "=" in text or words[0] in topologies("machine")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_input(path, "platform file")
+    except OSError as wrong:
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}{_instead(path)}") from None
+
+
+def _instead(path: Path) -> str:
+    """What may have been meant by a name that is no file."""
+    if path.suffix:
+        return ""
+    presets, kinds = preset_names(), sorted(topologies("machine"))
+    return (
+        f". A machine is FILE.xml, FILE.toml, a preset ({', '.join(presets)}), or one line such as "
+        f'"fat-tree hosts=100 cores=64 nic=200Gb/s" (it begins with {", ".join(kinds)})'
+        f"{meant(str(path), [*presets, *kinds])}"
+    )
+
+
+def _is_xml(path: Path, data: bytes) -> bool:
+    """By the ending of its name, or what it begins with."""
+    ending = path.suffix.lower()
+    return ending == ".xml" or (ending != ".toml" and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<")

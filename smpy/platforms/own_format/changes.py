@@ -1,0 +1,157 @@
+"""The changes that a run makes to its machine, --set KEY=VALUE with dotted keys.
+
+Keys of `ALIKE` change every link between hosts, or every host, of any machine: to a value, or by a factor such as x2.
+In our own formats every other key of the machine can be set, too; x2 multiplies the number that it has or defaults to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from smpy.errors import UsageError
+from smpy.platforms.description import Description
+from smpy.platforms.own_format.settings import Setting, Tree, meant, number_of, put, quantity_of
+from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+
+
+class Change(NamedTuple):
+    """One KEY=VALUE with a dotted key."""
+
+    key: str
+    value: str
+
+    def setting(self) -> Setting:
+        """The value and its place; of a factor such as x2, the factor alone."""
+        origin = f"--set {self.key}={self.value}"
+        match = re.fullmatch(r"x((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", self.value.strip(), re.ASCII)
+        if match is None:
+            return Setting(self.value, origin, self.key)
+        return Setting(None, origin, self.key, factor=float(match[1]))
+
+
+class _Alike(NamedTuple):
+    """What a key changes in every part of a machine: numbers whose fields have that unit."""
+
+    unit: str
+    read: Callable[[Setting], float]
+
+
+ALIKE: Final = {
+    "network.bandwidth": _Alike(
+        "bandwidth_bytes_per_s", lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "200Gb/s")
+    ),
+    "network.latency": _Alike("latency_s", lambda setting: quantity_of(setting, parse_time_s, "1us")),
+    "host.speed": _Alike("speed_flop_per_s", lambda setting: quantity_of(setting, parse_speed_flop_per_s, "50Gf")),
+    "host.cores": _Alike("cores", number_of),
+}
+KIND: Final = "topology.kind"
+_NOT_LINKS: Final = ("loopback", "memory")  # begin the names of fields that are of no link between hosts
+
+
+def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple[str, str]]]:
+    """The options of the machine, which have dotted keys, and SimGrid's, whose keys have a slash.
+
+    Raises
+    ------
+    UsageError
+        If a key is neither.
+    """
+    changes, others = [], []
+    for key, value in options:
+        if "/" in key:
+            others.append((key, value))
+        elif "." in key:
+            changes.append(Change(key, value))
+        else:
+            raise UsageError(
+                f"--set {key}={value}: {key!r} is neither a dotted key of the machine, such as host.cores, nor one of "
+                "SimGrid's, such as smpi/os"
+            )
+    return changes, others
+
+
+def apply_changes(tree: Tree, changes: Iterable[Change]) -> list[Change]:
+    """Make the changes of settings; those that are left change every link.
+
+    Raises
+    ------
+    PlatformError
+        If a key is that of a table.
+    """
+    left = []
+    for change in sorted(changes, key=lambda change: change.key != KIND):  # first what makes other keys void
+        if change.key == KIND:
+            tree[KIND.partition(".")[0]] = {}
+        if change.key in ("network.bandwidth", "network.latency"):
+            left.append(change)
+            continue
+        setting, before = change.setting(), _found(tree, change.key)
+        if setting.value is None and isinstance(before, Setting):
+            setting = replace(setting, value=before.value, folder=before.folder, factor=before.factor * setting.factor)
+        put(tree, change.key, setting)
+    return left
+
+
+def _found(tree: Tree, path: str) -> Setting | Tree | None:
+    inner: Setting | Tree | None = tree
+    for part in path.split("."):
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    return inner
+
+
+def changed_alike(machine: Description, changes: Sequence[Change]) -> Description:
+    """The machine with every link, or every host, changed.
+
+    Raises
+    ------
+    UsageError
+        If a key means neither.
+    PlatformError
+        If a value cannot be read, or a number gets out of range.
+    """
+    for change in changes:
+        if change.key not in ALIKE:
+            raise UsageError(
+                f"--set {change.key}={change.value}: of a machine that no file of ours describes, only "
+                f"{', '.join(ALIKE)} can be set{meant(change.key, ALIKE)}"
+            )
+        machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
+    return machine
+
+
+def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
+    """A part, and all in it, with the numbers of one unit changed; a link that is not there remains so."""
+    if type(part) is tuple:
+        return tuple(_changed(inside, setting, alike) for inside in part)
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    new = {}
+    for field in fields(part):
+        before = getattr(part, field.name)
+        if field.name.endswith(alike.unit) and not field.name.startswith(_NOT_LINKS):
+            carrier = field.name.removesuffix(alike.unit) + "bandwidth_bytes_per_s"
+            after = _number(before, setting, alike) if getattr(part, carrier, 1) else before
+        else:
+            after = _changed(before, setting, alike)
+        if after is not before:
+            new[field.name] = after
+    return replace(part, **new) if new else part
+
+
+def _number(before: Any, setting: Setting, alike: _Alike) -> Any:
+    """A number, or each of several, changed."""
+    if isinstance(before, tuple):
+        return tuple(_number(number, setting, alike) for number in before)
+    if not isinstance(before, int | float):
+        raise setting.error(f"it cannot change {before!r}")
+    after = before * setting.factor if setting.value is None else alike.read(setting)
+    if isinstance(before, int):
+        if not float(after).is_integer():
+            raise setting.error(f"it makes {after:g} of {before}, which is no whole number")
+        after = int(after)
+    if not (0 < after < float("inf") or (after == 0 and alike.unit == "latency_s")):
+        raise setting.error(f"it makes {after:g} of {before:g}, which is out of range")
+    return after

@@ -1,0 +1,116 @@
+"""Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi].
+
+What is not said is the default cluster's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.default_cluster import (
+    CABLE_BANDWIDTH_BYTES_PER_S,
+    CABLE_LATENCY_S,
+    CORE_SPEED_FLOP_PER_S,
+    CORES_PER_HOST,
+    LOOPBACK_BANDWIDTH_BYTES_PER_S,
+    LOOPBACK_LATENCY_S,
+)
+from smpy.platforms.description import Description
+from smpy.platforms.own_format.models import read_models
+from smpy.platforms.own_format.settings import Settings, Tree
+from smpy.platforms.own_format.wanted_hosts import WantedHosts
+from smpy.platforms.topologies import topologies
+from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+
+HOSTS_MAX: Final = 2**31 - 1
+_NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
+
+
+def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Iterable[str] = ()) -> Description:
+    """The machine of a tree of settings.
+
+    Parameters
+    ----------
+    tree : dict
+        Its settings.
+    name : str
+        What it is called, unless its settings say that.
+    origin : str
+        Where it is described, for what is missing.
+    n_ranks : int
+        How many ranks will run: a machine that does not say how many hosts it has is sized to them.
+    short_keys : iterable of str
+        Keys of other tables that stand among the topology's where it is described, for suggestions.
+
+    Raises
+    ------
+    PlatformError
+        If a setting is unknown or wrong.
+    """
+    machine = Settings("", tree, origin)
+    named = machine.text("name", name)
+    machine.text("about", "")
+    machine.value("sources")
+    hosts = _hosts(machine.table("host"), machine.table("nic"), n_ranks)
+    topology = machine.table("topology", tuple(short_keys))
+    kinds = topologies("machine")
+    kind = topology.choice("kind", sorted(kinds), "fat-tree")
+    hosts = hosts.called(topology.text("name", "cluster"))
+    zone = kinds[kind].kind.from_settings(topology, hosts)
+    models = read_models(machine.table("network"), machine.table("mpi"))
+    machine.check_keys()
+    return Description(named, zone, models, fills_hosts=True, origin=origin)
+
+
+def _hosts(host: Settings, nic: Settings, n_ranks: int) -> WantedHosts:
+    cores = host.integer("cores", CORES_PER_HOST, most=HOSTS_MAX, unit="cores")
+    names = _names(host)
+    count: int | None = names.n_names or None
+    if not host.says("count", "run"):
+        written = host.integer("count", unit="hosts", most=HOSTS_MAX)
+        if count is not None and count != written:
+            raise host.error("count", f"it is {written}, and names lists {count} hosts")
+        count = written
+    like = Cluster(
+        name="",
+        hosts=names,
+        cores=cores,
+        speed_flop_per_s=host.quantity(
+            "speed", parse_speed_flop_per_s, "49.6Gf", CORE_SPEED_FLOP_PER_S, is_positive=True
+        ),
+        bandwidth_bytes_per_s=nic.quantity(
+            "bandwidth", parse_bandwidth_bytes_per_s, "200Gb/s", CABLE_BANDWIDTH_BYTES_PER_S, is_positive=True
+        ),
+        latency_s=nic.quantity("latency", parse_time_s, "1us", CABLE_LATENCY_S),
+        is_split=nic.choice("duplex", ("full", "half"), "full") == "full",
+        loopback_bandwidth_bytes_per_s=host.quantity(
+            "loopback_bandwidth",
+            parse_bandwidth_bytes_per_s,
+            "10GB/s",
+            LOOPBACK_BANDWIDTH_BYTES_PER_S,
+            is_positive=True,
+        ),
+        loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
+        limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
+    )
+    return WantedHosts(host, like, count, -(-n_ranks // cores))
+
+
+def _names(host: Settings) -> NumberedNames:
+    """The names that "node-*" or "node-[1-16].site" stand for; without numbers for the former."""
+    pattern = host.text("names", "node-*")
+    match = _NAMES.fullmatch(pattern)
+    if match is None:
+        raise host.error("names", f'{pattern!r} is no pattern of names: write "node-*" or "node-[1-16,20]"')
+    ranges = []
+    for part in match[2].split(",") if match[2] else ():
+        bounds = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part, re.ASCII)
+        if bounds is None or int(bounds[2] or bounds[1]) < int(bounds[1]):
+            raise host.error("names", f"{part!r} is neither a number nor a range such as 1-16")
+        if any(len(bound) > 1 and bound[0] == "0" for bound in bounds.groups("0")):
+            raise host.error("names", f"{part!r}: numbers with zeros before them are not supported: write 1-16")
+        ranges.append(range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1))
+    return NumberedNames(match[1], tuple(ranges), match[3])

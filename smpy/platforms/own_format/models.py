@@ -1,0 +1,175 @@
+"""Reads the tables [network] and [mpi] of a machine: how long its messages and calls take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
+
+from smpy.platforms.default_cluster import MODELS
+from smpy.platforms.models import (
+    FACTORS_MAX,
+    OVERHEADS_MAX,
+    SIZE_MAX_BYTES,
+    SMPI_MODELS,
+    CallCosts,
+    CollectiveChoice,
+    Models,
+    NetworkModel,
+    Overhead,
+    Polling,
+    Step,
+)
+from smpy.platforms.own_format.settings import Setting, Settings, number_of, quantity_of, shown
+from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
+
+Row = TypeVar("Row")
+
+_POLLS: Final = {"constant": (False, False), "grow": (True, False), "notice": (True, True)}
+
+
+class _Eager(NamedTuple):
+    """What a message of up to the eager limit costs its sender and its receiver, and how far a longer one travels."""
+
+    limit_bytes: int
+    overhead_s: float
+    copy_s_per_byte: float
+    crossings: float
+
+    def overheads(self) -> tuple[Overhead, ...]:
+        """Of a call, by size: a longer message is not copied."""
+        if not self.overhead_s and not self.copy_s_per_byte:
+            return ()
+        longest_s = self.overhead_s + self.limit_bytes * self.copy_s_per_byte
+        return Overhead(0, self.overhead_s, self.copy_s_per_byte), Overhead(self.limit_bytes, longest_s, 0)
+
+    def latency_factor(self, envelope_bytes: float) -> tuple[Step, ...]:
+        return () if self.crossings == 1 else (Step(self.limit_bytes + envelope_bytes, self.crossings),)
+
+
+def read_models(network: Settings, mpi: Settings) -> Models:
+    """The models of a machine; what is not said is the default cluster's, or SMPI's if `model` or `costs` ask for that.
+
+    Raises
+    ------
+    PlatformError
+        If a value is wrong, or two contradict each other.
+    """
+    own_network = not network.is_written("model")
+    network.choice("model", ("smpi",), "smpi")
+    costs = SMPI_MODELS if mpi.choice("costs", ("default", "smpi"), "default") == "smpi" else MODELS
+    default = _default_eager(costs)
+    if not own_network:
+        default = default._replace(crossings=1.0)
+    eager = _eager(mpi, default)
+    for key in ("model", "latency_factor"):
+        if network.is_written(key) and mpi.is_written("rendezvous"):
+            raise mpi.error("rendezvous", f"{key} in [network] says how far longer messages travel: keep one of both")
+    return Models(
+        _network(network, MODELS.network if own_network else NetworkModel(), eager if own_network else None),
+        _calls(mpi, costs.calls, eager),
+        _polling(mpi, costs.polling),
+        _collectives(mpi, costs.collectives),
+    )
+
+
+def _default_eager(costs: Models) -> _Eager:
+    limit = costs.calls.detached_below_bytes - 1
+    first = costs.calls.send_overhead[0] if costs.calls.send_overhead else Overhead(0, 0.0, 0.0)
+    crossings = costs.network.latency_factor[0].value if costs is MODELS else 1.0
+    return _Eager(limit, first.constant_s, first.per_byte_s, crossings)
+
+
+def _eager(mpi: Settings, default: _Eager) -> _Eager:
+    limit = mpi.quantity("eager_limit", parse_size_bytes, "8KiB", default.limit_bytes)
+    if limit != int(limit) or limit >= SIZE_MAX_BYTES:
+        raise mpi.error("eager_limit", f"it is {limit:g} bytes, which is no size of a message")
+    overhead_s = mpi.quantity("overhead", parse_time_s, "0.2us", default.overhead_s)
+    usual = 1 / default.copy_s_per_byte if default.copy_s_per_byte else 0.0
+    copied = mpi.quantity("copy_bandwidth", parse_bandwidth_bytes_per_s, "10GB/s", usual)
+    copy_s_per_byte = 1 / copied if copied else 0.0
+    return _Eager(
+        int(limit), overhead_s, copy_s_per_byte, mpi.number("rendezvous", default.crossings, is_positive=True)
+    )
+
+
+def _network(settings: Settings, base: NetworkModel, eager: _Eager | None) -> NetworkModel:
+    envelope_bytes = settings.quantity("envelope", parse_size_bytes, "34B", base.envelope_bytes)
+    if eager is not None:
+        base = replace(base, latency_factor=eager.latency_factor(envelope_bytes))
+    try:
+        return replace(
+            base,
+            latency_factor=_factor(settings, "latency_factor", base.latency_factor),
+            bandwidth_factor=_factor(settings, "bandwidth_factor", base.bandwidth_factor),
+            weight_bytes=settings.quantity("weight", parse_size_bytes, "8775B", base.weight_bytes),
+            tcp_gamma_bytes=settings.quantity("tcp_window", parse_size_bytes, "4MiB", base.tcp_gamma_bytes),
+            crosstraffic=settings.number("crosstraffic", base.crosstraffic),
+            envelope_bytes=envelope_bytes,
+        )
+    except ValueError as wrong:
+        raise settings.error(str(wrong).partition(" ")[0], str(wrong)) from None
+
+
+def _calls(mpi: Settings, base: CallCosts, eager: _Eager) -> CallCosts:
+    usual = eager.overheads()
+    return replace(
+        base,
+        detached_below_bytes=eager.limit_bytes + 1,
+        send_overhead=_rows(mpi, "send_overhead", _overhead, OVERHEADS_MAX, usual),
+        isend_overhead=_rows(mpi, "isend_overhead", _overhead, OVERHEADS_MAX, usual),
+        recv_overhead=_rows(mpi, "recv_overhead", _overhead, OVERHEADS_MAX, usual),
+        wtime_s=mpi.quantity("wtime", parse_time_s, "10ns", base.wtime_s),
+    )
+
+
+def _polling(mpi: Settings, base: Polling) -> Polling:
+    usual = next(word for word, rule in _POLLS.items() if rule == (base.polls_grow, base.polls_notice))
+    polls_grow, polls_notice = _POLLS[mpi.choice("polls", _POLLS, usual)]
+    return Polling(
+        test_s=mpi.quantity("test", parse_time_s, "1us", base.test_s),
+        iprobe_s=mpi.quantity("iprobe", parse_time_s, "1us", base.iprobe_s),
+        polls_grow=polls_grow,
+        polls_notice=polls_notice,
+    )
+
+
+def _collectives(mpi: Settings, base: CollectiveChoice) -> CollectiveChoice:
+    return CollectiveChoice(mpi.text("collectives", base.table), mpi.table("algorithms").texts())
+
+
+# ---- values that depend on the size of a message ----
+
+
+def _rows(
+    settings: Settings, key: str, read: Callable[[float, Setting], Row], most: int, default: tuple[Row, ...]
+) -> tuple[Row, ...]:
+    """The rows of a value that changes with the size of a message, by threshold."""
+    pairs = settings.by_size(key)
+    if pairs is None:
+        return default
+    if len(pairs) > most:
+        raise settings.error(key, f"it has {len(pairs)} steps, and the model has room for {most}: use fewer")
+    rows = [(quantity_of(size, parse_size_bytes, "8KiB"), value) for size, value in pairs]
+    return tuple(read(above_bytes, value) for above_bytes, value in sorted(rows, key=lambda row: row[0]))
+
+
+def _factor(settings: Settings, key: str, default: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps of a factor; none, if it is 1 everywhere."""
+    steps = _rows(settings, key, _step, FACTORS_MAX, default)
+    return () if all(step.value == 1 for step in steps) else steps
+
+
+def _step(above_bytes: float, setting: Setting) -> Step:
+    return Step(above_bytes, number_of(setting))
+
+
+def _overhead(above_bytes: float, setting: Setting) -> Overhead:
+    """Of a time, or of a time and what each byte adds to it."""
+    parts = setting.value if isinstance(setting.value, list) else [setting.value]
+    if not 1 <= len(parts) <= 2:
+        raise setting.error(f'{shown(setting)} is neither a time nor ["0.2us", "0.1ns"], a time and that of a byte')
+    times_s = [quantity_of(replace(setting, value=part), parse_time_s, "0.2us") for part in parts]
+    if min(times_s) < 0:
+        raise setting.error(f"{shown(setting)} is negative: no call takes less than no time")
+    return Overhead(above_bytes, times_s[0], times_s[1] if len(times_s) > 1 else 0.0)

@@ -1,0 +1,67 @@
+"""Reads a machine of one line, such as "fat-tree hosts=1000 cores=64 nic=200Gb/s latency=1us oversubscription=2"."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from smpy.errors import PlatformError
+from smpy.platforms.own_format.settings import Setting, Tree, meant, put
+
+SHORT_KEYS: Final = {
+    "hosts": "host.count",
+    "names": "host.names",
+    "sockets": "host.sockets",
+    "cores": "host.cores",
+    "speed": "host.speed",
+    "memory_bandwidth": "host.memory_bandwidth",
+    "nic": "nic.bandwidth",
+    "latency": "nic.latency",
+    "rails": "nic.rails",
+    "network": "network.model",
+}
+
+
+def read_one_line(line: str, word_keys: Mapping[str, str]) -> Tree:
+    """The settings of a line: a kind of topology, what its bare word says, and KEY=VALUE in any order.
+
+    A key is one of `SHORT_KEYS`, a dotted one as in TOML (`mpi.eager_limit=16KiB`), or one of the topology's.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+    word_keys : mapping of str to str
+        The kinds of topologies, and the key that a bare word after each stands for, or "".
+
+    Raises
+    ------
+    PlatformError
+        If it begins with no kind of topology, or a word stands for nothing.
+    """
+    origin = repr(line)
+    try:
+        kind, *words = shlex.split(line)
+    except ValueError:
+        raise PlatformError(f"{origin}: a quote is never closed, or nothing is said") from None
+    if kind not in word_keys:
+        raise PlatformError(
+            f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(sorted(word_keys))}"
+            f"{meant(kind, word_keys)}"
+        )
+    tree: Tree = {"topology": {"kind": Setting(kind, origin, "topology", Path())}}
+    seen = set()
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            key, value = word_keys[kind], word
+        if not key:
+            raise PlatformError(f"{origin}: {word!r} is no KEY=VALUE, and {kind} takes no word without a key")
+        path = SHORT_KEYS.get(key, key if "." in key else f"topology.{key}")
+        if path in seen:
+            raise PlatformError(f"{origin}: {key} is given twice")
+        seen.add(path)
+        put(tree, path, Setting(value, origin, key, Path()))
+    return tree

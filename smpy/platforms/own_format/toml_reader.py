@@ -1,0 +1,147 @@
+"""Reads a TOML file into settings that know their line, and the files it includes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.errors import PlatformError
+from smpy.input_files import read_input
+from smpy.platforms.own_format.settings import Setting, Tree
+from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
+
+_DEPTH_MAX: Final = 20  # of tables within one another, and of files that include one another
+
+
+def read_toml(
+    path: Path, data: bytes | None = None, *, named: Callable[[str], Path | None] = lambda name: None
+) -> Tree:
+    """The settings of a file, and beneath them those of the files that it includes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    data : bytes, optional
+        Its content, if it has been read.
+    named : callable
+        The file of a name that `include` may say in place of a path, or None.
+
+    Raises
+    ------
+    PlatformError
+        If it is no TOML, or a file that it includes cannot be read or includes it.
+    """
+    return _Reader(named).tree(path, data, ())
+
+
+class _Reader:
+    """Reads each file once, however often it is included."""
+
+    def __init__(self, named: Callable[[str], Path | None]) -> None:
+        self._named: Final = named
+        self._trees: Final[dict[Path, Tree]] = {}
+
+    def tree(self, path: Path, data: bytes | None, above: tuple[Path, ...]) -> Tree:
+        real = path.resolve()
+        if real not in self._trees:
+            own = _parse(path, data if data is not None else _content(path))
+            included: Tree = {}
+            include = own.pop("include", None)
+            if include is not None:
+                for setting in _names(include):
+                    included = merged(included, self._included(setting, (*above, real)))
+            self._trees[real] = merged(included, own)
+        return self._trees[real]
+
+    def _included(self, setting: Setting, above: tuple[Path, ...]) -> Tree:
+        name = str(setting.value)
+        path = self._named(name) or setting.folder / name
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise setting.error(f"{name!r} is no file") from None
+        if real in above:
+            raise setting.error(f"{name!r} includes this file: files cannot include one another in a circle")
+        if len(above) > _DEPTH_MAX:
+            raise setting.error(f"files include one another more than {_DEPTH_MAX} deep")
+        try:
+            data = read_input(path, "platform file")
+        except OSError as wrong:
+            raise setting.error(f"cannot read {str(path)!r}: {wrong.strerror}") from None
+        return self.tree(path, data, above)
+
+
+def merged(lower: Tree, upper: Tree) -> Tree:
+    """Both, where `upper` stands above `lower`; a table of another kind replaces the one beneath it."""
+    result = dict(lower)
+    for key, value in upper.items():
+        below = result.get(key)
+        if isinstance(below, dict) and isinstance(value, dict) and not _differ_in_kind(below, value):
+            result[key] = merged(below, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _differ_in_kind(below: Tree, above: Tree) -> bool:
+    kinds = [table.get("kind") for table in (below, above)]
+    one, other = (kind.value if isinstance(kind, Setting) else None for kind in kinds)
+    return one is not None and other is not None and one != other
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_input(path, "platform file")
+    except OSError as wrong:
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}") from None
+
+
+def _parse(path: Path, data: bytes) -> Tree:
+    try:
+        text = data.decode("utf-8")
+        document = tomllib.loads(text)
+        lines = lines_of_keys(text)
+    except UnicodeDecodeError as wrong:
+        line = data.count(b"\n", 0, wrong.start) + 1
+        raise PlatformError(f"{path}:{line}: it is not a text file in UTF-8") from None
+    except tomllib.TOMLDecodeError as wrong:
+        at = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", str(wrong))
+        line = int(at[1]) if at and at[1] else data.count(b"\n") + 1
+        reason = str(wrong)[: at.start()] if at else str(wrong)
+        where = f", at column {at[2]}" if at and at[2] else ", at its end"
+        raise PlatformError(f"{path}:{line}: not well-formed TOML{where}: {reason}") from None
+    except RecursionError:
+        raise PlatformError(f"{path}: its values are nested too deep: this is no machine") from None
+    return _tree(document, (), str(path), path.parent, lines)
+
+
+def _tree(table: dict[str, Any], at: KeyPath, file: str, folder: Path, lines: dict[KeyPath, int]) -> Tree:
+    tree: Tree = {}
+    if len(at) > _DEPTH_MAX:
+        raise PlatformError(f"{file}:{_line(lines, at)}: tables are nested more than {_DEPTH_MAX} deep")
+    for key, value in table.items():
+        path = (*at, key)
+        if isinstance(value, dict):
+            tree[key] = _tree(value, path, file, folder, lines)
+        else:
+            tree[key] = Setting(value, f"{file}:{_line(lines, path)}", ".".join(map(str, path)), folder)
+    return tree
+
+
+def _line(lines: dict[KeyPath, int], path: KeyPath) -> int:
+    """The line of a key; of a table that only the keys in it tell, theirs."""
+    return lines.get(path) or min((line for known, line in lines.items() if known[: len(path)] == path), default=1)
+
+
+def _names(include: Setting | Tree) -> list[Setting]:
+    """The files that `include` lists, each with the place of that key."""
+    if isinstance(include, Setting):
+        names = include.value if isinstance(include.value, list) else [include.value]
+        if all(isinstance(name, str) and name for name in names):
+            return [Setting(name, include.origin, include.key, include.folder) for name in names]
+        raise include.error('it lists files: write include = ["calibration.toml"]')
+    raise PlatformError('include lists files: write include = ["calibration.toml"]')

@@ -1,0 +1,325 @@
+"""Machines in our own formats: TOML files, presets, one line; what is refused names its place."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smpy.errors import PlatformError
+from smpy.platforms import (
+    Cluster,
+    Description,
+    FatTree,
+    FlatCluster,
+    Models,
+    NetworkModel,
+    NumberedNames,
+    Overhead,
+    Step,
+    TreeShape,
+    default_cluster,
+    read_machine,
+)
+from smpy.platforms.default_cluster import MODELS
+from smpy.platforms.own_format.toml_lines import lines_of_keys
+
+MACHINE = """# ours
+name = "nova"
+[host]
+count = 48
+names = "nova-*.site"
+cores = "64 cores"
+speed = "40Gf"
+
+[nic]
+bandwidth = "100 Gb/s"
+latency = "1us"
+[topology]
+kind = "fat-tree"
+ports = 36
+oversubscription = 2
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "machine.toml"
+    path.write_text(MACHINE)
+    return path
+
+
+def read(path: Path, text: str, n_ranks: int = 1, **options: str) -> Description:
+    path.write_text(text)
+    return read_machine(path, n_ranks, options.items())
+
+
+def cluster(**more: Any) -> Cluster:
+    known = {
+        "name": "cluster",
+        "hosts": NumberedNames("nova-", (range(48),), ".site"),
+        "cores": 64,
+        "speed_flop_per_s": 40e9,
+        "bandwidth_bytes_per_s": 12.5e9,
+        "latency_s": 1e-6,
+        "loopback_bandwidth_bytes_per_s": 10e9,
+        "loopback_latency_s": 0.1e-6,
+    }
+    return Cluster(**(known | more))
+
+
+# ---- what is read ----
+
+
+def test_a_file_of_a_few_lines_describes_a_machine(file: Path) -> None:
+    machine = read_machine(file, 1)
+    assert machine == Description("nova", FatTree(cluster(), TreeShape((24, 2), (1, 1), (1, 12))), MODELS, True)
+    assert machine.build().n_hosts == 48
+
+
+def test_one_line_describes_the_same_machine(file: Path) -> None:
+    line = "fat-tree hosts=48 names=nova-*.site cores=64 speed=40Gf nic=100Gb/s latency=1us ports=36 oversubscription=2"
+    assert read_machine(line, 1).zone == read_machine(file, 1).zone
+    dotted = (
+        line.replace("hosts=", "host.count=").replace("nic=", "nic.bandwidth=").replace("ports=", "topology.ports=")
+    )
+    assert read_machine(dotted, 1).zone == read_machine(file, 1).zone
+
+
+@pytest.mark.parametrize("n_ranks", [1, 129, 4096, 150_000])
+def test_the_preset_default_is_the_machine_of_a_run_without_platform(n_ranks: int) -> None:
+    assert read_machine("default", n_ranks) == default_cluster(n_ranks)
+
+
+def test_what_a_machine_does_not_say_is_the_default_clusters(file: Path) -> None:
+    machine, default = read(file, ""), default_cluster(1)
+    assert machine.models == default.models
+    assert machine.zone == read_machine("fat-tree", 1).zone
+    assert read(file, "[topology]\nname = 'default'", 5000).zone == default_cluster(5000).zone
+
+
+def test_a_machine_that_does_not_say_how_many_hosts_it_has_is_sized_to_the_run() -> None:
+    assert read_machine("flat cores=10", 95).n_hosts == 10
+    assert read_machine("flat cores=10 hosts=run", 95).n_hosts == 10
+    assert read_machine("flat cores=10 hosts=7", 95).n_hosts == 7
+
+
+def test_a_fat_tree_has_as_many_hosts_as_are_asked_for() -> None:
+    for n_hosts in (1, 19, 997, 1000, 20_011):
+        machine = read_machine(f"fat-tree hosts={n_hosts} oversubscription=3", 1)
+        assert machine.n_hosts == n_hosts
+        assert machine.build().n_hosts == n_hosts
+
+
+def test_a_bare_word_gives_the_shape_of_a_tree() -> None:
+    zone = read_machine("fat-tree 4x4 parents=1,2 cables=1x2", 1).zone
+    assert isinstance(zone, FatTree)
+    assert zone.shape == TreeShape((4, 4), (1, 2), (1, 2))
+    assert zone.n_hosts == 16
+
+
+def test_hosts_have_the_names_of_a_list_in_its_order(file: Path) -> None:
+    text = "[host]\nnames = 'n[9-11,2].site'\n[topology]\nkind = 'flat'\nbackbone_bandwidth = '1GB/s'"
+    zone = read(file, text).zone
+    assert isinstance(zone, FlatCluster)
+    assert list(zone.cluster.hosts) == ["n9.site", "n10.site", "n11.site", "n2.site"]
+    assert zone.cluster.backbone_bandwidth_bytes_per_s == 1e9
+
+
+def test_network_and_calls_are_what_their_tables_say(file: Path) -> None:
+    text = """
+[network]
+envelope = "50B"
+latency_factor = 1.5
+bandwidth_factor = {"0" = 0.9, "64KiB" = 0.8}
+tcp_window = "4MiB"
+[mpi]
+eager_limit = "16KiB"
+send_overhead = {"0" = "1us", "8KiB" = ["2us", "0.5ns"]}
+recv_overhead = "0:1us:1ns;4KiB:3us"
+overhead = "0us"
+copy_bandwidth = 0
+test = "2us"
+polls = "grow"
+collectives = "smpi"
+[mpi.algorithms]
+alltoall = "ring"
+"""
+    models = read(file, text).models
+    assert models.network.latency_factor == (Step(0, 1.5),)
+    assert models.network.bandwidth_factor == (Step(0, 0.9), Step(65536, 0.8))
+    assert (models.network.envelope_bytes, models.network.tcp_gamma_bytes) == (50, 4194304)
+    assert models.calls.detached_below_bytes == 16385
+    assert models.calls.send_overhead == (Overhead(0, 1e-6, 0), Overhead(8192, 2e-6, 0.5e-9))
+    assert models.calls.recv_overhead == (Overhead(0, 1e-6, 1e-9), Overhead(4096, 3 * 1e-6, 0))
+    assert models.calls.isend_overhead == ()
+    assert (models.polling.test_s, models.polling.polls_grow, models.polling.polls_notice) == (2e-6, True, False)
+    assert models.collectives.table == "smpi"
+    assert models.collectives.algorithms == (("alltoall", "ring"),)
+
+
+def test_a_larger_eager_limit_moves_what_depends_on_it(file: Path) -> None:
+    models = read(file, "mpi.eager_limit = '64KiB'").models
+    assert models.network.latency_factor == (Step(65536 + 34, 3),)
+    assert models.calls.send_overhead == (Overhead(0, 0.2e-6, 1e-10), Overhead(65536, 0.2e-6 + 65536e-10, 0))
+
+
+def test_a_machine_can_have_the_models_of_smpi(file: Path) -> None:
+    assert read(file, "network.model = 'smpi'\nmpi.costs = 'smpi'").models == Models()
+    assert read(file, "network.model = 'smpi'").models.network == NetworkModel()
+
+
+# ---- files that are included ----
+
+
+def test_a_file_stands_above_those_that_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "calibration.toml").write_text("include = 'nic.toml'\n[host]\nspeed = '3Gf'\ncores = 3")
+    (tmp_path / "parts" / "nic.toml").write_text("[nic]\nlatency = '7us'\n[host]\nspeed = '1Gf'")
+    text = "include = ['parts/calibration.toml']\n[host]\ncores = 5\n[topology]\nkind = 'flat'"
+    zone = read(tmp_path / "machine.toml", text).zone
+    assert isinstance(zone, FlatCluster)
+    assert (zone.cluster.cores, zone.cluster.speed_flop_per_s) == (5, 3e9)
+    assert zone.cluster.latency_s == pytest.approx(7e-6)
+
+
+def test_a_preset_can_be_included_and_its_topology_replaced(file: Path) -> None:
+    zone = read(file, "include = 'default'\nhost.count = 3\ntopology.kind = 'flat'").zone
+    assert isinstance(zone, FlatCluster)
+    assert zone.cluster.cores == 128
+
+
+def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("include = 'b.toml'")
+    (tmp_path / "b.toml").write_text("\ninclude = ['./a.toml']")
+    with pytest.raises(PlatformError, match=r"b.toml:2: include: './a.toml' includes this file"):
+        read_machine(tmp_path / "a.toml", 1)
+
+
+def test_an_error_in_an_included_file_has_its_place(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("include = 'b.toml'")
+    with pytest.raises(PlatformError, match=r"a.toml:1: include: cannot read '.*b.toml': No such file"):
+        read_machine(tmp_path / "a.toml", 1)
+    (tmp_path / "b.toml").write_text("[host]\n\ncors = 3")
+    with pytest.raises(PlatformError, match=r"b.toml:3: host.cors: unknown key: did you mean 'cores'\?"):
+        read_machine(tmp_path / "a.toml", 1)
+
+
+# ---- what is refused ----
+
+MISTAKES = {
+    "[host]\ncores = 'many'": r"toml:2: host.cores: 'many' is no whole number",
+    "[host]\ncores = 0": r"toml:2: host.cores: it is 0, and must be at least 1",
+    "[host]\ncores = '3 hosts'": r"toml:2: host.cores: '3 hosts' is no whole number",
+    "[host]\nspeed = 49.6e9": r'toml:2: host.speed: 49600000000.0 has no unit: write it such as "49.6Gf"',
+    "[host]\n\nspeed = '0Gf'": r"toml:3: host.speed: it is 0, and must be above 0",
+    "[host]\nnames = 'node'": r"toml:2: host.names: 'node' is no pattern of names",
+    "[host]\nnames = 'n[01-16]'": r"toml:2: host.names: '01-16': numbers with zeros before them",
+    "[host]\ncount = 3\nnames = 'n[1-4]'": r"toml:2: host.count: it is 3, and names lists 4 hosts",
+    "[nic]\nbandwidth = '100gbps'": r"toml:2: nic.bandwidth: .*the case of units matters",
+    "[nic]\nlatency = '-1us'": r"toml:2: nic.latency: it is -1e-06, and must be at least 0",
+    "[nic]\nlatency = ['1us']": r"toml:2: nic.latency: \['1us'\] is no number with a unit",
+    "[nic.latency]\nvalue = '1us'": r"toml:2: nic.latency.value: nic.latency is one value, not a table",
+    "[nic]\nbandwith = '1GB/s'": r"toml:2: nic.bandwith: unknown key: did you mean 'bandwidth'\?",
+    "[nic]\nspeed = '1Gf'": r"toml:2: nic.speed: unknown key: it stands in \[host\]",
+    "[nics]\nlatency = '1us'": r"toml:2: nics: unknown key: did you mean 'nic'\?",
+    "nic = '1GB/s'": r"toml:1: nic: it is a table of settings: write \[nic\]",
+    "[topology]\nkind = 'fattree'": r"toml:2: topology.kind: 'fattree' is none of .*: did you mean 'fat-tree'\?",
+    "[topology]\nkind = 'flat'\nports = 4": r"toml:3: topology.ports: unknown key",
+    "[topology]\noversubscription = 0.5": r"toml:2: topology.oversubscription: it is 0.5, and is from 1 to 39",
+    "[topology]\nchildren = [2, 2]\nparents = [1]": r"toml:3: topology.parents: it needs 2 numbers",
+    "[topology]\nchildren = [2]\nports = 4": r"toml:3: topology.ports: the numbers of children, .* keep one",
+    "host.count = 5\ntopology.children = 4": r"toml:1: host.count: 5 hosts are wanted, and the topology has 4 places",
+    "[network]\nbandwidth_factor = 0": r"toml:2: network.bandwidth_factor: .*must be above 0",
+    "[network.latency_factor]\n0 = 1\n'8K' = 2": r"toml:3: network.latency_factor.8K: '8K' is not a size",
+    "[network]\nlatency_factor = 2\n[mpi]\nrendezvous = 3": r"toml:4: mpi.rendezvous: .*keep one of both",
+    "[mpi]\npolls = 'sometimes'": r"toml:2: mpi.polls: 'sometimes' is none of constant, grow, notice",
+    "[mpi]\nsend_overhead = ['1us', '1ns', '1s']": r"toml:2: mpi.send_overhead: .* is neither a time nor",
+    "[host]\ncores = 3\ncores = 4": r"toml:3: not well-formed TOML, .*: Cannot overwrite a value",
+    "[host\n": r"toml:1: not well-formed TOML, at column 6",
+    "a = '": r"toml:1: not well-formed TOML",
+    "name = 3": r"toml:1: name: 3 is no text",
+    "\n\nx = " + "[" * 5000 + "]" * 5000: r"values are nested too deep",
+    "[" + "a." * 30 + "a]\nb = 1": r"toml:1: tables are nested more than 20 deep",
+    "include = 3": r"toml:1: include: it lists files",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES, ids=lambda text: repr(text)[:60])
+def test_a_mistake_is_refused_with_its_place_and_advice(file: Path, text: str) -> None:
+    with pytest.raises(PlatformError, match=MISTAKES[text]):
+        read(file, text)
+
+
+LINES = {
+    "fat-tre hosts=3": r"begins with 'fat-tre', and the kinds .* are .*fat-tree.*: did you mean 'fat-tree'\?",
+    "fat-tree hots=3": r"hots: unknown key: did you mean 'hosts'\?",
+    "fat-tree hosts=3 nic=200": r"nic: '200' has no unit",
+    "flat cores=4 host.cores=3": r"host.cores is given twice",
+    "flat 3x4": r"'3x4' is no KEY=VALUE, and flat takes no word",
+    "flat 'hosts=4": r"a quote is never closed",
+    "flat host.=4": r"a part of this key is empty",
+    "flat topology.kind.x=4": r"kind is a value, not a table",
+    "defalt": r"A machine is FILE.xml, FILE.toml, a preset \(.*default.*\), .*: did you mean 'default'\?",
+    "nothing.toml": r"cannot read platform file 'nothing.toml': No such file",
+    "": r"cannot read platform file",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_that_describes_no_machine_is_refused(line: str) -> None:
+    with pytest.raises(PlatformError, match=LINES[line]):
+        read_machine(line, 1)
+
+
+# ---- lines of TOML ----
+
+KEYS = st.sampled_from(["a", "b-1", "'x.y'", '"q\\"\\u00e9"', '"#"', "'='"])
+VALUES = st.recursive(
+    st.sampled_from(
+        ["1", "'#'", '"]\\""', "true", "1979-05-27 07:32:00", '"""\n#"\n\\""""', "'''\n[x]\n'''", "-1.5e3", '""']
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: "[" + ", # ]\n".join(items) + "\n]")
+        | st.lists(inner, max_size=2).map(
+            lambda items: "{" + ", ".join(f"k{i} = {item}" for i, item in enumerate(items)) + "}"
+        )
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
+    """A document, and the line of each key and header in it."""
+    text, lines = "", {}
+    for i in range(draw(st.integers(0, 4))):
+        text += draw(st.sampled_from(["", "\n", "# [no] a = 1\n", "  \n"]))
+        path: tuple[Any, ...] = ()
+        if i:
+            is_array = draw(st.booleans())
+            lines[(f"t{i}", 0) if is_array else (f"t{i}",)] = text.count("\n") + 1
+            path = (f"t{i}", 0) if is_array else (f"t{i}",)
+            text += f"[[ t{i} ]] # x\n" if is_array else f" [t{i}]\n"
+        for key in draw(st.lists(KEYS, unique=True, max_size=3)):
+            (name,) = tomllib.loads(f"{key} = 0")
+            lines[(*path, name)] = text.count("\n") + 1
+            text += f"{key} = {draw(VALUES)}{draw(st.sampled_from(['', ' # [x]', '  ']))}\n"
+    return text, lines
+
+
+@given(documents())
+def test_the_line_of_each_key_is_found(document: tuple[str, dict[tuple[Any, ...], int]]) -> None:
+    text, expected = document
+    tomllib.loads(text)
+    found = lines_of_keys(text)
+    assert {path: found[path] for path in expected} == expected
+
+
+def test_lines_of_windows_and_of_dotted_keys_are_found() -> None:
+    assert lines_of_keys("a.b.c = 1\r\n\r\n[d.e]\r\nf = 1")[("d", "e", "f")] == 4
+    assert lines_of_keys("[[a]]\n[[a]]\n[a.b]\nc = 1")[("a", 1, "b", "c")] == 4
