@@ -27,6 +27,7 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
     f"{prefix}b": scale / 8 for prefix, scale in (_DECIMAL | _BINARY).items()
 }
 _BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
+_POWER: Final = {f"{prefix}W": scale for prefix, scale in _DECIMAL.items()} | {"mW": 1e-3}
 _TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SPEED_STEPS: Final = ((1e15, "Pf"), (1e12, "Tf"), (1e9, "Gf"), (1e6, "Mf"), (1.0, "f"))
 _BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -113,6 +114,22 @@ def parse_size_bytes(text: str) -> float:
     65536.0
     """
     return _parse(text, _BYTES, "size", '"64KiB"')
+
+
+def parse_power_w(text: str) -> float:
+    """Watts of a power such as "350W" or "1.2kW"; a bare number is W.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by W with a decimal prefix.
+
+    Examples
+    --------
+    >>> parse_power_w("1.2kW")
+    1200.0
+    """
+    return _parse(text, _POWER, "power", '"350W"')
 
 
 def has_unit(text: str) -> bool:

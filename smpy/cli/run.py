@@ -45,8 +45,10 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
 def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
         key, equals, _ = value.partition("=")
-        if not equals or "/" not in key:
-            raise click.BadParameter(f"{value!r} is not KEY=VALUE with a key such as smpi/test", ctx, param)
+        if not equals or not ("/" in key or "." in key):
+            raise click.BadParameter(
+                f"{value!r} is not KEY=VALUE with a key such as host.cores or smpi/test", ctx, param
+            )
     return tuple((key, text) for key, _, text in (value.partition("=") for value in values))
 
 
@@ -61,20 +63,22 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required).")
 @click.option(
     "--platform",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The machine: a SimGrid XML file. Without it: a fat-tree cluster of today, sized to the run.",
+    metavar="MACHINE",
+    help="The machine: a SimGrid XML file, a TOML file, the name of a preset, or one line such as "
+    '"fat-tree hosts=100 cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the run.',
 )
 @placement_options
 @click.option(
     "--set",
+    "--cfg",
     "options",
     multiple=True,
     callback=_options,
     metavar="KEY=VALUE",
-    help="An option of the network model, as a platform file's <config> has it: SimGrid's, such as smpi/os=0:1us, or "
-    "smpy/polls=grow (failed polls get longer, SMPI's rule) or notice (they do not delay what they wait for). "
-    "Repeatable.",
+    help="A change of the machine for this run. Dotted keys are the machine's: network.bandwidth=x2 (all links), "
+    "host.cores=64, nic.latency=500ns. Those with a slash are SimGrid's, as a platform file's <config> has them: "
+    "smpi/os=0:1us, or smpy/polls=grow (failed polls get longer, SMPI's rule) or notice (they do not delay what they "
+    "wait for). Repeatable.",
 )
 @click.option(
     "--network",
@@ -143,7 +147,7 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
     n_ranks: int | None,
-    platform: Path | None,
+    platform: str | None,
     hostfile: Path | None,
     ranks_per_host: int | None,
     map_by: MapBy | None,

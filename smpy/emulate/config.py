@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,6 @@ from smpy.platforms.description import Description
 from smpy.platforms.host_order import HostOrder
 from smpy.platforms.placement import MapBy, place
 from smpy.platforms.platform import Platform
-from smpy.platforms.simgrid.options import with_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,9 @@ class RunConfig:
         Whether `program` is a module's name, as after `python -m`.
     args : tuple of str
         The program's own arguments.
-    platform : Path, Description or None
-        The machine, or a SimGrid XML file of it; None: the default cluster.
+    platform : str, Path, Description or None
+        The machine: a file, the name of a preset or one line (`read_machine`), or made in Python; None: the default
+        cluster.
     hostfile : Path or None
         The hosts where ranks run; None: the platform's.
     ranks_per_host : int or None
@@ -43,7 +43,8 @@ class RunConfig:
     seed : int
         Of placement at random.
     options : tuple of (str, str)
-        Names and values of SimGrid's options of the network model, whatever the platform says.
+        Keys and values that stand above what the platform says: dotted keys are the machine's, those with a slash
+        SimGrid's.
     compute : {"measured", "none"}
         How computing becomes simulated time.
     host_speed_flop_per_s : float or None
@@ -62,7 +63,7 @@ class RunConfig:
     program: str
     is_module: bool = False
     args: tuple[str, ...] = ()
-    platform: Path | Description | None = None
+    platform: str | Path | Description | None = None
     hostfile: Path | None = None
     ranks_per_host: int | None = None
     map_by: MapBy | None = None
@@ -78,26 +79,32 @@ class RunConfig:
     strict: bool = False
 
 
-def _description(config: RunConfig) -> Description:
-    """The machine a run is to use."""
-    if config.platform is None:
+def description_of(config: RunConfig) -> Description:
+    """The machine a run is to use.
+
+    Raises
+    ------
+    UsageError
+        If there is no such machine.
+    """
+    if config.platform is None and all("/" in key for key, _ in config.options):
         return default_cluster(config.n_ranks, config.options)
+    from smpy.platforms.machine import changed, read_machine
+
     if isinstance(config.platform, Description):
-        return replace(config.platform, models=with_options(config.platform.models, config.options))
-    from smpy.platforms.simgrid.reader import read_simgrid_xml
-
-    return read_simgrid_xml(config.platform, config.options)
+        return changed(config.platform, config.options)
+    return read_machine(config.platform or "default", config.n_ranks, config.options)
 
 
-def new_world(config: RunConfig) -> tuple[Platform, list[int], Engine]:
-    """The machine, the host of each rank, and an engine for them.
+def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[int], Engine]:
+    """The machine as the kernel knows it, the host of each rank, and an engine for them.
 
     Raises
     ------
     UsageError
         If the platform or the hostfile cannot be used.
     """
-    platform = _description(config).build()
+    platform = machine.build()
     host_of_rank = place(
         *(platform, config.n_ranks, config.hostfile),
         ranks_per_host=config.ranks_per_host,

@@ -17,7 +17,7 @@ from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
-from smpy.emulate.config import RunConfig, new_world
+from smpy.emulate.config import RunConfig, description_of, new_world
 from smpy.emulate.deadlock import describe_deadlock, line_in, line_of
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
@@ -125,7 +125,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
     check_names(config.private, config.shared, [program.home, *sys.path])
-    platform, host_of_rank, engine = new_world(config)
+    machine = description_of(config)
+    platform, host_of_rank, engine = new_world(config, machine)
     engine.is_strict = config.strict
     if config.synchronous_sends:
         engine.make_sends_synchronous()
@@ -135,7 +136,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     reporter = _Reporter(engine, began_s, progress)
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home)
-    inputs = _inputs(config, platform, engine, host_of_rank)
+    inputs = _inputs(config, machine, platform, engine, host_of_rank)
     summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks)
     engine.close()
     if config.strict and error is None:
@@ -263,14 +264,18 @@ class _Reporter:
         self._tell(Progress(self._engine.now_s, now_s - self._began_s, rate, rss_bytes()))
 
 
-def _inputs(config: RunConfig, platform: Platform, engine: Engine, host_of_rank: Sequence[int]) -> Inputs:
+def _inputs(
+    config: RunConfig, machine: Description, platform: Platform, engine: Engine, host_of_rank: Sequence[int]
+) -> Inputs:
     return Inputs(
         version=smpy.__version__,
         program=config.program,
         is_module=config.is_module,
         args=config.args,
-        platform_file=None if isinstance(config.platform, Description | None) else str(config.platform),
+        platform_file=None if platform.sha256 is None else str(config.platform),
         platform_sha256=platform.sha256,
+        machine=machine,
+        settings=config.options,
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),
         seed=SEED,

@@ -16,19 +16,19 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from smpy.emulate.config import RunConfig, new_world
+from smpy.emulate.config import RunConfig, description_of, new_world
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, begin, running
 from smpy.emulate.sources import STAND_INS
 from smpy.engine import running as engines
-from smpy.platforms.description import Description
+from smpy.platforms.machine import machine_file
 
 
 def install_spawned(patches: Patches, config: RunConfig) -> None:
     """Have children join the run beside their ranks, until the patches are undone."""
     platform = config.platform
-    if not isinstance(platform, Description):
-        platform = _absolute(platform)
+    if isinstance(platform, str | Path):
+        platform = _absolute(machine_file(platform)) or platform
     here = replace(config, platform=platform, hostfile=_absolute(config.hostfile))
     prepare = _with_membership(spawn.get_preparation_data, here)
     patches.attribute(spawn, "get_preparation_data", prepare)
@@ -64,7 +64,7 @@ class _Membership:
 
 
 def _join(config: RunConfig, rank: int) -> None:
-    _, _, engine = new_world(config)
+    _, _, engine = new_world(config, description_of(config))
     engines.enter(engine)
     engine.leave(rank)
     state = RankState(rank, engine)

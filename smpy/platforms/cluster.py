@@ -81,6 +81,8 @@ class Cluster:
         Whether a wire is two links, one each way, rather than one that both ways share.
     cores : int
         Cores a host has.
+    memory_bandwidth_bytes_per_s : float
+        Of a host; kept with it, no model uses it.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
         From a host to itself, without contention.
     limiter_bandwidth_bytes_per_s : float
@@ -102,6 +104,7 @@ class Cluster:
     latency_s: float
     is_split: bool = True
     cores: int = 1
+    memory_bandwidth_bytes_per_s: float = 0.0
     loopback_bandwidth_bytes_per_s: float = 0.0
     loopback_latency_s: float = 0.0
     limiter_bandwidth_bytes_per_s: float = 0.0

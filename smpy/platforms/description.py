@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
+from smpy.platforms.canonical import canonical_text
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
 
@@ -21,7 +23,7 @@ class Description:
     Parameters
     ----------
     name : str
-        What the machine is called: its file, or a few words.
+        What the machine is called: its file, or a few words; machines that differ in nothing else are equal.
     zone : Zone
         The outermost zone: a topology of `smpy.platforms.topologies`.
     models : Models
@@ -44,7 +46,7 @@ class Description:
     <Platform a desk: 1 hosts, 1 links>
     """
 
-    name: str
+    name: str = field(compare=False)
     zone: Zone
     models: Models = SMPI_MODELS
     fills_hosts: bool = False
@@ -55,6 +57,15 @@ class Description:
     @property
     def n_hosts(self) -> int:
         return self.zone.n_hosts
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the machine, the same for equal machines whatever described them, and for every version of smpy.
+
+        It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
+        their defaults. A name, an origin and the hash of a file are not of it.
+        """
+        return sha256(canonical_text((self.zone, self.models, self.fills_hosts)).encode()).hexdigest()
 
     def build(self) -> Platform:
         """The machine as the kernel knows it.

@@ -50,22 +50,41 @@ def read_machine(what: str | Path, n_ranks: int, options: Iterable[tuple[str, st
     <Description of flat hosts=16 cores=8 nic=25Gb/s: 16 hosts>
     """
     changes, simgrid_options = split_options(options)
-    if isinstance(what, str) and preset_file(what) is None and not _is_line(what):
-        what = Path(what)
+    path, line = machine_file(what), str(what)
     short_keys: tuple[str, ...] = ()
-    if isinstance(what, Path):
-        data = _content(what)
-        if _is_xml(what, data):
-            return changed_alike(read_simgrid_xml(what, simgrid_options, data), changes)
-        tree, origin, digest = read_toml(what, data, named=preset_file), str(what), sha256(data).hexdigest()
-    elif preset := preset_file(what):
+    if path is not None:
+        data = _content(path)
+        if _is_xml(path, data):
+            return changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
+        tree, origin, digest = read_toml(path, data, named=preset_file), str(path), sha256(data).hexdigest()
+    elif preset := preset_file(line):
         tree, origin, digest = read_toml(preset, named=preset_file), str(preset), None
     else:
         words = {kind: known.word for kind, known in topologies("machine").items()}
-        tree, origin, digest, short_keys = read_one_line(what, words), repr(what), None, tuple(SHORT_KEYS)
+        tree, origin, digest, short_keys = read_one_line(line, words), repr(line), None, tuple(SHORT_KEYS)
     left = apply_changes(tree, changes)
-    machine = changed_alike(describe(tree, str(what), origin, n_ranks, short_keys), left)
+    machine = changed_alike(describe(tree, line, origin, n_ranks, short_keys), left)
     return replace(machine, models=with_options(machine.models, simgrid_options), sha256=digest)
+
+
+def changed(machine: Description, options: Iterable[tuple[str, str]]) -> Description:
+    """A machine that was made in Python, with options above it.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be applied.
+    """
+    changes, simgrid_options = split_options(options)
+    machine = changed_alike(machine, changes)
+    return replace(machine, models=with_options(machine.models, simgrid_options))
+
+
+def machine_file(what: str | Path) -> Path | None:
+    """The file that is meant; None, if a preset or one line is."""
+    if isinstance(what, str) and (preset_file(what) is not None or _is_line(what)):
+        return None
+    return Path(what)
 
 
 def _is_line(text: str) -> bool:

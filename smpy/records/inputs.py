@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from smpy.platforms.description import Description
 
 SPELT_OUT_MAX: Final = 4096
 
@@ -32,6 +35,10 @@ class Inputs:
         File of the machine, as it was named; None: the machine is one of smpy's own.
     platform_sha256 : str or None
         Of the file's content.
+    machine : Description or None
+        The machine itself: its fingerprint is recorded.
+    settings : tuple of (str, str)
+        What the run set of it: keys and values.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str
@@ -49,6 +56,8 @@ class Inputs:
     mapping: Sequence[tuple[str, int]]
     algorithms: Mapping[str, Sequence[str]]
     seed: str
+    machine: Description | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:

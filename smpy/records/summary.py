@@ -6,6 +6,7 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     smpy                version that made the record
     program, is_module, args
     platform, platform_file, platform_sha256
+    platform_fingerprint, settings   of the machine as data, whatever described it; what the run set of it
     ranks
     mapping             [host, ranks in a row], ...; after the last pair from the first again; of a large run,
                         numbered hosts that take as many ranks each may be one: ["h[0-7]", 2]
@@ -108,6 +109,8 @@ class Summary:
             "platform": self.platform,
             "platform_file": self.inputs.platform_file,
             "platform_sha256": self.inputs.platform_sha256,
+            "platform_fingerprint": self.inputs.machine.fingerprint if self.inputs.machine else None,
+            "settings": self.inputs.settings,
             "ranks": self.n_ranks,
             "mapping": self.inputs.mapping,
             "algorithms": dict(self.inputs.algorithms),

@@ -108,7 +108,7 @@ def test_options_reach_the_run(stub: Stub):
         program="program.py",
         is_module=False,
         args=(),
-        platform=Path("p.xml"),
+        platform="p.xml",
         hostfile=Path("hosts"),
         ranks_per_host=3,
         map_by="socket",

@@ -63,6 +63,7 @@ def cluster(**more: Any) -> Cluster:
         "name": "cluster",
         "hosts": NumberedNames("nova-", (range(48),), ".site"),
         "cores": 64,
+        "sockets": 2,
         "speed_flop_per_s": 40e9,
         "bandwidth_bytes_per_s": 12.5e9,
         "latency_s": 1e-6,
@@ -173,6 +174,23 @@ def test_a_machine_can_have_the_models_of_smpi(file: Path) -> None:
     assert read(file, "network.model = 'smpi'").models.network == NetworkModel()
 
 
+def test_what_a_host_draws_and_costs_are_its_properties(file: Path) -> None:
+    text = """
+host = {cores = 8, sockets = 4, memory_bandwidth = "400GB/s"}
+topology.kind = "flat"
+power = {idle = "0.2kW", busy = "700W", off = "9W"}
+price = {host = 12_000}
+"""
+    zone = read(file, text).zone
+    assert isinstance(zone, FlatCluster)
+    assert (zone.cluster.sockets, zone.cluster.memory_bandwidth_bytes_per_s) == (4, 400e9)
+    assert dict(zone.cluster.properties) == {
+        "wattage_per_state": "200.0:700.0",
+        "wattage_off": "9.0",
+        "price_per_host": "12000.0",
+    }
+
+
 # ---- files that are included ----
 
 
@@ -220,6 +238,9 @@ MISTAKES = {
     "[host]\nnames = 'node'": r"toml:2: host.names: 'node' is no pattern of names",
     "[host]\nnames = 'n[01-16]'": r"toml:2: host.names: '01-16': numbers with zeros before them",
     "[host]\ncount = 3\nnames = 'n[1-4]'": r"toml:2: host.count: it is 3, and names lists 4 hosts",
+    "[host]\ncores = 6\nsockets = 4": r"toml:3: host.sockets: 4 sockets cannot share 6 cores",
+    "[power]\nidle = '3W'\nbusy = '2W'": r"toml:3: power.busy: .* all cores busy draws 2 W",
+    "[network]\nmodel = 'magic'": r"toml:2: network.model: .*magic",
     "[nic]\nbandwidth = '100gbps'": r"toml:2: nic.bandwidth: .*the case of units matters",
     "[nic]\nlatency = '-1us'": r"toml:2: nic.latency: it is -1e-06, and must be at least 0",
     "[nic]\nlatency = ['1us']": r"toml:2: nic.latency: \['1us'\] is no number with a unit",

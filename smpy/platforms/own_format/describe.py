@@ -6,7 +6,7 @@ What is not said is the default cluster's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from smpy.platforms.cluster import Cluster, NumberedNames
@@ -17,13 +17,14 @@ from smpy.platforms.default_cluster import (
     CORES_PER_HOST,
     LOOPBACK_BANDWIDTH_BYTES_PER_S,
     LOOPBACK_LATENCY_S,
+    SOCKETS_PER_HOST,
 )
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.models import read_models
 from smpy.platforms.own_format.settings import Settings, Tree
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
 from smpy.platforms.topologies import topologies
-from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+from smpy.units import parse_bandwidth_bytes_per_s, parse_power_w, parse_speed_flop_per_s, parse_time_s
 
 HOSTS_MAX: Final = 2**31 - 1
 _NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
@@ -54,7 +55,8 @@ def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Itera
     named = machine.text("name", name)
     machine.text("about", "")
     machine.value("sources")
-    hosts = _hosts(machine.table("host"), machine.table("nic"), n_ranks)
+    properties = (*_power(machine.table("power")), *_price(machine.table("price")))
+    hosts = _hosts(machine.table("host"), machine.table("nic"), properties, n_ranks)
     topology = machine.table("topology", tuple(short_keys))
     kinds = topologies("machine")
     kind = topology.choice("kind", sorted(kinds), "fat-tree")
@@ -65,8 +67,11 @@ def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Itera
     return Description(named, zone, models, fills_hosts=True, origin=origin)
 
 
-def _hosts(host: Settings, nic: Settings, n_ranks: int) -> WantedHosts:
+def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...], n_ranks: int) -> WantedHosts:
     cores = host.integer("cores", CORES_PER_HOST, most=HOSTS_MAX, unit="cores")
+    sockets = host.integer("sockets", 1 if cores % SOCKETS_PER_HOST else SOCKETS_PER_HOST, unit="sockets")
+    if cores % sockets:
+        raise host.error("sockets", f"{sockets} sockets cannot share {cores} cores equally")
     names = _names(host)
     count: int | None = names.n_names or None
     if not host.says("count", "run"):
@@ -78,6 +83,9 @@ def _hosts(host: Settings, nic: Settings, n_ranks: int) -> WantedHosts:
         name="",
         hosts=names,
         cores=cores,
+        sockets=sockets,
+        memory_bandwidth_bytes_per_s=host.quantity("memory_bandwidth", parse_bandwidth_bytes_per_s, "400GB/s", 0.0),
+        properties=properties,
         speed_flop_per_s=host.quantity(
             "speed", parse_speed_flop_per_s, "49.6Gf", CORE_SPEED_FLOP_PER_S, is_positive=True
         ),
@@ -114,3 +122,21 @@ def _names(host: Settings) -> NumberedNames:
             raise host.error("names", f"{part!r}: numbers with zeros before them are not supported: write 1-16")
         ranges.append(range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1))
     return NumberedNames(match[1], tuple(ranges), match[3])
+
+
+def _power(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What a host draws, under the names that SimGrid gives it."""
+    idle_w, busy_w, off_w = (settings.quantity(key, parse_power_w, "200W", 0.0) for key in ("idle", "busy", "off"))
+    if busy_w < idle_w:
+        raise settings.error("busy", f"a host with all cores busy draws {busy_w:g} W, and an idle one {idle_w:g} W")
+    if busy_w:
+        yield "wattage_per_state", f"{idle_w!r}:{busy_w!r}"
+    if off_w:
+        yield "wattage_off", repr(off_w)
+
+
+def _price(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What a host costs to buy, and an hour of it to rent, in any currency."""
+    for key in ("host", "host_hour"):
+        if price := settings.number(key, 0.0):
+            yield f"price_per_{key}", repr(price)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
+from smpy.errors import UsageError
 from smpy.platforms.default_cluster import MODELS
 from smpy.platforms.models import (
     FACTORS_MAX,
@@ -21,6 +22,7 @@ from smpy.platforms.models import (
     Step,
 )
 from smpy.platforms.own_format.settings import Setting, Settings, number_of, quantity_of, shown
+from smpy.platforms.simgrid.options import with_options
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 Row = TypeVar("Row")
@@ -55,8 +57,9 @@ def read_models(network: Settings, mpi: Settings) -> Models:
     PlatformError
         If a value is wrong, or two contradict each other.
     """
-    own_network = not network.is_written("model")
-    network.choice("model", ("smpi",), "smpi")
+    model = network.text("model", "")
+    own_network = not model or model.lower().startswith("ideal")
+    base = _network_base(network, model, own_network)
     costs = SMPI_MODELS if mpi.choice("costs", ("default", "smpi"), "default") == "smpi" else MODELS
     default = _default_eager(costs)
     if not own_network:
@@ -66,11 +69,20 @@ def read_models(network: Settings, mpi: Settings) -> Models:
         if network.is_written(key) and mpi.is_written("rendezvous"):
             raise mpi.error("rendezvous", f"{key} in [network] says how far longer messages travel: keep one of both")
     return Models(
-        _network(network, MODELS.network if own_network else NetworkModel(), eager if own_network else None),
+        _network(network, base.network, eager if own_network else None),
         _calls(mpi, costs.calls, eager),
         _polling(mpi, costs.polling),
         _collectives(mpi, costs.collectives),
     )
+
+
+def _network_base(network: Settings, model: str, own_network: bool) -> Models:
+    """The models with the numbers of the network model that is named, or with parts of our own ideal."""
+    base = MODELS if own_network else SMPI_MODELS
+    try:
+        return base if model in ("", "smpi") else with_options(base, (("network/model", model),))
+    except UsageError as wrong:
+        raise network.error("model", str(wrong)) from None
 
 
 def _default_eager(costs: Models) -> _Eager:
