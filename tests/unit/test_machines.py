@@ -27,6 +27,7 @@ from smpy.platforms import (
 )
 from smpy.platforms.default_cluster import MODELS
 from smpy.platforms.own_format.toml_lines import lines_of_keys
+from smpy.platforms.presets import Preset, presets
 
 MACHINE = """# ours
 name = "nova"
@@ -344,3 +345,28 @@ def test_the_line_of_each_key_is_found(document: tuple[str, dict[tuple[Any, ...]
 def test_lines_of_windows_and_of_dotted_keys_are_found() -> None:
     assert lines_of_keys("a.b.c = 1\r\n\r\n[d.e]\r\nf = 1")[("d", "e", "f")] == 4
     assert lines_of_keys("[[a]]\n[[a]]\n[a.b]\nc = 1")[("a", 1, "b", "c")] == 4
+
+
+# ---- presets ----
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda preset: preset.name)
+def test_a_preset_is_a_machine_of_the_runs_size_with_its_sources(preset: Preset) -> None:
+    assert preset.about
+    assert preset.sources
+    for n_ranks in (1, 200_000):
+        machine = read_machine(preset.name, n_ranks)
+        assert machine.build().n_cores >= n_ranks
+        assert machine.sha256 is None
+
+
+def test_the_network_of_a_preset_is_its_own_and_the_rest_the_default_clusters() -> None:
+    default, slow = read_machine("default", 100_000), read_machine("eth25", 100_000)
+    assert isinstance(slow.zone, FatTree)
+    assert isinstance(default.zone, FatTree)
+    assert slow.zone.cluster.bandwidth_bytes_per_s == 24.5e9 / 8
+    assert slow.zone.cluster.cores == default.zone.cluster.cores
+    assert slow.models.calls == default.models.calls
+    assert read_machine("hdr", 5000) == default_cluster(5000)
+    parents, cables = slow.zone.shape.parents, slow.zone.shape.cables
+    assert slow.zone.shape.children[0] <= 1.5 * parents[1] * cables[1]

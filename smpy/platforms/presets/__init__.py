@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What is told of a preset.
+
+    Attributes
+    ----------
+    name : str
+        What `--platform` calls it.
+    about : str
+        The machine in a line.
+    sources : tuple of str
+        Where its numbers are from.
+    """
+
+    name: str
+    about: str
+    sources: tuple[str, ...]
 
 
 def preset_names() -> list[str]:
@@ -16,3 +37,22 @@ def preset_names() -> list[str]:
 def preset_file(name: str) -> Path | None:
     """The file of the preset of that name; None if there is none."""
     return _FOLDER / f"{name}.toml" if name in preset_names() else None
+
+
+def presets() -> list[Preset]:
+    """All presets, by name; the sources of one that includes another come before the other's.
+
+    Examples
+    --------
+    >>> presets()[0].name
+    'default'
+    """
+    return [_preset(name) for name in preset_names()]
+
+
+def _preset(name: str) -> Preset:
+    told: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    sources = tuple(told.get("sources", ()))
+    if "include" in told:
+        sources += tuple(source for source in _preset(told["include"]).sources if source not in sources)
+    return Preset(name, told["about"], sources)
