@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
 from smpy.errors import PlatformError, SmpyError, UsageError
-from smpy.platforms import default_cluster, place, read_hostfile, read_simgrid_xml
+from smpy.platforms import default_cluster, place, read_hostfile, read_machine, read_simgrid_xml
 from tests.unit.mutations import mutate
 
 PEER = Path(__file__).parents[1] / "peer" / "platforms"
@@ -40,6 +41,86 @@ def test_a_mutated_platform_is_read_or_refused_in_a_few_words(tmp_path: Path, na
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert len(refusal(lambda: place(read_simgrid_xml(path).build(), 1))) < 3000, f"seed {seed}"
+
+
+TOML = b"""# ours
+name = "nova"
+include = ["costs.toml"]
+[host]
+count = 48
+names = "nova-[1-48].site"
+cores = "64 cores"
+sockets = 2
+speed = "40Gf"
+loopback_bandwidth = "10GB/s"
+[nic]
+bandwidth = "100 Gb/s"
+latency = "1us"
+duplex = "full"
+limit = "300Gb/s"
+[topology]
+kind = "fat-tree"
+ports = 36
+oversubscription = 2.5
+[network]
+envelope = "50B"
+latency_factor = {"0" = 1.5, "8KiB" = 3}
+bandwidth_factor = "0:0.9;64KiB:0.8"
+[mpi]
+eager_limit = "16KiB"
+send_overhead = {"0" = "1us", "8KiB" = ["2us", "0.5ns"]}
+polls = "notice"
+algorithms = {alltoall = "ring"}
+[power]
+idle = "200W"
+busy = "700W"
+"""
+
+
+def _built(machine: str | Path, options: list[tuple[str, str]]) -> None:
+    place(read_machine(machine, 1, options).build(), 1)
+
+
+LINES = (
+    b"fat-tree hosts=1000 cores=64 nic=200Gb/s latency=1us oversubscription=2 speed=3Gf names=n-*.x",
+    b"fat-tree 4x4 parents=1,2 cables=1x2 mpi.eager_limit=8KiB mpi.send_overhead=0:1us;8KiB:2us:1ns",
+    b"flat hosts=16 sockets=2 host.cores=24 backbone_bandwidth=100GB/s backbone_latency=1us network=smpi",
+)
+
+
+def test_a_mutated_toml_machine_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:
+    path = tmp_path / "machine.toml"
+    costs = b"[mpi]\noverhead = '0.3us'\ntest = '2us'\n"
+    n_refused = 0
+    for seed in range(400):
+        path.write_bytes(mutate(TOML, seed))
+        (tmp_path / "costs.toml").write_bytes(mutate(costs, seed) if seed % 5 == 0 else costs)
+        told = refusal(lambda: place(read_machine(path, 1).build(), 1))
+        assert len(told) < 3000, f"seed {seed}"
+        n_refused += bool(told)
+    assert 100 < n_refused < 400
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_mutated_line_is_a_machine_or_refused_in_a_few_words(line: bytes) -> None:
+    n_refused = 0
+    for seed in range(150):
+        text = mutate(line, seed).decode("utf-8", "surrogateescape")
+        told = refusal(lambda text=text: place(read_machine(text, 1).build(), 1))
+        assert len(told) < 3000, f"seed {seed}"
+        n_refused += bool(told)
+    assert 30 < n_refused < 150
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 10))
+def test_a_mutated_change_is_made_or_refused_in_a_few_words(seed: int) -> None:
+    options = b"host.cores=x2 nic.latency=500ns network.bandwidth=x0.5 topology.ports=64 smpi/os=0:1us host.speed=x2"
+    for number in range(seed, seed + 10):
+        words = mutate(options, number).decode("utf-8", "surrogateescape").split()
+        pairs = [(key, value) for key, _, value in (word.partition("=") for word in words)]
+        for machine in ("default", PEER / "two_clusters.xml"):
+            told = refusal(partial(_built, machine, pairs))
+            assert len(told) < 3000, f"seed {number}"
 
 
 def test_a_mutated_hostfile_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:

@@ -267,6 +267,7 @@ MISTAKES = {
     "name = 3": r"toml:1: name: 3 is no text",
     "\n\nx = " + "[" * 5000 + "]" * 5000: r"values are nested too deep",
     "[" + "a." * 30 + "a]\nb = 1": r"toml:1: tables are nested more than 20 deep",
+    "\n\nhost.cores = " + "9" * 5000: r"toml:3: a value is none that can be computed with",
     "include = 3": r"toml:1: include: it lists files",
 }
 

@@ -104,7 +104,6 @@ def _parse(path: Path, data: bytes) -> Tree:
     try:
         text = data.decode("utf-8")
         document = tomllib.loads(text)
-        lines = lines_of_keys(text)
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         raise PlatformError(f"{path}:{line}: it is not a text file in UTF-8") from None
@@ -116,7 +115,11 @@ def _parse(path: Path, data: bytes) -> Tree:
         raise PlatformError(f"{path}:{line}: not well-formed TOML{where}: {reason}") from None
     except RecursionError:
         raise PlatformError(f"{path}: its values are nested too deep: this is no machine") from None
-    return _tree(document, (), str(path), path.parent, lines)
+    except ValueError as wrong:  # from Python's own numbers and dates
+        digits = re.search(r"[0-9_]{1000}", text)
+        line = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        raise PlatformError(f"{path}:{line}: a value is none that can be computed with: {wrong}") from None
+    return _tree(document, (), str(path), path.parent, lines_of_keys(text))
 
 
 def _tree(table: dict[str, Any], at: KeyPath, file: str, folder: Path, lines: dict[KeyPath, int]) -> Tree:
