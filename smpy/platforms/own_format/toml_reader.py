@@ -103,10 +103,11 @@ def _content(path: Path) -> bytes:
 def _parse(path: Path, data: bytes) -> Tree:
     try:
         text = data.decode("utf-8")
-        document = tomllib.loads(text)
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         raise PlatformError(f"{path}:{line}: it is not a text file in UTF-8") from None
+    try:
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         at = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", str(wrong))
         line = int(at[1]) if at and at[1] else data.count(b"\n") + 1
