@@ -73,3 +73,16 @@ class Zone(Part):
             Makes the cluster for a number of places, and says how many are wanted.
         """
         raise settings.error("kind", f"no machine can have a {cls.__name__}")
+
+    @property
+    def longest_route_links(self) -> int | None:
+        """Links of the longest route between two of its hosts; None: no formula is known."""
+        return None
+
+    @property
+    def bisection_bandwidth_bytes_per_s(self) -> float | None:
+        """What half of its hosts can send to the others if routes use all links; None: no formula is known.
+
+        Of all halves, those that can send least to each other.
+        """
+        return None

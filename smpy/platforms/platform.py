@@ -6,13 +6,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms.link_names import LinkNames
+from smpy.platforms.links import Sharing
 from smpy.platforms.models import CallCosts, Models
 
 OVERHEAD_PROPERTIES: Final = ("smpi/os", "smpi/ois", "smpi/or")
@@ -174,6 +175,17 @@ class Platform:
         PlatformError
             If the platform has no route between them.
         """
+        links, latency_s = self.route_links(source, target)
+        return Route(tuple(map(self._link_names.name, links)), latency_s)
+
+    def route_links(self, source: int, target: int) -> tuple[list[int], float]:
+        """The numbers of the links from one host to another, and the latency of the route.
+
+        Raises
+        ------
+        PlatformError
+            If the platform has no route between them.
+        """
         self._check_host(source)
         self._check_host(target)
         latency_s = ffi.new("double *")
@@ -187,8 +199,40 @@ class Platform:
                     "declare one, or place no rank on one of them"
                 )
             if count <= room:
-                return Route(tuple(self._link_names.name(link) for link in links[0:count]), latency_s[0])
+                return list(links[0:count]), latency_s[0]
             room = count
+
+    def route_length(self, source: int, target: int) -> tuple[int, float]:
+        """How many links a route has, and its latency; -1 links if there is none."""
+        self._check_host(source)
+        self._check_host(target)
+        latency_s = ffi.new("double *")
+        return max(lib.platform_route_links(self.handle, source, target, 0, ffi.NULL, latency_s), -1), latency_s[0]
+
+    def link(self, link: int) -> tuple[float, float, Sharing]:
+        """Bandwidth in bytes/s, latency in seconds, and sharing of the link with a number in the kernel."""
+        if not 0 <= link < self.n_links:
+            raise IndexError(f"link {link} of {self.n_links}")
+        is_fatpipe = lib.platform_link_policy(self.handle, link) == lib.LINK_FATPIPE
+        return (
+            float(lib.platform_link_bandwidth_bytes_per_s(self.handle, link)),
+            float(lib.platform_link_latency_s(self.handle, link)),
+            Sharing.FATPIPE if is_fatpipe else Sharing.SHARED,
+        )
+
+    def all_hosts(self) -> Iterator[tuple[int, int, float]]:
+        """Sockets, cores and speed of every host, by number; fast on a large machine."""
+        hosts = range(self.n_hosts)
+        cores = map(partial(lib.platform_cores, self.handle), hosts)
+        return zip(self._sockets, cores, map(partial(lib.platform_speed_flop_per_s, self.handle), hosts), strict=True)
+
+    def all_links(self) -> Iterator[tuple[float, float, bool]]:
+        """Bandwidth and latency of every link, by number, and whether it is a fatpipe; fast on a large machine."""
+        links = range(self.n_links)
+        bandwidths = map(partial(lib.platform_link_bandwidth_bytes_per_s, self.handle), links)
+        latencies = map(partial(lib.platform_link_latency_s, self.handle), links)
+        policies = map(partial(lib.platform_link_policy, self.handle), links)
+        return zip(bandwidths, latencies, map(lib.LINK_FATPIPE.__eq__, policies), strict=True)
 
     def link_name(self, link: int) -> str:
         """The name of the link with a number in the kernel."""

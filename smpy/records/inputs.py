@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
 
+from smpy.platforms.host_ranges import folded
+
 SPELT_OUT_MAX: Final = 4096
 
 _PERIODS_MAX: Final = 100
-_NUMBER: Final = re.compile(r"(?<![0-9])[0-9]{1,18}(?=[^0-9]*$|\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,38 +75,8 @@ def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[t
     """
     runs = [(host, len(list(ranks))) for host, ranks in groupby(host_of_rank)]
     runs = runs[: _period(runs)]
-    if len(runs) > SPELT_OUT_MAX:
-        return _ranges(runs, host_names)
-    return [(host_names[host], n_ranks) for host, n_ranks in runs]
-
-
-def _ranges(runs: Sequence[tuple[int, int]], host_names: Sequence[str]) -> list[tuple[str, int]]:
-    """The same, with the numbers of hosts that follow one another as ranges."""
-    written: list[tuple[str, int]] = []
-    first: tuple[str, str, str] | None = None  # of the open range: before the number, the number, after it
-    last, open_ranks = "", 0
-
-    def close() -> None:
-        if first is not None:
-            before, number, after = first
-            name = f"{before}{number}{after}" if number == last else f"{before}[{number}-{last}]{after}"
-            written.append((name, open_ranks))
-
-    for host, n_ranks in runs:
-        before, number, after = _numbered(host_names[host])
-        goes_on = first is not None and (before, after, n_ranks) == (first[0], first[2], open_ranks)
-        if not (goes_on and number and last and number == str(int(last) + 1).zfill(len(last))):
-            close()
-            first, open_ranks = (before, number, after), n_ranks
-        last = number
-    close()
-    return written
-
-
-def _numbered(name: str) -> tuple[str, str, str]:
-    """A name about the first number in it that has a letter or a dot after it, or nothing: `node-12.org` about 12."""
-    found = _NUMBER.search(name)
-    return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])
+    mapping = [(host_names[host], n_ranks) for host, n_ranks in runs]
+    return folded(mapping) if len(mapping) > SPELT_OUT_MAX else mapping
 
 
 def _period(runs: Sequence[tuple[int, int]]) -> int:

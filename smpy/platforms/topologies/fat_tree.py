@@ -188,6 +188,33 @@ class FatTree(Zone):
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
 
+    @property
+    def longest_route_links(self) -> int:
+        height = max((level for level, n in enumerate(self.shape.children, start=1) if n > 1), default=0)
+        limiters = 2 * height + 1 if height and self.cluster.limiter_bandwidth_bytes_per_s else 0
+        return 2 * height + limiters
+
+    @property
+    def bisection_bandwidth_bytes_per_s(self) -> float | None:
+        """Of the first half of the hosts to the second.
+
+        The subtrees of the highest switches are halved, and the one in the middle, if their number is odd, in turn. All
+        that leaves the subtrees of a half arrives, so only their way out counts: the thinnest of their levels.
+        """
+        if self.cluster.limiter_bandwidth_bytes_per_s:
+            return None
+        shape, wire = self.shape, self.cluster.bandwidth_bytes_per_s
+        out = [wire * shape.parents[0] * shape.cables[0]]  # of a subtree of each level: the thinnest of its levels
+        for level in range(1, shape.n_levels):
+            up = wire * prod(shape.parents[: level + 1]) * shape.cables[level]
+            out.append(min(up, shape.children[level - 1] * out[-1]))
+        total = 0.0
+        for level in reversed(range(shape.n_levels)):
+            total += shape.children[level] // 2 * out[level]
+            if shape.children[level] % 2 == 0:
+                break
+        return total
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts
         _check(cluster, shape)

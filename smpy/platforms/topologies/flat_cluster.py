@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from smpy.engine.kernel import lib
@@ -57,6 +58,21 @@ class FlatCluster(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def longest_route_links(self) -> int:
+        if self.n_hosts < 2:
+            return 0
+        cluster = self.cluster
+        return 2 + 2 * (cluster.limiter_bandwidth_bytes_per_s > 0) + (cluster.backbone_bandwidth_bytes_per_s > 0)
+
+    @property
+    def bisection_bandwidth_bytes_per_s(self) -> float:
+        cluster = self.cluster
+        host = min(cluster.bandwidth_bytes_per_s, cluster.limiter_bandwidth_bytes_per_s or inf)
+        limits_all = cluster.backbone_bandwidth_bytes_per_s > 0 and not cluster.backbone_is_fatpipe
+        backbone = cluster.backbone_bandwidth_bytes_per_s if limits_all else inf
+        return min(self.n_hosts // 2 * host, backbone)
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.cluster(

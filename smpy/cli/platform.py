@@ -1,0 +1,313 @@
+"""`smpy platform`: machines, looked at without running anything on them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from smpy.cli.placement_options import placement_options
+from smpy.errors import SmpyError, UsageError
+
+if TYPE_CHECKING:
+    from smpy.platforms.bisection import Bisection
+    from smpy.platforms.checks import Finding
+    from smpy.platforms.description import Description
+    from smpy.platforms.host_order import HostOrder
+    from smpy.platforms.inspection import HostKind, HostRanks, LinkKind, Overview, Reach, RouteView
+    from smpy.platforms.placement import MapBy
+
+EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
+RANKS_UNLESS_SAID: Final = 1024  # of a machine that is sized to the run
+_LINES_MAX: Final = 16
+_NAMES_MAX: Final = 4
+_RANKS_MAX: Final = 8
+
+_json_option: Final = click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
+)
+
+
+@click.group("platform", short_help="Look at a machine: show, check, list.")
+def command() -> None:
+    """Look at a machine, without running anything on it.
+
+    WHAT is a machine as `smpy run --platform` takes it; `default` is the one of runs without that option.
+    """
+
+
+@command.command("show", short_help="Hosts, links, diameter, bisection, routes, who sits where.")
+@click.argument("what")
+@click.option(
+    "--ranks",
+    "n_ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Who sits where, of N ranks. A machine that is sized to the run is made for them (else for "
+    f"{RANKS_UNLESS_SAID:,}).",
+)
+@placement_options
+@click.option(
+    "--route", "ends", nargs=2, multiple=True, metavar="A B", help="The route from host A to host B. Repeatable."
+)
+@_json_option
+def show(
+    what: str,
+    n_ranks: int | None,
+    hostfile: Path | None,
+    ranks_per_host: int | None,
+    map_by: MapBy | None,
+    host_order: HostOrder | None,
+    seed: int,
+    ends: tuple[tuple[str, str], ...],
+    json_path: Path | None,
+) -> None:
+    """Hosts, links, the diameter and the bisection bandwidth of a machine.
+
+    \b
+      smpy platform show cluster.xml
+      smpy platform show cluster.xml --ranks 64 --map-by host
+      smpy platform show cluster.xml --route node-0 node-17
+    """
+    with _errors_told():
+        from smpy.platforms.inspection import overview, ranks_by_host, route_view
+        from smpy.platforms.placement import place
+
+        description = _machine(what, n_ranks)
+        platform = description.build()
+        machine = overview(description, platform)
+        routes = [route_view(platform, source, target) for source, target in ends]
+        seats: tuple[HostRanks, ...] | None = None
+        if n_ranks is not None:
+            host_of_rank = place(
+                *(platform, n_ranks, hostfile),
+                ranks_per_host=ranks_per_host,
+                map_by=map_by,
+                host_order=host_order,
+                seed=seed,
+            )
+            seats = ranks_by_host(platform, host_of_rank)
+        elif hostfile is not None or ranks_per_host is not None or map_by is not None or host_order is not None:
+            raise UsageError("how many ranks are to be placed? Say --ranks N")
+        text = "\n".join([*_overview_lines(machine), *_route_lines(routes), *_seat_lines(seats)])
+        _tell(text, {"machine": machine, "routes": routes, "ranks": seats}, json_path)
+
+
+@command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
+@click.argument("what")
+@_json_option
+def check(what: str, json_path: Path | None) -> None:
+    """Read a machine, walk the routes between its hosts, and tell what is odd.
+
+    The exit code is 1 if something is, as it is for a machine that cannot be read.
+
+    \b
+      smpy platform check cluster.xml
+    """
+    with _errors_told():
+        from smpy.platforms.checks import Finding, findings
+        from smpy.platforms.inspection import overview
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            description = _machine(what, None)
+        machine = overview(description, description.build())
+        found = [*(Finding("", str(warning.message)) for warning in caught), *findings(machine)]
+        _tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
+        if found:
+            sys.exit(EXIT_FAILURE)
+
+
+@command.command("list", short_help="The machines that come with smpy, and their sources.")
+@_json_option
+def list_machines(json_path: Path | None) -> None:
+    """The machines that come with smpy, by name, and where their numbers are from."""
+    with _errors_told():
+        known = _known_machines()
+        _tell("\n".join(_facts(known)), {"machines": dict(known)}, json_path)
+
+
+# ---- machines ----
+
+
+def _machine(what: str, n_ranks: int | None) -> Description:
+    if what == "default":
+        from smpy.platforms.default_cluster import default_cluster
+
+        return default_cluster(n_ranks or RANKS_UNLESS_SAID)
+    from smpy.platforms.simgrid.reader import read_simgrid_xml
+
+    return read_simgrid_xml(what)
+
+
+def _known_machines() -> list[tuple[str, str]]:
+    return [("default", "a fat tree of today, sized to the run; sources in smpy/platforms/default_cluster.py")]
+
+
+# ---- output ----
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Tells an error in a line, and ends with its exit code."""
+    try:
+        yield
+    except SmpyError as error:
+        click.echo(f"smpy: {error}", err=True)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)
+
+
+def _tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
+    if json_path is None:
+        click.echo(text)
+        return
+    import json
+    from dataclasses import asdict, is_dataclass
+
+    def plain(value: object) -> object:
+        if is_dataclass(value) and not isinstance(value, type):
+            return asdict(value)
+        raise TypeError(f"{type(value).__name__} has no place in a record")
+
+    written = json.dumps(record, default=plain, indent=1)
+    if str(json_path) == "-":
+        click.echo(written)
+        return
+    from smpy.records.files import write_whole
+
+    write_whole(json_path, f"{written}\n")
+    click.echo(text)
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:
+    """A line each, the first column wide enough for the names; what has no name goes on with the one before."""
+    return [f"  {name:<15}{fact}" for name, fact in facts]
+
+
+def _overview_lines(machine: Overview) -> list[str]:
+    from smpy.units import format_speed
+
+    head = (
+        f"smpy: {machine.name}, {machine.topology}: {_count(machine.n_hosts, 'host')}, "
+        f"{_count(machine.n_cores, 'core')} of {format_speed(machine.speed_flop_per_s)}lop/s together, "
+        f"{_count(machine.n_links, 'link')}"
+    )
+    facts = [
+        *_named("hosts", [_host_text(kind) for kind in machine.hosts]),
+        *_named("links", [_link_text(kind) for kind in machine.links]),
+    ]
+    if machine.reach is not None:
+        facts += _reach_facts(machine.reach)
+        facts.append(("bisection", _bisection_text(machine.bisection)))
+    return [head, *_facts(facts)]
+
+
+def _named(name: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """One fact of several lines, the first few of them."""
+    if len(texts) > _LINES_MAX:
+        texts = [*texts[: _LINES_MAX - 1], f"... and {len(texts) - _LINES_MAX + 1:,} more kinds"]
+    return [("" if at else name, text) for at, text in enumerate(texts)]
+
+
+def _host_text(kind: HostKind) -> str:
+    from smpy.units import format_speed
+
+    names = ", ".join(kind.names[:_NAMES_MAX]) + (", ..." if len(kind.names) > _NAMES_MAX else "")
+    sockets = f" on {kind.sockets} sockets" if kind.sockets > 1 else ""
+    return (
+        f"{kind.n_hosts:,} of {_count(kind.cores, 'core')}{sockets} at {format_speed(kind.speed_flop_per_s)}: {names}"
+    )
+
+
+def _link_text(kind: LinkKind) -> str:
+    shared = "shared" if kind.sharing == "SHARED" else kind.sharing.lower()
+    first = kind.example if kind.n_links == 1 else f"{kind.example}, ..."
+    return f"{kind.n_links:,} of {_rate(kind.bandwidth_bytes_per_s)}, {_time(kind.latency_s)}, {shared}: {first}"
+
+
+def _reach_facts(reach: Reach) -> list[tuple[str, str]]:
+    pairs = f"{'all' if reach.are_all else 'a sample of'} {_count(reach.n_pairs, 'pair')}"
+    if reach.n_without_route == reach.n_pairs:
+        return [("routes", f"none between two hosts ({pairs})")]
+    least = "" if reach.is_longest_certain else "at least "
+    span = dict.fromkeys((_time(reach.latency_min_s), _time(reach.latency_max_s)))
+    facts = [
+        ("diameter", f"{least}{_count(reach.longest_links, 'link')}"),
+        ("latency", f"{' to '.join(span)} ({pairs})"),
+    ]
+    if reach.n_without_route:
+        source, target = reach.without_route or ("", "")
+        facts.append(("no route", f"{_count(reach.n_without_route, 'pair')}, such as {source} to {target}"))
+    return facts
+
+
+def _bisection_text(bisection: Bisection | None) -> str:
+    if bisection is None:
+        return "not known: this topology has no formula for it, and so many hosts are not measured"
+    source = {"formula": "a formula: all that links can carry", "measured": "measured over the machine's routes"}
+    return f"{_rate(bisection.bandwidth_bytes_per_s)} one way ({source[bisection.source]})"
+
+
+def _route_lines(routes: Sequence[RouteView]) -> list[str]:
+    lines = []
+    for route in routes:
+        slowest = min((step.bandwidth_bytes_per_s for step in route.steps), default=0.0)
+        end = f", {_rate(slowest)}" if route.steps else ""
+        head = f"route from {route.source} to {route.target}: "
+        lines.append(f"{head}{_count(len(route.steps), 'link')}, {_time(route.latency_s)}{end}")
+        lines += (
+            f"  {_rate(step.bandwidth_bytes_per_s):>12}  {_time(step.latency_s):>9}  {step.link}"
+            + ("" if step.sharing == "SHARED" else f" ({step.sharing.lower()})")
+            for step in route.steps
+        )
+    return lines
+
+
+def _seat_lines(seats: tuple[HostRanks, ...] | None) -> list[str]:
+    if seats is None:
+        return []
+    n_ranks = sum(len(seat.ranks) for seat in seats)
+    lines = [f"{_count(n_ranks, 'rank')} on {_count(len(seats), 'host')}"]
+    lines += _facts([(seat.host, _ranks_text(seat.ranks)) for seat in seats[:_LINES_MAX]])
+    if len(seats) > _LINES_MAX:
+        lines.append(f"  ... and {len(seats) - _LINES_MAX:,} more hosts (all: --json)")
+    return lines
+
+
+def _ranks_text(ranks: Sequence[int]) -> str:
+    """Numbers in few words: 0-7, or 0, 4, ..., 28."""
+    count = f" ({len(ranks):,})"
+    if len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1:
+        return f"{ranks[0]}-{ranks[-1]}{count}"
+    if len(ranks) <= _RANKS_MAX:
+        return ", ".join(map(str, ranks))
+    return f"{', '.join(map(str, ranks[: _RANKS_MAX - 1]))}, ..., {ranks[-1]}{count}"
+
+
+def _finding_lines(machine: Overview, found: Sequence[Finding]) -> list[str]:
+    pairs = "" if machine.reach is None else f", {_count(machine.reach.n_pairs, 'route')} walked"
+    what = f"{machine.name}: {_count(machine.n_hosts, 'host')}, {_count(machine.n_links, 'link')}{pairs}"
+    lines = [f"{finding.what}: {finding.text}" if finding.what else finding.text for finding in found]
+    return [f"{what}: {_count(len(found), 'odd thing') if found else 'nothing odd'}", *(f"  {line}" for line in lines)]
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _rate(bandwidth_bytes_per_s: float) -> str:
+    from smpy.units import format_bytes
+
+    return f"{format_bytes(bandwidth_bytes_per_s)}/s"
+
+
+def _time(time_s: float) -> str:
+    from smpy.units import format_time
+
+    return format_time(time_s)

@@ -1,0 +1,280 @@
+"""Machines in numbers: kinds of hosts and links, diameter, bisection bandwidth, odd numbers."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from itertools import combinations, count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import maximum_flow
+
+from smpy.errors import PlatformError
+from smpy.platforms import (
+    Cluster,
+    DeclaredRoute,
+    Description,
+    FatTree,
+    FlatCluster,
+    FullZone,
+    Hop,
+    Host,
+    Link,
+    NumberedNames,
+    Part,
+    TreeShape,
+    Zone,
+    default_cluster,
+)
+from smpy.platforms.bisection import MEASURED_HOSTS_MAX, bisection_of
+from smpy.platforms.checks import findings
+from smpy.platforms.inspection import HostRanks, host_kinds, link_kinds, overview, ranks_by_host, reach, route_view
+from tests.unit.reference_routes import FatTreeGraph
+
+SPEED, BANDWIDTH, LATENCY = 1e9, 1e9, 1e-6
+
+
+def hosts_alike(n_hosts: int, **more: Any) -> Cluster:
+    return Cluster("c", NumberedNames("h", (range(n_hosts),)), SPEED, BANDWIDTH, LATENCY, **more)
+
+
+def machine(zone: Zone) -> Description:
+    return Description("machine", zone)
+
+
+def without_formula(zone: Zone) -> Description:
+    """The same inside a zone that knows no formula."""
+    return machine(FullZone("around", (zone,)))
+
+
+def tree(draw_from: st.SearchStrategy[int], levels_max: int = 3) -> st.SearchStrategy[TreeShape]:
+    level = st.tuples(draw_from, st.integers(1, 2), st.integers(1, 2))
+    return st.lists(level, min_size=1, max_size=levels_max).map(
+        lambda levels: TreeShape(*(tuple(numbers) for numbers in zip(*levels, strict=True)))
+    )
+
+
+# ---- hosts and links ----
+
+
+def test_hosts_and_links_that_are_alike_are_counted_together() -> None:
+    parts: tuple[Part, ...] = (
+        *(Host(f"n{i:02}", SPEED, 4, 2) for i in range(8, 12)),
+        Host("login", 2 * SPEED),
+        Link("a", 1e9, 1e-6),
+        Link("b", 2e9, 0),
+        Link("c", 1e9, 1e-6),
+    )
+    platform = machine(FullZone("z", parts)).build()
+    assert [
+        (kind.names, kind.n_hosts, kind.sockets, kind.cores, kind.speed_flop_per_s) for kind in host_kinds(platform)
+    ] == [
+        (("n[08-11]",), 4, 2, 4, SPEED),
+        (("login",), 1, 1, 1, 2 * SPEED),
+    ]
+    assert [
+        (kind.example, kind.n_links, kind.bandwidth_bytes_per_s, kind.sharing) for kind in link_kinds(platform)
+    ] == [
+        ("__loopback__", 1, 10e9, "FATPIPE"),
+        ("a", 2, 1e9, "SHARED"),
+        ("b", 1, 2e9, "SHARED"),
+    ]
+
+
+def test_a_route_is_told_link_by_link() -> None:
+    platform = machine(
+        FlatCluster(hosts_alike(3, backbone_bandwidth_bytes_per_s=5e9, backbone_is_fatpipe=True))
+    ).build()
+    view = route_view(platform, "h0", "h2")
+    assert view.latency_s == 2 * LATENCY
+    assert [(step.link, step.bandwidth_bytes_per_s, step.sharing) for step in view.steps] == [
+        ("c_link_0_UP", 1e9, "SHARED"),
+        ("c_backbone", 5e9, "FATPIPE"),
+        ("c_link_2_DOWN", 1e9, "SHARED"),
+    ]
+    with pytest.raises(PlatformError, match="unknown host 'h3'"):
+        route_view(platform, "h0", "h3")
+
+
+def test_ranks_are_told_by_host() -> None:
+    platform = machine(FlatCluster(hosts_alike(3))).build()
+    assert ranks_by_host(platform, [2, 0, 2]) == (HostRanks("h2", (0, 2)), HostRanks("h0", (1,)))
+
+
+# ---- routes ----
+
+
+@given(tree(st.integers(1, 4)), st.booleans())
+def test_the_formula_for_the_longest_route_of_a_fat_tree_is_what_a_walk_finds(
+    shape: TreeShape, is_limited: bool
+) -> None:
+    cluster = hosts_alike(shape.n_hosts, limiter_bandwidth_bytes_per_s=1e9 if is_limited else 0.0)
+    description = machine(FatTree(cluster, shape))
+    walked = reach(without_formula(description.zone), description.build())
+    assert description.zone.longest_route_links == walked.longest_links
+    assert walked.is_longest_certain
+
+
+@given(st.integers(1, 5), st.booleans(), st.booleans())
+def test_the_formula_for_the_longest_route_of_a_flat_cluster_is_what_a_walk_finds(n: int, bb: bool, lim: bool) -> None:
+    cluster = hosts_alike(n, backbone_bandwidth_bytes_per_s=1e9 * bb, limiter_bandwidth_bytes_per_s=1e9 * lim)
+    description = machine(FlatCluster(cluster))
+    assert (
+        description.zone.longest_route_links
+        == reach(without_formula(description.zone), description.build()).longest_links
+    )
+
+
+def test_hosts_that_no_route_joins_are_counted() -> None:
+    parts = (*(Host(name, SPEED) for name in "abc"), Link("l", 1e9, 1e-6), DeclaredRoute("a", "c", (Hop("l"),)))
+    description = machine(FullZone("z", parts))
+    found = reach(description, description.build())
+    assert (found.n_pairs, found.n_without_route, found.without_route) == (6, 4, ("a", "b"))
+    assert (found.latency_min_s, found.latency_max_s) == (1e-6, 1e-6)
+
+
+def test_on_a_large_machine_a_sample_of_routes_is_walked() -> None:
+    description = without_formula(FatTree(hosts_alike(1000), TreeShape((10, 10, 10), (1, 2, 2), (1, 1, 1))))
+    found = reach(description, description.build())
+    assert not found.are_all
+    assert not found.is_longest_certain
+    assert (found.longest_links, found.latency_max_s) == (6, pytest.approx(6e-6))
+
+
+# ---- bisection ----
+
+
+def max_flow(shape: TreeShape, sources: set[int], targets: set[int]) -> int:
+    """Cables that can be filled from some hosts of a fat tree to others (Edmonds, Karp 1972)."""
+    graph, number = FatTreeGraph(shape), count(2)
+    ids = {node: next(number) for level in graph.levels for node in level}
+    edges: dict[tuple[int, int], int] = {}
+    for cable in {id(cable): cable for cable in graph.up_port.values()}.values():
+        for edge in ((ids[cable.child], ids[cable.parent]), (ids[cable.parent], ids[cable.child])):
+            edges[edge] = edges.get(edge, 0) + 1
+    edges |= {(0, ids[graph.hosts[host]]): 10_000 for host in sources}
+    edges |= {(ids[graph.hosts[host]], 1): 10_000 for host in targets}
+    rows, columns = zip(*edges, strict=True)
+    size = next(number)
+    matrix = coo_array((list(edges.values()), (rows, columns)), shape=(size, size), dtype="int32").tocsr()
+    return int(maximum_flow(matrix, 0, 1).flow_value)
+
+
+@settings(max_examples=40)
+@given(tree(st.integers(1, 5)))
+def test_the_bisection_of_a_fat_tree_is_the_maximum_flow_between_its_halves(shape: TreeShape) -> None:
+    n_hosts, half = shape.n_hosts, shape.n_hosts // 2
+    expected = max_flow(shape, set(range(half)), set(range(n_hosts - half, n_hosts))) if half else 0
+    assert FatTree(hosts_alike(n_hosts), shape).bisection_bandwidth_bytes_per_s == pytest.approx(BANDWIDTH * expected)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [TreeShape((2, 3), (1, 1), (1, 1)), TreeShape((4, 2), (1, 2), (1, 1)), TreeShape((2, 2, 2), (1, 1, 2), (1, 1, 1))],
+)
+def test_no_halves_of_a_fat_tree_send_less_to_each_other(shape: TreeShape) -> None:
+    hosts = set(range(shape.n_hosts))
+    least = min(max_flow(shape, set(some), hosts - set(some)) for some in combinations(hosts, len(hosts) // 2))
+    assert FatTree(hosts_alike(shape.n_hosts), shape).bisection_bandwidth_bytes_per_s == least * BANDWIDTH
+
+
+@given(st.integers(2, 9), st.sampled_from([0.0, 5e8, 3e9]), st.sampled_from([0.0, 1e9, 1e10]), st.booleans())
+def test_what_is_measured_on_a_flat_cluster_is_the_formula(
+    n: int, limiter: float, backbone: float, fatpipe: bool
+) -> None:
+    cluster = hosts_alike(
+        n,
+        limiter_bandwidth_bytes_per_s=limiter,
+        backbone_bandwidth_bytes_per_s=backbone,
+        backbone_is_fatpipe=fatpipe,
+    )
+    zone = FlatCluster(cluster)
+    measured = bisection_of(without_formula(zone), without_formula(zone).build())
+    assert measured is not None
+    assert measured.source == "measured"
+    assert measured.bandwidth_bytes_per_s == pytest.approx(zone.bisection_bandwidth_bytes_per_s)
+
+
+def test_measuring_tries_more_than_one_way_to_halve_the_hosts() -> None:
+    """Four hosts on two switches, the neighbours in numbers on different ones."""
+    wires = tuple(Link(f"w{i}", 4e9, 0) for i in range(4))
+    parts: tuple[Part, ...] = (*(Host(f"h{i}", SPEED) for i in range(4)), *wires, Link("between", 1e9, 0))
+    routes = tuple(
+        DeclaredRoute(f"h{i}", f"h{j}", tuple(map(Hop, [f"w{i}", *["between"] * (i % 2 != j % 2), f"w{j}"])))
+        for i, j in combinations(range(4), 2)
+    )
+    description = machine(FullZone("z", (*parts, *routes)))
+    found = bisection_of(description, description.build())
+    assert found is not None
+    assert found.bandwidth_bytes_per_s == pytest.approx(1e9)
+
+
+def test_a_large_machine_without_a_formula_has_no_bisection() -> None:
+    description = without_formula(FlatCluster(hosts_alike(MEASURED_HOSTS_MAX + 1)))
+    assert bisection_of(description, description.build()) is None
+    assert bisection_of(machine(FlatCluster(hosts_alike(1))), machine(FlatCluster(hosts_alike(1))).build()) is None
+
+
+def test_a_limiter_in_a_fat_tree_is_measured() -> None:
+    description = machine(FatTree(hosts_alike(4, limiter_bandwidth_bytes_per_s=5e8), TreeShape((4,), (1,), (1,))))
+    found = bisection_of(description, description.build())
+    assert found is not None
+    assert (found.source, found.bandwidth_bytes_per_s) == ("measured", pytest.approx(5e8))
+
+
+# ---- odd numbers ----
+
+
+def texts(cluster: Cluster) -> list[str]:
+    description = machine(FlatCluster(cluster))
+    return [f"{finding.what}: {finding.text}" for finding in findings(overview(description, description.build()))]
+
+
+def test_nothing_is_odd_about_the_default_cluster() -> None:
+    description = default_cluster(3000)
+    assert findings(overview(description, description.build())) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"bandwidth_bytes_per_s": 10e9, "latency_s": 20e-6}, "link c_link_0_UP and 3 like it: .*Ethernet of 10 Gb/s"),
+        ({"bandwidth_bytes_per_s": 400e9}, r"faster than any cable: were bits meant \(400 Gb/s\)"),
+        ({"bandwidth_bytes_per_s": 100.0}, "100 B/s is very slow"),
+        ({"latency_s": 10.0}, "a latency of 10 s is longer than that of any link: were ms or us meant"),
+        ({"latency_s": 1e-12}, "a latency of 1e-12 s is shorter"),
+        ({"speed_flop_per_s": 1e6}, r"host h\[0-1\]: a core of 1 Mf is slower"),
+        ({"speed_flop_per_s": 6e12}, "a core of 6 Tf is faster than any: is it the speed of all cores"),
+        ({"cores": 4096}, "4,096 cores are more than a host has"),
+    ],
+)
+def test_an_odd_number_is_found(changes: dict[str, Any], text: str) -> None:
+    found = texts(replace(hosts_alike(2), **changes))
+    assert len(found) == 1
+    assert re.search(text, found[0])
+
+
+def test_a_host_without_routes_is_odd() -> None:
+    description = machine(FullZone("z", (Host("a", SPEED), Host("b", SPEED))))
+    (found,) = findings(overview(description, description.build()))
+    assert "host a: has no route to b, as 2 of 2 pairs" in f"{found.what}: {found.text}"
+
+
+# ---- size ----
+
+
+def test_a_hundred_thousand_hosts_are_looked_at_in_two_seconds() -> None:
+    shape = TreeShape((50, 50, 40), (1, 50, 50), (1, 1, 1))
+    description = machine(FatTree(hosts_alike(100_000, cores=64), shape))
+    began_s = time.process_time()
+    found = overview(description, description.build())
+    assert time.process_time() - began_s < 2
+    assert (found.n_cores, found.n_links) == (6_400_000, 600_000)
+    assert found.hosts[0].names == ("h[0-99999]",)
+    assert found.bisection is not None
+    assert found.bisection.bandwidth_bytes_per_s == 50_000 * BANDWIDTH
