@@ -1,0 +1,132 @@
+"""`smpy platform`: what is printed, written and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from smpy.cli.main import main
+
+HEAD = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+CLUSTER = (
+    HEAD + '<cluster id="c" prefix="n" suffix="" radical="0-11" speed="1Gf" core="2" bw="{bw}" lat="10us"/></platform>'
+)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    path = tmp_path / "cluster.xml"
+    path.write_text(CLUSTER.format(bw="1.25GBps"))
+    return str(path)
+
+
+def platform(*args: str) -> Result:
+    return CliRunner().invoke(main, ["platform", *args])
+
+
+def shown(*args: str) -> str:
+    result = platform(*args)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_show_tells_hosts_links_diameter_latency_and_bisection(cluster: str) -> None:
+    assert shown("show", cluster).splitlines() == [
+        f"smpy: {cluster}, flat cluster: 12 hosts, 24 cores of 24 Gflop/s together, 24 links",
+        "  hosts          12 of 2 cores at 1 Gf: n[0-11]",
+        "  links          24 of 1.25 GB/s, 10 us, shared: c_link_0_UP, ...",
+        "  diameter       2 links",
+        "  latency        20 us (all 132 pairs)",
+        "  bisection      7.5 GB/s one way (a formula: all that links can carry)",
+    ]
+
+
+def test_show_tells_routes_link_by_link(cluster: str) -> None:
+    assert shown("show", cluster, "--route", "n3", "n10").splitlines()[-3:] == [
+        "route from n3 to n10: 2 links, 20 us, 1.25 GB/s",
+        "     1.25 GB/s      10 us  c_link_3_UP",
+        "     1.25 GB/s      10 us  c_link_10_DOWN",
+    ]
+
+
+def test_show_tells_who_sits_where(cluster: str) -> None:
+    placed = shown("show", cluster, "--ranks", "5", "--ppn", "2", "--host-order", "natural").splitlines()
+    assert placed[-4:] == [
+        "5 ranks on 3 hosts",
+        "  n0             0-1 (2)",
+        "  n1             2-3 (2)",
+        "  n2             4",
+    ]
+    assert shown("show", cluster, "--ranks", "14").splitlines()[-12:-9] == [
+        "  n0             0, 12",
+        "  n1             1, 13",
+        "  n10            2",
+    ]
+
+
+def test_many_hosts_and_ranks_are_told_in_few_lines() -> None:
+    text = shown("show", "default", "--ranks", "100000", "--map-by", "host")
+    assert len(text.splitlines()) < 30
+    assert "  node-0         0, 800, 1600, 2400, 3200, 4000, 4800, ..., 99200 (125)" in text.splitlines()
+    assert "  ... and 784 more hosts (all: --json)" in text.splitlines()
+
+
+def test_the_default_machine_is_sized_to_the_ranks() -> None:
+    assert "1 host, 128 cores" in shown("show", "default", "--ranks", "1")
+    assert "8 hosts, 1,024 cores" in shown("show", "default")
+
+
+def test_json_has_the_same_and_more(cluster: str, tmp_path: Path) -> None:
+    record = json.loads(shown("show", cluster, "--ranks", "3", "--route", "n0", "n1", "--json", "-"))
+    assert record["machine"]["n_cores"] == 24
+    assert record["machine"]["hosts"][0]["names"] == ["n[0-11]"]
+    assert record["machine"]["bisection"] == {"bandwidth_bytes_per_s": 7.5e9, "source": "formula"}
+    assert [step["link"] for step in record["routes"][0]["steps"]] == ["c_link_0_UP", "c_link_1_DOWN"]
+    assert record["ranks"] == [{"host": name, "ranks": [i]} for i, name in enumerate(("n0", "n1", "n10"))]
+    path = tmp_path / "machine.json"
+    assert "flat cluster" in shown("show", cluster, "--json", str(path))
+    assert json.loads(path.read_text())["machine"] == record["machine"]
+
+
+def test_check_finds_nothing_or_ends_with_1_and_says_what(cluster: str, tmp_path: Path) -> None:
+    assert shown("check", cluster) == f"{cluster}: 12 hosts, 24 links, 132 routes walked: nothing odd\n"
+    path = tmp_path / "bits.xml"
+    path.write_text(CLUSTER.format(bw="10GBps"))
+    result = platform("check", str(path))
+    assert result.exit_code == 1
+    assert "1 odd thing\n  link c_link_0_UP and 23 like it: 10 GB/s with 10 us of latency: was it Eth" in result.stdout
+
+
+def test_check_repeats_what_reading_the_file_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "unitless.xml"
+    path.write_text(CLUSTER.format(bw="1250000000"))
+    result = platform("check", str(path))
+    assert result.exit_code == 1
+    assert "attribute 'bw': '1250000000' has no unit" in result.stdout.splitlines()[1]
+
+
+def test_list_names_the_machines_that_come_with_smpy() -> None:
+    assert shown("list").lstrip().startswith("default ")
+    assert "default" in json.loads(shown("list", "--json", "-"))["machines"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("show", "nowhere.xml"), "nowhere.xml"),
+        (("check", "nowhere.xml"), "nowhere.xml"),
+        (("show", "{cluster}", "--route", "n0", "n99"), "unknown host 'n99'"),
+        (("show", "{cluster}", "--ranks", "99"), "99 ranks do not fit"),
+        (("show", "{cluster}", "--map-by", "host"), "how many ranks are to be placed? Say --ranks N"),
+        (("show", "{cluster}", "--json", "/nowhere/x"), "/nowhere/x"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_a_line(cluster: str, args: tuple[str, ...], message: str) -> None:
+    result = platform(*(arg.format(cluster=cluster) for arg in args))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("smpy: ")
+    assert len(result.stderr.splitlines()) == 1
