@@ -136,19 +136,20 @@ class Prepared:
     is_listed: bool
     settings: tuple[tuple[str, str], ...]
     phases: tuple[str, ...]
+    platform: str = "platform.xml"
 
     def smpirun_command(self, binaries: Path) -> list[str]:
         """What runs it under SimGrid."""
         hosts = ["-hostfile", "hostfile"] if self.is_listed else []
         settings = [f"--cfg={name}:{value}" for name, value in self.settings]
-        head = ["smpirun", "-quiet", "-np", str(self.n_ranks), "-platform", "platform.xml", *hosts]
+        head = ["smpirun", "-quiet", "-np", str(self.n_ranks), "-platform", self.platform, *hosts]
         return [*head, *SMPIRUN_OPTIONS, *settings, str(binaries / "phases"), *self.phases]
 
     def smpy_command(self) -> list[str]:
         """What runs it under smpy."""
         hosts = ["--hostfile", "hostfile"] if self.is_listed else []
         settings = [word for name, value in (*SMPY_OPTIONS, *self.settings) for word in ("--set", f"{name}={value}")]
-        head = ["smpy", "run", "--quiet", "-np", str(self.n_ranks), "--platform", "platform.xml", *hosts]
+        head = ["smpy", "run", "--quiet", "-np", str(self.n_ranks), "--platform", self.platform, *hosts]
         return [*head, "--compute", "none", *settings, str(PROGRAMS / "phases.py"), *self.phases]
 
     def explain(self, binaries: Path) -> str:
@@ -164,19 +165,19 @@ class Prepared:
         assert done.returncode == 0, f"smpirun failed:\n{self.explain(binaries)}\n{said}"
         return self._dates_s(done.stdout)
 
-    def smpy_dates_s(self) -> Dates:
-        """The same under smpy, in this process; raises NotSupported for what it refuses by name."""
+    def smpy_dates_s(self, *, ignored_options: bool = False) -> Dates:
+        """The same under smpy, in this process; raises NotSupported for what it refuses by name, or perhaps ignores."""
         config = RunConfig(
             n_ranks=self.n_ranks,
             program=str(PROGRAMS / "phases.py"),
             args=self.phases,
-            platform=self.folder / "platform.xml",
+            platform=self.folder / self.platform,
             hostfile=self.folder / "hostfile" if self.is_listed else None,
             options=(*SMPY_OPTIONS, *self.settings),
             compute="none",
         )
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()) as printed:
-            warnings.simplefilter("error", PlatformWarning)
+            warnings.simplefilter("ignore" if ignored_options else "error", PlatformWarning)
             warnings.filterwarnings("ignore", ".*has no unit.*", PlatformWarning)
             try:
                 outcome = run(config)
