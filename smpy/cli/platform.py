@@ -129,25 +129,20 @@ def check(what: str, json_path: Path | None) -> None:
 def list_machines(json_path: Path | None) -> None:
     """The machines that come with smpy, by name, and where their numbers are from."""
     with _errors_told():
-        known = _known_machines()
-        _tell("\n".join(_facts(known)), {"machines": dict(known)}, json_path)
+        from smpy.platforms.presets import presets
+
+        known = presets()
+        facts = [fact for preset in known for fact in _named(preset.name, (preset.about, *preset.sources))]
+        _tell("\n".join(_facts(facts)), {"machines": known}, json_path)
 
 
 # ---- machines ----
 
 
 def _machine(what: str, n_ranks: int | None) -> Description:
-    if what == "default":
-        from smpy.platforms.default_cluster import default_cluster
+    from smpy.platforms.machine import read_machine
 
-        return default_cluster(n_ranks or RANKS_UNLESS_SAID)
-    from smpy.platforms.simgrid.reader import read_simgrid_xml
-
-    return read_simgrid_xml(what)
-
-
-def _known_machines() -> list[tuple[str, str]]:
-    return [("default", "a fat tree of today, sized to the run; sources in smpy/platforms/default_cluster.py")]
+    return read_machine(what, n_ranks or RANKS_UNLESS_SAID)
 
 
 # ---- output ----

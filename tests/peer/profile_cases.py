@@ -1,7 +1,7 @@
-"""Machines that change while a program runs on them, drawn by number: an XML file, its profiles, and a script of steps.
+"""Machines that change while a program runs on them, drawn by number: an XML file, its profiles, a script of steps.
 
-The scripts are those of tests/oracle/steps.py and its C twin. Dates have many digits, so that none of two tools' dates are
-apart by rounding alone.
+The scripts are those of tests/oracle/steps.py and its C twin. Dates have many digits, so that none of two tools' dates
+are apart by rounding alone.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class _Drawn:
         if draw.random() < 0.1:
             self.files[f"{name}.state"] = "0 1\n1000 0\n"
             files += f' state_file="{name}.state"' * (policy != "SPLITDUPLEX")  # SimGrid aborts on those
-        return f'<link id="{name}" bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s" sharing_policy="{policy}"{files}/>'
+        speed = f'bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s"'
+        return f'<link id="{name}" {speed} sharing_policy="{policy}"{files}/>'
 
     def route(self, source: int, target: int) -> str:
         hops = self._draw.sample(self._hops, self._draw.randint(1, min(3, len(self._hops))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,19 @@ from smpy.errors import PlatformError
 from smpy.platforms import (
     Cluster,
     Description,
+    Dragonfly,
+    DragonflyShape,
     FatTree,
     FlatCluster,
+    HyperX,
     Models,
     NetworkModel,
     NumberedNames,
     Overhead,
     Step,
+    Torus,
     TreeShape,
+    Zone,
     default_cluster,
     read_machine,
 )
@@ -371,3 +377,58 @@ def test_the_network_of_a_preset_is_its_own_and_the_rest_the_default_clusters() 
     assert read_machine("hdr", 5000) == default_cluster(5000)
     parents, cables = slow.zone.shape.parents, slow.zone.shape.cables
     assert slow.zone.shape.children[0] <= 1.5 * parents[1] * cables[1]
+
+
+# ---- topologies that have places for a fixed number of hosts ----
+
+HOSTS = cluster(hosts=NumberedNames("node-", (range(48),)), cores=128, speed_flop_per_s=49.6e9)
+
+
+@pytest.mark.parametrize(
+    ("line", "zone"),
+    [
+        (
+            "torus 4x4x3 nic=12.5GB/s latency=1us",
+            Torus(HOSTS, (4, 4, 3)),
+        ),
+        (
+            "hyperx 4x3 hosts_per_switch=4 cables=2x1 routing=valiant seed=7 nic=12.5GB/s latency=1us",
+            HyperX(
+                HOSTS,
+                (4, 3),
+                4,
+                (2, 1),
+                "valiant",
+                7,
+            ),
+        ),
+        (
+            "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=4 hosts_per_router=2 blue=3 nic=100Gb/s latency=1us",
+            Dragonfly(
+                HOSTS,
+                DragonflyShape(3, 2, 4, 2, blue=3),
+            ),
+        ),
+    ],
+)
+def test_lattices_and_groups_fit_on_a_line(line: str, zone: Zone) -> None:
+    machine = read_machine(line, 1)
+    assert machine.zone == zone
+    assert machine.build().n_hosts == 48
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("torus nic=100Gb/s", "topology.dimensions: it is missing"),
+        ("torus 4x4 hosts=17", "17 hosts are wanted, and the topology has 16 places"),
+        ("hyperx 4x4", "hosts_per_switch: it is missing"),
+        ("hyperx 4x4 hosts_per_switch=2 cables=1x1x1", "2 dimensions and 3 numbers of cables"),
+        ("dragonfly groups=3 chassis_per_group=1", "routers_per_chassis: it is missing"),
+        ("dragonfly 3x2", "'3x2' is no KEY=VALUE, and dragonfly takes no word without a key"),
+        ("torus 4x4 routing=valiant", "unknown key"),
+    ],
+)
+def test_a_shape_that_does_not_add_up_is_refused(line: str, message: str) -> None:
+    with pytest.raises(PlatformError, match=re.escape(message)):
+        read_machine(line, 1).build()

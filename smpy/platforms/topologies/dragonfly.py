@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
+_SHAPE: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
+_COLOURS: Final = ("blue", "black", "green")
 _ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
 
 
@@ -77,6 +81,7 @@ class DragonflyShape:
 
 
 @topology("DRAGONFLY")
+@topology("dragonfly", tag="machine")
 @dataclass(frozen=True, slots=True)
 class Dragonfly(Zone):
     """Groups of routers with hosts below them; it has no router of its own, one of its hosts can be the gateway.
@@ -116,6 +121,16 @@ class Dragonfly(Zone):
 
         shape = _shape(element)
         return cls(read_regular_cluster(element, shape.n_hosts, "dragonfly"), shape, origin=element.origin)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Dragonfly:
+        """The dragonfly of kind = "dragonfly", with the numbers of a `DragonflyShape`."""
+        shape = DragonflyShape(
+            *(settings.integer(key, most=COUNT_MAX) for key in _SHAPE),
+            *(settings.integer(colour, 1, most=COUNT_MAX) for colour in _COLOURS),
+        )
+        routing = settings.choice("routing", _ROUTINGS, "minimal")
+        return cls(hosts.cluster(shape.n_hosts), shape, routing, settings.integer("seed", 0, least=0))
 
     @property
     def n_hosts(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import isqrt, prod
 from operator import mul
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
@@ -15,11 +15,17 @@ from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
+from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 DIMENSIONS_MAX: Final = 16
 ROUTINGS: Final = ("dimension_order", "valiant")
 
 
+@topology("hyperx", tag="machine", word="dimensions")
 @dataclass(frozen=True, slots=True)
 class HyperX(Zone):
     """Switches on a lattice, of which all that differ in one coordinate are joined [1]_; hosts below each switch.
@@ -65,6 +71,20 @@ class HyperX(Zone):
     cables: tuple[int, ...] = ()
     routing: Literal["dimension_order", "valiant"] = "dimension_order"
     seed: int = 0
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> HyperX:
+        """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"."""
+        dimensions = settings.integers("dimensions")
+        hosts_per_switch = settings.integer("hosts_per_switch", most=COUNT_MAX)
+        return cls(
+            hosts.cluster(prod(dimensions) * hosts_per_switch),
+            dimensions,
+            hosts_per_switch,
+            settings.integers("cables", ()),
+            cast("Literal['dimension_order', 'valiant']", settings.choice("routing", ROUTINGS, ROUTINGS[0])),
+            settings.integer("seed", 0, least=0),
+        )
 
     @property
     def n_hosts(self) -> int:

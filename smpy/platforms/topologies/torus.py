@@ -18,12 +18,15 @@ from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
 _DIMENSIONS_MAX = 32
 
 
 @topology("TORUS")
+@topology("torus", tag="machine", word="dimensions")
 @dataclass(frozen=True, slots=True)
 class Torus(Zone):
     """Hosts on a lattice whose rows are rings; it has no router, one of its hosts can be the gateway.
@@ -57,6 +60,12 @@ class Torus(Zone):
 
         dimensions = _dimensions(element)
         return cls(read_regular_cluster(element, prod(dimensions), "torus"), dimensions, origin=element.origin)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Torus:
+        """The torus of kind = "torus", with `dimensions` such as "8x8x8"."""
+        dimensions = settings.integers("dimensions")
+        return cls(hosts.cluster(prod(dimensions)), dimensions)
 
     @property
     def n_hosts(self) -> int:
