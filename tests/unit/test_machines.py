@@ -403,7 +403,10 @@ HOSTS = cluster(hosts=NumberedNames("node-", (range(48),)), cores=128, speed_flo
             ),
         ),
         (
-            "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=4 hosts_per_router=2 blue=3 nic=100Gb/s latency=1us",
+            (
+                "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=4 hosts_per_router=2 blue=3 "
+                "nic=100Gb/s latency=1us"
+            ),
             Dragonfly(
                 HOSTS,
                 DragonflyShape(3, 2, 4, 2, blue=3),
