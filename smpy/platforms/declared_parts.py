@@ -33,8 +33,8 @@ class Host(Part):
     name: str
     speed_flop_per_s: float
     cores: int = 1
-    properties: tuple[tuple[str, str], ...] = ()
-    sockets: int = 1
+    properties: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    sockets: int = field(default=1, kw_only=True)
     speed_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
 

@@ -64,7 +64,7 @@ def tree(draw_from: st.SearchStrategy[int], levels_max: int = 3) -> st.SearchStr
 
 def test_hosts_and_links_that_are_alike_are_counted_together() -> None:
     parts: tuple[Part, ...] = (
-        *(Host(f"n{i:02}", SPEED, 4, 2) for i in range(8, 12)),
+        *(Host(f"n{i:02}", SPEED, 4, sockets=2) for i in range(8, 12)),
         Host("login", 2 * SPEED),
         Link("a", 1e9, 1e-6),
         Link("b", 2e9, 0),

@@ -166,7 +166,7 @@ class _Reader:
             element.text("id"),
             speed_flop_per_s,
             element.integer("core", "1"),
-            element.properties(),
+            properties=element.properties(),
             speed_profile=profiles.get(Changing.SPEED),
             state_profile=profiles.get(Changing.HOST_IS_ON),
             origin=element.origin,
