@@ -99,6 +99,19 @@ int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const
 int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size, const int *cables,
                         int hosts_per_switch, int is_valiant, uint64_t seed);
 
+/* Edges between nodes: parallel cables, each of that bandwidth and latency. */
+typedef struct {
+    int n;
+    const int *a, *b, *cables; /* [n]; a split cable's link up leads from a to b */
+    const double *bandwidth_bytes_per_s, *latency_s;
+} graph_edges;
+
+/* Adds any network: the cluster's hosts are nodes 0, 1, ..., after which come n_switches switches; routes are shortest paths by
+ * hops or by latency. Returns the zone's point; the points of its hosts follow. Of the cluster's own wires only `is_split` counts.
+ * The links of the edges come first, in the order of the edges, those of each cable together. */
+int platform_add_graph(platform *p, int parent_zone, const cluster *c, int n_switches, const graph_edges *edges,
+                       int is_by_latency);
+
 /* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);

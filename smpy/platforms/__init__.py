@@ -9,9 +9,10 @@ from smpy.platforms.default_cluster import default_cluster
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
-    from smpy.platforms.cluster import Cluster, NumberedNames
+    from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
     from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, ProfileConnection, Router
     from smpy.platforms.description import Description
+    from smpy.platforms.edge_list import hosts_among, read_edges
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.links import Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
+    from smpy.platforms.topologies.graph import Edge, Graph
     from smpy.platforms.topologies.hyperx import HyperX
     from smpy.platforms.topologies.torus import Torus
 
@@ -43,14 +45,17 @@ __all__ = [
     "Direction",
     "Dragonfly",
     "DragonflyShape",
+    "Edge",
     "Element",
     "FatTree",
     "FlatCluster",
     "FullZone",
+    "Graph",
     "Hop",
     "Host",
     "HyperX",
     "Link",
+    "ListedNames",
     "Models",
     "NetworkModel",
     "NumberedNames",
@@ -72,8 +77,10 @@ __all__ = [
     "WantedHosts",
     "Zone",
     "default_cluster",
+    "hosts_among",
     "place",
     "read_cluster",
+    "read_edges",
     "read_hostfile",
     "read_machine",
     "read_profile",
@@ -85,7 +92,10 @@ _NAMES: Final = {
     "builder": ("PlatformBuilder",),
     "cluster": ("Cluster", "NumberedNames"),
     "declared_parts": ("DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
+    "cluster": ("Cluster", "ListedNames", "NumberedNames"),
+    "declared_parts": ("DeclaredRoute", "Host", "Link", "Router"),
     "description": ("Description",),
+    "edge_list": ("hosts_among", "read_edges"),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "links": ("Direction", "Hop", "Sharing"),
@@ -105,6 +115,7 @@ _NAMES: Final = {
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),
     "topologies.torus": ("Torus",),
+    "topologies.graph": ("Edge", "Graph"),
     "topologies.hyperx": ("HyperX",),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}

@@ -64,6 +64,32 @@ class NumberedNames:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedNames:
+    """Names that are listed one by one.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names, in order.
+    """
+
+    names: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    @property
+    def n_names(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The place of each name, which stands for a number in it."""
+        return range(len(self.names))
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Hosts that are all alike; a bandwidth of 0 says that there is no such link.
 
@@ -71,7 +97,7 @@ class Cluster:
     ----------
     name : str
         Starts the names of the links.
-    hosts : NumberedNames
+    hosts : NumberedNames or ListedNames
         Their names, in order of position; the numbers tell the hosts' links apart in their names.
     speed_flop_per_s : float
         Of one core.
@@ -98,7 +124,7 @@ class Cluster:
     """
 
     name: str
-    hosts: NumberedNames
+    hosts: NumberedNames | ListedNames
     speed_flop_per_s: float
     bandwidth_bytes_per_s: float
     latency_s: float

@@ -1,0 +1,157 @@
+"""Reads a network from an edge list: a CSV file with a line for each edge."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from smpy.errors import PlatformError
+from smpy.input_files import read_input
+from smpy.platforms.topologies.graph import Edge
+from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
+
+COLUMNS: Final = ("a", "b", "bandwidth", "latency", "cables")
+CABLES_MAX: Final = 1_000_000
+
+
+def read_edges(path: str | Path) -> tuple[Edge, ...]:
+    """The edges that a CSV file lists.
+
+    Its first line names the columns: a and b, the nodes; bandwidth ("100Gbps") and latency ("1us"), which the cluster
+    gives where they are missing or empty; cables, 1 where it is missing or empty. Empty lines, and lines that begin
+    with #, are skipped.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Raises
+    ------
+    PlatformError
+        If it cannot be read, or one of its lines is no edge.
+    """
+    try:
+        text = read_input(path, "edge list").decode("utf-8-sig")
+    except OSError as wrong:
+        raise PlatformError(f"cannot read edge list {str(path)!r}: {wrong.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlatformError(f"cannot read edge list {str(path)!r}: it is not a text file in UTF-8") from None
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    columns: list[str] = []
+    edges: list[Edge] = []
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if not any(cells) or cells[0].startswith("#"):
+                continue
+            if not columns:
+                columns = _columns(cells)
+            else:
+                edges.append(_edge(columns, cells))
+    except (csv.Error, PlatformError) as wrong:
+        raise PlatformError(f"{path}:{rows.line_num}: {wrong}") from None
+    if not edges:
+        raise PlatformError(f"edge list {str(path)!r} lists no edges: write a line a,b and then one for each edge")
+    return tuple(edges)
+
+
+def hosts_among(edges: Iterable[Edge], pattern: str | None = None) -> tuple[str, ...]:
+    """The nodes that are hosts, in the natural order of their names.
+
+    Parameters
+    ----------
+    edges : iterable of Edge
+        The network.
+    pattern : str, optional
+        What the names of hosts look like, such as "h*" or "h[0-9]*"; without it, nodes with a single neighbour are
+        hosts.
+
+    Raises
+    ------
+    PlatformError
+        If no node is one.
+
+    Examples
+    --------
+    >>> hosts_among([Edge("h2", "s"), Edge("s", "h10"), Edge("s", "h1")])
+    ('h1', 'h2', 'h10')
+    """
+    degrees: dict[str, int] = {}
+    for edge in edges:
+        degrees[edge.a] = degrees.get(edge.a, 0) + 1
+        degrees[edge.b] = degrees.get(edge.b, 0) + 1
+    if pattern is None:
+        hosts = [node for node, degree in degrees.items() if degree == 1]
+        if not hosts:
+            raise PlatformError("no node has a single neighbour: say which nodes are hosts, by a pattern such as 'h*'")
+    else:
+        hosts = [node for node in degrees if fnmatchcase(node, pattern)]
+        if not hosts:
+            raise PlatformError(f"no node has a name like {pattern!r}: there are {_some(degrees)}")
+    return tuple(sorted(hosts, key=_natural))
+
+
+def _columns(cells: list[str]) -> list[str]:
+    names = [cell.lower() for cell in cells]
+    for name in names:
+        if name not in COLUMNS:
+            close = get_close_matches(name, COLUMNS, n=1)
+            advice = f"did you mean {close[0]!r}?" if close else f"the first line names {', '.join(COLUMNS)}"
+            raise PlatformError(f"unknown column {name!r}: {advice}")
+    missing = [name for name in ("a", "b") if name not in names]
+    if missing:
+        raise PlatformError(f"there is no column {missing[0]!r}: the first line names {', '.join(COLUMNS)}")
+    if len(set(names)) < len(names):
+        raise PlatformError("a column is named twice: remove one of both")
+    return names
+
+
+def _edge(columns: list[str], cells: list[str]) -> Edge:
+    if len(cells) != len(columns):
+        raise PlatformError(f"there are {len(cells)} cells, and {len(columns)} columns: {','.join(columns)}")
+    cell = dict(zip(columns, cells, strict=True))
+    for name in ("a", "b"):
+        if not cell[name]:
+            raise PlatformError(f"column {name!r} is empty: name a node")
+    return Edge(
+        cell["a"],
+        cell["b"],
+        _cables(cell.get("cables", "")),
+        _quantity("bandwidth", cell.get("bandwidth", ""), parse_bandwidth_bytes_per_s),
+        _quantity("latency", cell.get("latency", ""), parse_time_s),
+    )
+
+
+def _cables(text: str) -> int:
+    if not text:
+        return 1
+    if not re.fullmatch("[0-9]{1,18}", text) or not 1 <= int(text) <= CABLES_MAX:
+        raise PlatformError(f"column 'cables': {text!r} is no number from 1 to {CABLES_MAX:,}")
+    return int(text)
+
+
+def _quantity(column: str, text: str, parse: Callable[[str], float]) -> float | None:
+    if not text:
+        return None
+    try:
+        return parse(text)
+    except ValueError as wrong:
+        raise PlatformError(f"column {column!r}: {wrong}") from None
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Numbers in a name count as numbers: h2 before h10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(0, int(part), part) if part[0] in "0123456789" and len(part) < 4000 else (1, 0, part) for part in parts]
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")

@@ -1,0 +1,216 @@
+"""Any network: hosts and switches, edges between them, shortest paths."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate, combinations
+from typing import Any, Final, Literal
+
+from smpy.engine.kernel import ffi, lib
+from smpy.errors import PlatformError
+from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.parts import Zone
+
+ROUTINGS: Final = ("fewest_hops", "least_latency")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Parallel cables between two nodes.
+
+    Parameters
+    ----------
+    a, b : str
+        Names of the nodes; the link up of a split cable leads from a to b.
+    cables : int
+        How many they are.
+    bandwidth_bytes_per_s, latency_s : float or None
+        Of each cable; None: as the cluster says.
+    """
+
+    a: str
+    b: str
+    cables: int = 1
+    bandwidth_bytes_per_s: float | None = None
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Zone):
+    """Any network of hosts and switches; it has no router, one of its hosts can be the gateway.
+
+    Nodes are numbered: hosts in their order, then switches in the order in which edges name them. Where several paths
+    are equally short, each node takes the one whose next node has the lowest number; all messages between two nodes go
+    that way. Those between two hosts take the same one of parallel cables in both directions: number
+    (source + target) mod cables.
+
+    Hosts forward nothing where there are switches; where all nodes are hosts, they do.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts; its bandwidth and latency are those of edges that say none. It has no backbone.
+    edges : tuple of Edge
+        What joins hosts and switches: nodes that are no hosts are switches.
+    routing : {"fewest_hops", "least_latency"}
+        Which paths are shortest; among those of equal latency, those of fewest hops.
+
+    Examples
+    --------
+    >>> from smpy.platforms import Cluster, Description, ListedNames
+    >>> hosts = Cluster("g", ListedNames(("x", "y")), 1e9, bandwidth_bytes_per_s=1e10, latency_s=1e-6)
+    >>> machine = Description("a bridge", Graph(hosts, (Edge("x", "s"), Edge("s", "y")))).build()
+    >>> machine.route(0, 1).link_names
+    ('g_x_s_cable_0_UP', 'g_s_y_cable_0_UP')
+    """
+
+    cluster: Cluster
+    edges: tuple[Edge, ...]
+    routing: Literal["fewest_hops", "least_latency"] = "fewest_hops"
+
+    @property
+    def n_hosts(self) -> int:
+        return self.cluster.n_hosts
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        nodes = _Nodes(self)
+        nodes.check()
+        n_cables = sum(edge.cables for edge in self.edges)
+        builder.check_room(nodes.what, 0, 2 * n_cables + 2 * len(self.edges))
+        cluster = self.cluster
+        bandwidth, latency_s = cluster.bandwidth_bytes_per_s, cluster.latency_s
+
+        def add(handle: Any, at: int, hosts: Any) -> int:
+            columns = {
+                "a": ffi.new("int[]", [nodes.numbers[edge.a] for edge in self.edges]),
+                "b": ffi.new("int[]", [nodes.numbers[edge.b] for edge in self.edges]),
+                "cables": ffi.new("int[]", [edge.cables for edge in self.edges]),
+                "bandwidth_bytes_per_s": ffi.new(
+                    "double[]", [_or(e.bandwidth_bytes_per_s, bandwidth) for e in self.edges]
+                ),
+                "latency_s": ffi.new("double[]", [_or(edge.latency_s, latency_s) for edge in self.edges]),
+            }
+            edges = ffi.new("graph_edges *", {"n": len(self.edges), **columns})
+            by_latency = self.routing == "least_latency"
+            return int(lib.platform_add_graph(handle, at, hosts, nodes.n_switches, edges, by_latency))
+
+        builder.cluster(cluster, zone, add, link_name=self._link_name(n_cables))
+
+    def _link_name(self, n_cables: int) -> LinkNamer:
+        """The name of the i-th link; a cable is named after the nodes it joins."""
+        cluster, edges = self.cluster, self.edges
+        first_wire = [*accumulate((edge.cables for edge in edges), initial=0)]
+
+        def wire(number: int, half: str) -> str:
+            i = bisect_right(first_wire, number) - 1
+            return f"{cluster.name}_{edges[i].a}_{edges[i].b}_cable_{number - first_wire[i]}{half}"
+
+        return cluster_link_name(cluster, n_cables, wire, cluster.n_hosts, lambda number: cluster.hosts.numbers[number])
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+class _Nodes:
+    """The nodes of a graph, by name and by number, and what is wrong with them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph: Final = graph
+        self.what: Final = f"graph {graph.cluster.name!r}"
+        self.numbers: Final[dict[str, int]] = {}
+        for name in graph.cluster.hosts:
+            self.numbers.setdefault(name, len(self.numbers))
+        self.n_hosts: Final = len(self.numbers)  # the builder refuses names that are given twice
+        for edge in graph.edges:
+            self.numbers.setdefault(edge.a, len(self.numbers))
+            self.numbers.setdefault(edge.b, len(self.numbers))
+
+    @property
+    def n_switches(self) -> int:
+        return len(self.numbers) - self.n_hosts
+
+    def check(self) -> None:
+        """Refuse edges that cannot be, and nodes without a way between them."""
+        graph = self.graph
+        if graph.routing not in ROUTINGS:
+            raise PlatformError(f"{self.what} has routing {graph.routing!r}: give one of {', '.join(ROUTINGS)}")
+        if graph.cluster.backbone_bandwidth_bytes_per_s:
+            raise PlatformError(f"{self.what} has a backbone: only flat clusters have one, remove it")
+        if len(graph.edges) > COUNT_MAX // 2 or len(self.numbers) > COUNT_MAX - 2:
+            raise PlatformError(f"{self.what} is too large: there can be {COUNT_MAX // 2:,} edges")
+        seen: set[tuple[str, str]] = set()
+        for edge in graph.edges:
+            self._check_edge(edge, seen)
+        self._check_ways()
+
+    def _check_edge(self, edge: Edge, seen: set[tuple[str, str]]) -> None:
+        what = f"{self.what}: the edge between {edge.a!r} and {edge.b!r}"
+        if edge.a == edge.b:
+            raise PlatformError(f"{what} joins a node with itself: remove it")
+        pair = min(edge.a, edge.b), max(edge.a, edge.b)
+        if pair in seen:
+            raise PlatformError(f"{what} is declared twice: give it once, with its number of cables")
+        seen.add(pair)
+        if not 1 <= edge.cables <= COUNT_MAX:
+            raise PlatformError(f"{what} has {edge.cables} cables: it needs at least 1, and has room for {COUNT_MAX:,}")
+        if edge.bandwidth_bytes_per_s is not None and not 0 < edge.bandwidth_bytes_per_s < float("inf"):
+            raise PlatformError(f"{what} has a bandwidth of {edge.bandwidth_bytes_per_s:g} bytes/s: it must be above 0")
+        if edge.latency_s is not None and not 0 <= edge.latency_s < float("inf"):
+            raise PlatformError(f"{what} has a latency of {edge.latency_s:g} s: it cannot be negative")
+
+    def _check_ways(self) -> None:
+        """Refuse hosts without a way between them, and switches without one to any host.
+
+        Two hosts have a way if one part of the network reaches both: nodes that forward and are joined, or an edge
+        between these hosts.
+        """
+        if self.n_hosts + self.n_switches < 2:
+            return
+        names = list(self.numbers)
+        part = self._parts()
+        reached: list[set[int]] = [set() for _ in range(self.n_hosts)]
+        for i, edge in enumerate(self.graph.edges):
+            a, b = self.numbers[edge.a], self.numbers[edge.b]
+            for host, beside in ((a, b), (b, a)):
+                if host < self.n_hosts:
+                    reached[host].add(part[beside] if part[beside] >= 0 else -1 - i)
+        alone = next((host for host, parts in enumerate(reached) if not parts), None)
+        if alone is not None:
+            raise self._no_way(names[alone], names[1 if alone == 0 else 0])
+        alike: dict[frozenset[int], int] = {}  # the first host of each kind
+        for host, parts in enumerate(reached):
+            alike.setdefault(frozenset(parts), host)
+        if not frozenset.intersection(*alike):
+            for (one, first), (other, second) in combinations(alike.items(), 2):
+                if one.isdisjoint(other):
+                    raise self._no_way(names[first], names[second])
+        for node in range(self.n_hosts, len(names)):
+            if not any(part[node] in parts for parts in alike):
+                raise self._no_way(names[0], names[node])
+
+    def _parts(self) -> list[int]:
+        """The part of the network that each node which forwards is in, by the lowest number in it; -1 for others."""
+        forwards = range(self.n_hosts if self.n_switches else 0, len(self.numbers))
+        beside: list[list[int]] = [[] for _ in self.numbers]
+        for edge in self.graph.edges:
+            a, b = self.numbers[edge.a], self.numbers[edge.b]
+            if a in forwards and b in forwards:
+                beside[a].append(b)
+                beside[b].append(a)
+        part = [-1] * len(self.numbers)
+        for start in forwards:
+            waiting = [start] if part[start] < 0 else []
+            while waiting:
+                node = waiting.pop()
+                if part[node] < 0:
+                    part[node] = start
+                    waiting += beside[node]
+        return part
+
+    def _no_way(self, one: str, other: str) -> PlatformError:
+        hint = ", and hosts forward nothing where there are switches" if self.n_switches else ""
+        return PlatformError(f"{self.what} has no way from {one!r} to {other!r}: no edges lead there{hint}")
