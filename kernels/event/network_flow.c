@@ -44,7 +44,9 @@ typedef struct {
 /* What a transfer keeps where links change. */
 typedef struct {
     int64_t order;               /* of the transfer, in its latency phase; -1 after */
-    double latency_s, penalty;
+    double latency_s;
+    double penalty;              /* not positive: first_penalty holds instead (SimGrid aborts) */
+    double first_penalty;
     double least_bandwidth_bytes_per_s; /* on its route, when it began; -1: it has no links */
     double bound_bytes_per_s;
 } flow_origin;
@@ -182,8 +184,15 @@ static int keep_origin(sim *s, flow_network *n, int id)
     for (int i = 0; i < n->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->path.link[i]]);
     if (n->path.n && n->model.factor_caps) least *= bandwidth_factor(n, row);
     n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->path.latency_s, .penalty = f->penalty,
+                                   .first_penalty = f->penalty,
                                   .least_bandwidth_bytes_per_s = least, .bound_bytes_per_s = f->bound_bytes_per_s};
     return link_uses_add(&n->uses, id, f->n, f->link) < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
+static double penalty_of(const flow_origin *o)
+{
+    if (o->penalty > 0) return o->penalty;
+    return o->first_penalty > 0 ? o->first_penalty : 1.0;
 }
 
 /* ---- the two phases of a transfer ---- */
@@ -210,7 +219,7 @@ static int add_share(flow_network *n, int id)
     flow_links *f = &n->links;
     if (n->origin) { /* links may have changed since the transfer began: it keeps what it was told of them */
         const flow_origin *o = &n->origin[id];
-        f->penalty = o->penalty > 0 ? o->penalty : 1.0;
+        f->penalty = penalty_of(o);
         f->bound_bytes_per_s = o->bound_bytes_per_s;
     }
     const double penalty = n->at[id].has_latency ? f->penalty : 1.0; /* as the peer has it */
@@ -313,7 +322,7 @@ static int take_change(sim *s, flow_network *n, int id)
 {
     const flow_origin *o = &n->origin[id];
     if (n->at[id].share < 0) return o->order >= 0 ? start_flow(s, n, id, 1) : 0;
-    fair_change(n->shares, n->at[id].share, o->penalty > 0 ? o->penalty : 1.0, o->bound_bytes_per_s);
+    fair_change(n->shares, n->at[id].share, penalty_of(o), o->bound_bytes_per_s);
     n->shares_are_old = 1;
     return 0;
 }
@@ -341,7 +350,7 @@ static int change_latency(sim *s, flow_network *n, int link, double before)
         o->latency_s += more_s;
         o->penalty += more_s;
         o->bound_bytes_per_s = o->least_bandwidth_bytes_per_s;
-        if (gamma > 0 && o->latency_s > 0 && o->bound_bytes_per_s > 0)
+        if (gamma > 0 && o->latency_s != 0) /* of a negative latency comes no bound */
             o->bound_bytes_per_s = fmin(o->bound_bytes_per_s, gamma / (2 * o->latency_s));
         error = take_change(s, n, n->uses.at[u].transfer);
     }

@@ -1,4 +1,4 @@
-/* test_fair.c -- flows come and go at random. In this build each fair_solve() checks the invariants, compares every share with that
+/* test_fair.c -- flows come, change and go at random, and so do capacities. In this build each fair_solve() checks the invariants, compares every share with that
  * of a full solve, and aborts with a message where they differ. */
 #include <math.h>
 #include <stdint.h>
@@ -99,12 +99,25 @@ static void leave(world *w)
     w->flow[i] = w->flow[--w->n_flows];
 }
 
+static void change(world *w, int has_ties, int has_bounds)
+{
+    if (below(w, 2)) {
+        const int link = below(w, w->n_links);
+        w->capacity[link] = draw(w, has_ties, 6e7, 2e9);
+        fair_set_capacity(w->f, link, w->capacity[link]);
+    } else if (w->n_flows) {
+        const double bound = has_bounds && below(w, 2) ? draw(w, has_ties, 1e7, 1e9) : -1;
+        fair_change(w->f, w->flow[below(w, w->n_flows)], draw(w, has_ties, 1e-4, 1e-3), bound);
+    }
+}
+
 /* Random links: all mixtures of ties, bounds, FATPIPE links and penalties far apart. */
 static int any_network(uint64_t seed)
 {
     world w = {.state = seed * 0x9E3779B97F4A7C15ULL + 1};
     const int has_ties = below(&w, 2), has_bounds = below(&w, 2), has_fatpipes = below(&w, 2);
     const int has_extremes = below(&w, 4) == 0, most = 2 + below(&w, MOST_FLOWS - 2);
+    const int has_changes = seed % 4 == 1;
     w.has_failures = below(&w, 3) == 0;
     w.n_links = 1 + below(&w, MOST_LINKS);
     w.n_parts = seed % 3 && w.n_links >= 8 ? 1 + (int)(seed % 5) : 1;
@@ -117,7 +130,9 @@ static int any_network(uint64_t seed)
     for (int date = 0; date < 60 && !failures; date++) {
         const int burst = below(&w, 4) ? 1 : 1 + below(&w, most), arrivals = 1 + below(&w, 4);
         for (int i = 0; i < burst; i++) {
-            if (w.n_flows < most && (w.n_flows == 0 || below(&w, 5) < arrivals))
+            if (has_changes && below(&w, 3) == 0)
+                change(&w, has_ties, has_bounds);
+            else if (w.n_flows < most && (w.n_flows == 0 || below(&w, 5) < arrivals))
                 arrive(&w, has_ties, has_bounds, has_extremes);
             else if (w.n_flows)
                 leave(&w);
@@ -158,6 +173,8 @@ static int ring(uint64_t seed)
             } else
                 flow[from] = fair_add(w.f, 4e-5, 1.25e9, 5, link, coefficient, from);
         }
+        if (seed % 4 == 1 && below(&w, 3) == 0)
+            fair_set_capacity(w.f, below(&w, w.n_links), 1.25e9 * (1 + below(&w, 3)));
         const int n_changed = solve(&w);
         failures += n_changed < 0;
         for (int i = 0; i < n_changed; i++)

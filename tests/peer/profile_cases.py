@@ -1,7 +1,7 @@
-"""Machines that change while a program runs on them, drawn by number: an XML file, its profiles, a script of steps.
+"""Machines that change while a program runs on them, drawn by number: an XML file, profiles, and a script.
 
-The scripts are those of tests/oracle/steps.py and its C twin. Dates have many digits, so that none of two tools' dates
-are apart by rounding alone.
+The scripts are those of tests/oracle/steps.py and its C twin. Dates have many digits, so that no two of them are apart
+by rounding alone.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class _Drawn:
         if draw.random() < 0.1:
             self.files[f"{name}.state"] = "0 1\n1000 0\n"
             files += f' state_file="{name}.state"' * (policy != "SPLITDUPLEX")  # SimGrid aborts on those
-        speed = f'bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s"'
-        return f'<link id="{name}" {speed} sharing_policy="{policy}"{files}/>'
+        numbers = f'bandwidth="{bandwidth:.9g}Bps" latency="{latency:.9g}s"'
+        return f'<link id="{name}" {numbers} sharing_policy="{policy}"{files}/>'
 
     def route(self, source: int, target: int) -> str:
         hops = self._draw.sample(self._hops, self._draw.randint(1, min(3, len(self._hops))))
@@ -124,7 +124,7 @@ class _Drawn:
                 if draw.random() < 0.6:
                     steps.append(f"execute,{draw.uniform(0, 0.5) * self._duration_s * 1e9:.6g}")
                 if draw.random() < 0.3:
-                    steps.append(f"sleep,{int(draw.uniform(0, 0.3) * self._duration_s * 1e6) * 1e-6:.6f}")
+                    steps.append(f"sleep,{draw.randint(1, 1 + int(self._duration_s * 20)) / 64}")  # whole microseconds
             kind = draw.random()
             if kind < 0.15:
                 together = draw.choice(("barrier", "bcast,70000", "bcast,100", "alltoall,3000", "alltoall,100000"))

@@ -54,6 +54,14 @@ class Links:
         del self.flows[number]
         self.share.pop(number, None)
 
+    def change(self, number: int, penalty: float, bound_bytes_per_s: float) -> None:
+        lib.fair_change(self.fair, number, penalty, bound_bytes_per_s)
+        self.flows[number] = Flow(penalty, bound_bytes_per_s, self.flows[number].load)
+
+    def set_capacity(self, link: int, capacity_bytes_per_s: float) -> None:
+        lib.fair_set_capacity(self.fair, link, capacity_bytes_per_s)
+        self.capacity[link] = capacity_bytes_per_s
+
     def solve(self) -> dict[int, float]:
         while (n := lib.fair_solve(self.fair)) == lib.FAIR_NOT_YET:
             pass
@@ -160,6 +168,27 @@ def test_shares_do_not_depend_on_what_came_before(story: Story) -> None:
     numbers = list(links.flows)
     for number, share in zip(numbers, afresh.shares(*links.flows.values()), strict=True):
         assert links.share[number] == pytest.approx(share, rel=1e-9)
+
+
+@SOME
+@given(stories(), st.lists(st.tuples(st.booleans(), st.integers(0, 1000), st.floats(0.25, 4.0), st.floats(0.25, 4.0))))
+def test_shares_after_changes_are_those_of_links_and_flows_that_were_so_from_the_beginning(
+    story: Story, changes: list[tuple[bool, int, float, float]]
+) -> None:
+    links = Links(story.capacity)
+    play(story, links)
+    for is_of_flow, place, first, second in changes:
+        if not is_of_flow:
+            links.set_capacity(place % len(links.capacity), first * 1e8)
+        elif links.flows:
+            links.change(sorted(links.flows)[place % len(links.flows)], first * 1e-4, second * 1e8)
+        if place % 2:
+            links.solve()
+    links.solve()
+    fresh = Links(links.capacity.tolist())
+    assert links.share == pytest.approx(
+        dict(zip(links.flows, fresh.shares(*links.flows.values()), strict=True)), rel=1e-9, abs=0
+    )
 
 
 @SOME
