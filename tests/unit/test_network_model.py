@@ -99,6 +99,7 @@ def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
 
 def test_options_that_say_what_is_so_anyway_are_accepted(read: Read) -> None:
     assert read(config({"network/optim": "Full", "smpi/coll-selector": "default"})).models == Models()
+    assert read(config({"surf/precision": "1e-09", "smpi/iprobe-cpu-usage": "1.0"})).models == Models()
 
 
 def test_an_option_that_smpy_does_not_have_is_ignored_with_a_warning(read: Read) -> None:
@@ -209,6 +210,8 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
         ("smpi/test", "-1", "test_s is -1.0: it cannot be negative"),
         ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
         ("smpy/polls", "never", "'never' is not a rule for polls: grow and notice are"),
+        ("surf/precision", "1e-6", "option surf/precision: smpy has only 1e-9, and '1e-6' would give other dates"),
+        ("cpu/optim", "TI", "smpy has only Full and Lazy"),
     ],
 )
 def test_an_option_with_a_wrong_value_is_refused(read: Read, name: str, value: str, message: str) -> None:
@@ -265,8 +268,10 @@ def test_the_default_cluster_takes_options_too() -> None:
         ("network/latency-factor", "2", "no effect on the network model smpi, whose option is smpi/lat-factor$"),
         ("smpi/IB-penalty-factors", "1;1;1", "no effect on the network model smpi$"),
         ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),
-        ("host/model", "ptask_L07", "smpy does not have it"),
-        ("network/solver", "bmf", "smpy does not have it"),
+        ("host/model", "ptask_L07", "smpy has only compound"),
+        ("network/solver", "bmf", "smpy has only maxmin, and 'bmf' would give other dates"),
+        ("smpi/iprobe-cpu-usage", "0.5", "smpy has only 1, and '0.5' would give other dates"),
+        ("smpi/simulate-computation", "no", "--compute says whether computing takes time"),
     ],
 )
 def test_an_option_of_the_run_that_cannot_be_applied_is_refused(name: str, value: str, message: str) -> None:

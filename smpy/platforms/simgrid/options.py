@@ -106,15 +106,31 @@ def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], Fields]:
     return lambda text: {field: parse(text)}
 
 
-def _accepts(*values: str) -> Callable[[str], Fields]:
-    """An option whose accepted values change nothing."""
+def _only(*values: str) -> Callable[[str], Fields]:
+    """An option that would change dates, of whose values smpy has some; these change nothing."""
 
     def check(text: str) -> Fields:
-        if text not in values:
-            raise _Unsupported("smpy does not have it")
+        if text not in values and _number(text) not in map(_number, values):
+            raise ValueError(f"smpy has only {' and '.join(values)}, and {text!r} would give other dates")
         return {}
 
     return check
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _instead(told: str) -> Callable[[str], Fields]:
+    """An option that a run has in another form."""
+
+    def refuse(text: str) -> Fields:
+        raise _Unsupported(told)
+
+    return refuse
 
 
 def _for(kinds: Iterable[str], read: Callable[[str], Fields]) -> dict[str, Callable[[str], Fields]]:
@@ -170,17 +186,22 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "smpi/coll-selector": _selector,
     },
     "": {
-        "network/optim": _accepts("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
-        "network/solver": _accepts("maxmin"),
-        "cpu/model": _accepts("Cas01"),
-        "cpu/optim": _accepts("Full", "Lazy"),
-        "cpu/solver": _accepts("maxmin"),
-        "host/model": _accepts("compound"),
-        "precision/timing": _accepts("1e-9"),
-        "precision/work-amount": _accepts("1e-5"),
-        "surf/precision": _accepts("1e-9"),
-        "maxmin/precision": _accepts("1e-5"),
-        "smpi/iprobe-cpu-usage": _accepts("1", "1.0"),
+        "network/optim": _only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
+        "network/solver": _only("maxmin"),
+        "cpu/model": _only("Cas01"),
+        "cpu/optim": _only("Full", "Lazy"),
+        "cpu/solver": _only("maxmin"),
+        "host/model": _only("compound"),
+        "precision/timing": _only("1e-9"),
+        "precision/work-amount": _only("1e-5"),
+        "surf/precision": _only("1e-9"),
+        "maxmin/precision": _only("1e-5"),
+        "maxmin/concurrency-limit": _only("-1"),
+        "smpi/iprobe-cpu-usage": _only("1"),
+        "smpi/barrier-collectives": _only("no"),
+        "smpi/simulate-computation": _instead("--compute says whether computing takes time"),
+        "smpi/host-speed": _instead("--host-speed says how fast this machine is"),
+        "smpi/cpu-threshold": _instead("--compute measured counts what takes longer than the clock can tell"),
     },
 }
 _OPTIONS: Final = {name: (model, read) for model, options in _OPTIONS_OF.items() for name, read in options.items()}
