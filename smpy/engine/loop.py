@@ -110,7 +110,7 @@ class Loop:
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
         self._model = models.to_c()
-        self._wtime_s = models.paid_calls.wtime_s
+        self._wtime_s = models.calls.wtime_s
         sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")

@@ -108,7 +108,7 @@ class NetworkModel:
         share: then a link that several flows fill carries all of its bandwidth.
     ideal : tuple of str
         Those of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
-        latency of its route, the overheads of calls (polls keep theirs: a loop of free ones would never end).
+        latency of its route, the overheads of calls (polls and the clock keep theirs: a loop of free ones never ends).
 
     Raises
     ------
@@ -258,7 +258,7 @@ class Models:
         """The costs of calls, or what is left of them where overhead is ideal."""
         if "overhead" not in self.network.ideal:
             return self.calls
-        return replace(self.calls, send_overhead=(), isend_overhead=(), recv_overhead=(), wtime_s=0.0)
+        return replace(self.calls, send_overhead=(), isend_overhead=(), recv_overhead=())
 
     def to_c(self) -> Any:
         """The kernel's `model`, owned by the cffi object that is returned.
