@@ -56,6 +56,13 @@ def command() -> None:
 @click.option(
     "--route", "ends", nargs=2, multiple=True, metavar="A B", help="The route from host A to host B. Repeatable."
 )
+@click.option(
+    "--svg",
+    "svg_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw a small machine: hosts, switches and links, as its routes join them.",
+)
 @_json_option
 def show(
     what: str,
@@ -66,6 +73,7 @@ def show(
     host_order: HostOrder | None,
     seed: int,
     ends: tuple[tuple[str, str], ...],
+    svg_path: Path | None,
     json_path: Path | None,
 ) -> None:
     """Hosts, links, the diameter and the bisection bandwidth of a machine.
@@ -73,7 +81,7 @@ def show(
     \b
       smpy platform show cluster.xml
       smpy platform show cluster.xml --ranks 64 --map-by host
-      smpy platform show cluster.xml --route node-0 node-17
+      smpy platform show cluster.xml --route node-0 node-17 --svg cluster.svg
     """
     with _errors_told():
         from smpy.platforms.inspection import overview, ranks_by_host, route_view
@@ -95,6 +103,11 @@ def show(
             seats = ranks_by_host(platform, host_of_rank)
         elif hostfile is not None or ranks_per_host is not None or map_by is not None or host_order is not None:
             raise UsageError("how many ranks are to be placed? Say --ranks N")
+        if svg_path is not None:
+            from smpy.platforms.drawing import draw_svg
+            from smpy.records.files import write_whole
+
+            write_whole(svg_path, draw_svg(platform))
         text = "\n".join([*_overview_lines(machine), *_route_lines(routes), *_seat_lines(seats)])
         _tell(text, {"machine": machine, "routes": routes, "ranks": seats}, json_path)
 

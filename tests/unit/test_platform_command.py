@@ -91,6 +91,15 @@ def test_json_has_the_same_and_more(cluster: str, tmp_path: Path) -> None:
     assert json.loads(path.read_text())["machine"] == record["machine"]
 
 
+def test_a_small_machine_is_drawn(cluster: str, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.svg"
+    assert "flat cluster" in shown("show", cluster, "--svg", str(path))
+    assert path.read_text().startswith("<svg ")
+    refused = platform("show", "default", "--ranks", "100000", "--svg", str(path))
+    assert refused.exit_code == 2
+    assert "draw a smaller machine of the same kind" in refused.stderr
+
+
 def test_check_finds_nothing_or_ends_with_1_and_says_what(cluster: str, tmp_path: Path) -> None:
     assert shown("check", cluster) == f"{cluster}: 12 hosts, 24 links, 132 routes walked: nothing odd\n"
     path = tmp_path / "bits.xml"
