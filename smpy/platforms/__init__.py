@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
     from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, ProfileConnection, Router
     from smpy.platforms.description import Description
-    from smpy.platforms.edge_list import hosts_among, read_edges
+    from smpy.platforms.edge_list import Edge, hosts_among, read_edges
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.links import Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
     from smpy.platforms.topologies.full import FullZone
-    from smpy.platforms.topologies.graph import Edge, Graph
+    from smpy.platforms.topologies.graph import Graph
     from smpy.platforms.topologies.hyperx import HyperX
     from smpy.platforms.topologies.torus import Torus
 
@@ -90,12 +90,10 @@ __all__ = [
 
 _NAMES: Final = {
     "builder": ("PlatformBuilder",),
-    "cluster": ("Cluster", "NumberedNames"),
-    "declared_parts": ("DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
     "cluster": ("Cluster", "ListedNames", "NumberedNames"),
-    "declared_parts": ("DeclaredRoute", "Host", "Link", "Router"),
+    "declared_parts": ("DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
     "description": ("Description",),
-    "edge_list": ("hosts_among", "read_edges"),
+    "edge_list": ("Edge", "hosts_among", "read_edges"),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "links": ("Direction", "Hop", "Sharing"),
@@ -115,7 +113,7 @@ _NAMES: Final = {
     "topologies.flat_cluster": ("FlatCluster",),
     "topologies.full": ("FullZone",),
     "topologies.torus": ("Torus",),
-    "topologies.graph": ("Edge", "Graph"),
+    "topologies.graph": ("Graph",),
     "topologies.hyperx": ("HyperX",),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}

@@ -88,6 +88,10 @@ class ListedNames:
         """The place of each name, which stands for a number in it."""
         return range(len(self.names))
 
+    def first(self, n_names: int) -> ListedNames:
+        """The first ones of these names."""
+        return ListedNames(self.names[:n_names])
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:

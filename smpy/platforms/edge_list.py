@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,11 +14,31 @@ from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
-from smpy.platforms.topologies.graph import Edge
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
 COLUMNS: Final = ("a", "b", "bandwidth", "latency", "cables")
 CABLES_MAX: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Parallel cables between two nodes.
+
+    Parameters
+    ----------
+    a, b : str
+        Names of the nodes; the link up of a split cable leads from a to b.
+    cables : int
+        How many they are.
+    bandwidth_bytes_per_s, latency_s : float or None
+        Of each cable; None: as the cluster says.
+    """
+
+    a: str
+    b: str
+    cables: int = 1
+    bandwidth_bytes_per_s: float | None = None
+    latency_s: float | None = None
 
 
 def read_edges(path: str | Path) -> tuple[Edge, ...]:

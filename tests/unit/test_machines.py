@@ -435,3 +435,27 @@ def test_lattices_and_groups_fit_on_a_line(line: str, zone: Zone) -> None:
 def test_a_shape_that_does_not_add_up_is_refused(line: str, message: str) -> None:
     with pytest.raises(PlatformError, match=re.escape(message)):
         read_machine(line, 1).build()
+
+
+def test_a_graph_is_an_edge_list_whose_leaves_are_hosts(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("a,b,bandwidth\nh1,s,10GBps\nh2,s,\ns,t,\nh3,t,\n")
+    machine = read_machine(f"graph {tmp_path}/edges.csv cores=8 nic=100Gb/s latency=1us", 1).build()
+    assert machine.host_names == ["h1", "h2", "h3"]
+    assert machine.route(0, 2).latency_s == pytest.approx(3e-6)
+    other = read(tmp_path / "m.toml", '[topology]\nkind = "graph"\nedges = "edges.csv"\nhost_pattern = "h[12]"')
+    assert other.build().host_names == ["h1", "h2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("graph nowhere.csv", "cannot read edge list"),
+        ("graph {edges} hosts=4", "4 hosts are wanted, and the topology has 2 places"),
+        ("graph {edges} names=node-*", "the topology names its hosts itself"),
+        ("graph {edges} host_pattern=x*", "no node has a name like 'x*'"),
+    ],
+)
+def test_a_graph_that_does_not_add_up_is_refused(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("a,b\nh1,s\nh2,s\n")
+    with pytest.raises(PlatformError, match=re.escape(message)):
+        read_machine(line.format(edges=tmp_path / "edges.csv"), 1).build()

@@ -104,7 +104,7 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
         loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
     )
-    return WantedHosts(host, like, count, -(-n_ranks // cores))
+    return WantedHosts(host, like, names, count, -(-n_ranks // cores))
 
 
 def _names(host: Settings) -> NumberedNames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
 from smpy.platforms.own_format.settings import Settings
 
 
@@ -17,7 +17,9 @@ class WantedHosts:
     settings : Settings
         The table [host], for messages.
     like : Cluster
-        A cluster of one such host; its numbers are those that `names` says, if it says any.
+        A cluster of such hosts.
+    names : NumberedNames
+        What they are called, perhaps without numbers.
     count : int or None
         How many there are to be; None: as many as the topology has places.
     needed : int
@@ -26,6 +28,7 @@ class WantedHosts:
 
     settings: Settings
     like: Cluster
+    names: NumberedNames
     count: int | None
     needed: int
 
@@ -58,7 +61,20 @@ class WantedHosts:
             return self.cluster(n_places)
         return self._cluster(n_places if self.count is None else self.count)
 
+    def cluster_of(self, names: tuple[str, ...]) -> Cluster:
+        """The cluster of a topology whose own description names its hosts.
+
+        Raises
+        ------
+        PlatformError
+            If another number of hosts was asked for, or they were named.
+        """
+        if self.settings.is_written("names"):
+            raise self.settings.error("names", "the topology names its hosts itself: remove it")
+        self.cluster(len(names))
+        return replace(self.like, hosts=ListedNames(names))
+
     def _cluster(self, n_hosts: int) -> Cluster:
-        names = self.like.hosts
+        names = self.names
         ranges = names.ranges or (range(n_hosts),)
         return replace(self.like, hosts=NumberedNames(names.prefix, ranges, names.suffix))

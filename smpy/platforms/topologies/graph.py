@@ -5,39 +5,25 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, combinations
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.edge_list import Edge, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
+from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 ROUTINGS: Final = ("fewest_hops", "least_latency")
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Parallel cables between two nodes.
-
-    Parameters
-    ----------
-    a, b : str
-        Names of the nodes; the link up of a split cable leads from a to b.
-    cables : int
-        How many they are.
-    bandwidth_bytes_per_s, latency_s : float or None
-        Of each cable; None: as the cluster says.
-    """
-
-    a: str
-    b: str
-    cables: int = 1
-    bandwidth_bytes_per_s: float | None = None
-    latency_s: float | None = None
-
-
+@topology("graph", tag="machine", word="edges")
 @dataclass(frozen=True, slots=True)
 class Graph(Zone):
     """Any network of hosts and switches; it has no router, one of its hosts can be the gateway.
@@ -70,6 +56,17 @@ class Graph(Zone):
     cluster: Cluster
     edges: tuple[Edge, ...]
     routing: Literal["fewest_hops", "least_latency"] = "fewest_hops"
+
+    @classmethod
+    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Graph:
+        """The network of kind = "graph", whose `edges` are a CSV file (`read_edges`)."""
+        edges = read_edges(settings.file("edges"))
+        try:
+            names = hosts_among(edges, settings.text("host_pattern", "") or None)
+        except PlatformError as wrong:
+            raise settings.error("host_pattern", str(wrong)) from None
+        routing = cast("Literal['fewest_hops', 'least_latency']", settings.choice("routing", ROUTINGS, ROUTINGS[0]))
+        return cls(hosts.cluster_of(names), edges, routing)
 
     @property
     def n_hosts(self) -> int:
