@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -198,6 +199,21 @@ TWO_FLOWS: Final = "0:isend,1,1000000;isend,1,1000000;waitall/1:irecv,0,1000000;
 def test_an_ideal_part_of_the_network_takes_no_time(parts: str, date_s: float, tmp_path: Path) -> None:
     dates_s = finish_s(TWO_FLOWS, ["h0", "h1"], {"network/model": f"ideal:{parts}"}, tmp_path)
     assert dates_s == pytest.approx([date_s, date_s], rel=1e-12)
+
+
+@pytest.mark.parametrize("platform", ["full", "fat_tree_3_shared"])
+def test_an_ideal_latency_is_that_of_links_without_any(platform: str, tmp_path: Path) -> None:
+    text = (PLATFORMS / f"{platform}.xml").read_text()
+    (tmp_path / "bare.xml").write_text(re.sub(r'(lat|latency)="\S+?"', r'\1="0s"', text))
+    hosts = [f"{'h' if platform == 'full' else 'n'}{host}" for host in range(4)]
+    steps = "0:isend,1,70000;isend,2,300;isend,2,500000;waitall/1:recv,0,70000;send,2,90/2:irecv,0,300;irecv,0,500000;"
+    steps += "irecv,1,90;waitall/3:execute,1e6"
+    ideal, bare = (
+        finish_s(steps, hosts, settings, tmp_path, where)
+        for settings, where in (({"network/model": "ideal:latency"}, platform), ({}, tmp_path / "bare.xml"))
+    )
+    assert ideal == pytest.approx(bare, rel=1e-12)
+    assert max(ideal) > 0
 
 
 def test_an_ideal_network_keeps_what_waits_for_what(tmp_path: Path) -> None:
