@@ -33,8 +33,11 @@ from smpy.platforms import (
     read_simgrid_xml,
 )
 from smpy.platforms.canonical import canonical_text
+from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.default_cluster import MODELS
+from smpy.platforms.machine import changed
 from smpy.platforms.own_format.changes import ALIKE
+from smpy.platforms.profiles import Changing, Profile
 
 XML = """<platform version='4.1'><zone id='world' routing='Full'>
 <host id='desk' speed='2Gf' core='8'/>
@@ -95,6 +98,20 @@ def test_a_link_that_is_not_there_is_not_made() -> None:
     assert (cluster.backbone_bandwidth_bytes_per_s, cluster.limiter_bandwidth_bytes_per_s) == (0, 0)
     assert cluster.backbone_latency_s == 0
     assert cluster.bandwidth_bytes_per_s == 1e9
+
+
+def test_profiles_of_links_are_scaled_with_them() -> None:
+    profile, state = Profile(((0.0, 1e9), (2.0, 5e8)), 4.0), Profile(((1.0, 0.0),))
+    link = Link("cord", 1e9, 1e-6, bandwidth_profile=profile, state_profile=state)
+    desk = Host("desk", 1e9, speed_profile=Profile(((1.0, 0.5),)))
+    late = ProfileConnection(Changing.LATENCY, "cord", Profile(((3.0, 2e-6),)))
+    machine = Description("mine", FullZone("office", (desk, link, late)))
+    doubled = Link("cord", 2e9, 3e-6, bandwidth_profile=Profile(((0.0, 2e9), (2.0, 1e9)), 4.0), state_profile=state)
+    later = ProfileConnection(Changing.LATENCY, "cord", Profile(((3.0, 3 * 2e-6),)))
+    factors = [("network.bandwidth", "x2"), ("network.latency", "x3")]
+    assert changed(machine, factors).zone == FullZone("office", (desk, replace(doubled, latency_s=3 * 1e-6), later))
+    with pytest.raises(UsageError, match=r"--set network.latency=1us: .*follows a profile: multiply it"):
+        changed(machine, [("network.latency", "1us")])
 
 
 def test_any_number_of_our_own_machines_can_be_set_or_multiplied() -> None:
@@ -161,8 +178,6 @@ def test_of_a_platform_file_only_what_every_machine_has_can_be_set(xml: Path) ->
 def test_a_factor_and_its_inverse_leave_the_machine_as_it_was(key: str, factor: float) -> None:
     machine = default_cluster(1)
     options = [(key, f"x{factor}"), (key, f"x{1 / factor}")]
-    from smpy.platforms.machine import changed
-
     assert changed(machine, options) == machine
     assert changed(machine, options[:1]) != machine
 

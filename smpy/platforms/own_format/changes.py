@@ -12,8 +12,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from smpy.errors import UsageError
+from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.settings import Setting, Tree, meant, number_of, put, quantity_of
+from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
 
@@ -33,17 +35,20 @@ class Change(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What a key changes in every part of a machine: numbers whose fields have that unit."""
+    """What a key changes in every part of a machine: numbers whose fields have that unit, and profiles of them."""
 
     unit: str
     read: Callable[[Setting], float]
+    profile_of: Changing | None = None  # whose values have that unit, too
 
 
 ALIKE: Final = {
     "network.bandwidth": _Alike(
-        "bandwidth_bytes_per_s", lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "200Gb/s")
+        "bandwidth_bytes_per_s",
+        lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "200Gb/s"),
+        Changing.BANDWIDTH,
     ),
-    "network.latency": _Alike("latency_s", lambda setting: quantity_of(setting, parse_time_s, "1us")),
+    "network.latency": _Alike("latency_s", lambda setting: quantity_of(setting, parse_time_s, "1us"), Changing.LATENCY),
     "host.speed": _Alike("speed_flop_per_s", lambda setting: quantity_of(setting, parse_speed_flop_per_s, "50Gf")),
     "host.cores": _Alike("cores", number_of),
 }
@@ -134,11 +139,28 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
         if field.name.endswith(alike.unit) and not field.name.startswith(_NOT_LINKS):
             carrier = field.name.removesuffix(alike.unit) + "bandwidth_bytes_per_s"
             after = _number(before, setting, alike) if getattr(part, carrier, 1) else before
+        elif isinstance(before, Profile):
+            is_of_it = _profiled(part, field.name) is alike.profile_of
+            after = _followed(before, setting) if is_of_it else before
         else:
             after = _changed(before, setting, alike)
         if after is not before:
             new[field.name] = after
     return replace(part, **new) if new else part
+
+
+def _profiled(part: Any, name: str) -> Changing | None:
+    """What the profile in a field is of."""
+    if isinstance(part, ProfileConnection):
+        return part.what
+    return {"bandwidth_profile": Changing.BANDWIDTH, "latency_profile": Changing.LATENCY}.get(name)
+
+
+def _followed(profile: Profile, setting: Setting) -> Profile:
+    """A profile whose values are multiplied."""
+    if setting.value is not None:
+        raise setting.error("a link follows a profile: multiply it, as in x2, or change the profile")
+    return replace(profile, values=tuple((date_s, value * setting.factor) for date_s, value in profile.values))
 
 
 def _number(before: Any, setting: Setting, alike: _Alike) -> Any:
