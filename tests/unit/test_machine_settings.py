@@ -243,3 +243,12 @@ def test_the_command_line_refuses_a_machine_that_is_none(tmp_path: Path) -> None
     result = CliRunner().invoke(main, ["run", "-np", "1", "--platform", "fat-tree coers=3", str(program)])
     assert result.exit_code == 2
     assert result.stderr == "smpy: 'fat-tree coers=3': coers: unknown key: did you mean 'cores'?\n"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "peer" / "platforms").glob("*.xml")), ids=lambda path: path.stem
+)
+def test_every_platform_file_has_a_fingerprint_that_changes_with_it(path: Path) -> None:
+    machine = read_simgrid_xml(path)
+    assert pickle.loads(pickle.dumps(machine)).fingerprint == machine.fingerprint
+    assert changed(machine, [("host.speed", "x2")]).fingerprint != machine.fingerprint
