@@ -427,7 +427,7 @@ def test_lattices_and_groups_fit_on_a_line(line: str, zone: Zone) -> None:
         ("torus 4x4 hosts=17", "17 hosts are wanted, and the topology has 16 places"),
         ("hyperx 4x4", "hosts_per_switch: it is missing"),
         ("hyperx 4x4 hosts_per_switch=2 cables=1x1x1", "2 dimensions and 3 numbers of cables"),
-        ("dragonfly groups=3 chassis_per_group=1", "routers_per_chassis: it is missing"),
+        ("dragonfly groups=3", "routers_per_chassis: it is missing"),
         ("dragonfly 3x2", "'3x2' is no KEY=VALUE, and dragonfly takes no word without a key"),
         ("torus 4x4 routing=valiant", "unknown key"),
     ],

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
-_SHAPE: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
-_COLOURS: Final = ("blue", "black", "green")
 _ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
 
 
@@ -80,8 +78,8 @@ class DragonflyShape:
         )
 
 
-@topology("DRAGONFLY")
 @topology("dragonfly", tag="machine")
+@topology("DRAGONFLY")
 @dataclass(frozen=True, slots=True)
 class Dragonfly(Zone):
     """Groups of routers with hosts below them; it has no router of its own, one of its hosts can be the gateway.
@@ -124,10 +122,15 @@ class Dragonfly(Zone):
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Dragonfly:
-        """The dragonfly of kind = "dragonfly", with the numbers of a `DragonflyShape`."""
+        """The dragonfly of kind = "dragonfly": the numbers of its shape, the wires of bundles, its routing."""
         shape = DragonflyShape(
-            *(settings.integer(key, most=COUNT_MAX) for key in _SHAPE),
-            *(settings.integer(colour, 1, most=COUNT_MAX) for colour in _COLOURS),
+            groups=settings.integer("groups"),
+            chassis_per_group=settings.integer("chassis_per_group", 1),
+            routers_per_chassis=settings.integer("routers_per_chassis"),
+            hosts_per_router=settings.integer("hosts_per_router"),
+            blue=settings.integer("blue", 1, most=COUNT_MAX),
+            black=settings.integer("black", 1, most=COUNT_MAX),
+            green=settings.integer("green", 1, most=COUNT_MAX),
         )
         routing = settings.choice("routing", _ROUTINGS, "minimal")
         return cls(hosts.cluster(shape.n_hosts), shape, routing, settings.integer("seed", 0, least=0))
@@ -172,8 +175,10 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
     bundles = (shape.blue, shape.black, shape.green)
     if min(numbers + bundles) < 1:
         raise PlatformError(f"dragonfly {cluster.name!r} has a 0 in its shape: every number is at least 1")
-    if max(bundles) > 2**31 - 1:
-        raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {2**31 - 1}")
+    if max(bundles) > _BUNDLE_MAX:
+        raise PlatformError(
+            f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {_BUNDLE_MAX}"
+        )
     if shape.n_hosts != cluster.n_hosts:
         product = " x ".join(map(str, numbers))
         raise PlatformError(

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _DIMENSIONS_MAX = 32
 
 
-@topology("TORUS")
 @topology("torus", tag="machine", word="dimensions")
+@topology("TORUS")
 @dataclass(frozen=True, slots=True)
 class Torus(Zone):
     """Hosts on a lattice whose rows are rings; it has no router, one of its hosts can be the gateway.
@@ -63,7 +63,7 @@ class Torus(Zone):
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Torus:
-        """The torus of kind = "torus", with `dimensions` such as "8x8x8"."""
+        """The torus of kind = "torus", with the hosts on a ring of each of its `dimensions`."""
         dimensions = settings.integers("dimensions")
         return cls(hosts.cluster(prod(dimensions)), dimensions)
 
