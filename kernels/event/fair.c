@@ -16,26 +16,24 @@
 
 fair *fair_new(int n_links, const double *capacity_bytes_per_s, const uint8_t *policy)
 {
+    const size_t n = (size_t)n_links + 1, line = _Alignof(fair_link);
     fair *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->n_links = n_links;
     f->free_flow = FAIR_NONE;
-    f->link = aligned_alloc(_Alignof(fair_link), ((size_t)n_links + 1) * sizeof *f->link);
-    f->dirty = malloc(((size_t)n_links + 1) * sizeof *f->dirty);
-    if (!f->link || !f->dirty) {
+    f->capacity = malloc(n * sizeof *f->capacity);
+    f->policy = malloc(n * sizeof *f->policy);
+    f->link_memory = calloc(n + 1, sizeof *f->link);
+    f->used = malloc(n * sizeof *f->used);
+    f->dirty = malloc(n * sizeof *f->dirty);
+    if (!f->capacity || !f->policy || !f->link_memory || !f->used || !f->dirty) {
         fair_free(f);
         return NULL;
     }
-    memset(f->link, 0, ((size_t)n_links + 1) * sizeof *f->link);
-    for (int l = 0; l < n_links; l++) {
-        fair_link *k = &f->link[l];
-        k->capacity = capacity_bytes_per_s[l];
-        k->policy = policy[l];
-        k->level = k->key = INFINITY;
-        k->bottlenecked_here = k->bottlenecked_elsewhere = k->unconstrained = FAIR_NONE;
-        k->is_uncontended = k->policy == FAIR_SHARED;
-    }
+    memcpy(f->capacity, capacity_bytes_per_s, (size_t)n_links * sizeof *f->capacity);
+    memcpy(f->policy, policy, (size_t)n_links * sizeof *f->policy);
+    f->link = (fair_link *)(((uintptr_t)f->link_memory + line - 1) / line * line);
     return f;
 }
 
@@ -43,7 +41,10 @@ void fair_free(fair *f)
 {
     if (!f)
         return;
-    free(f->link);
+    free(f->capacity);
+    free(f->policy);
+    free(f->link_memory);
+    free(f->used);
     free(f->flow);
     free(f->element);
     free(f->free_block);
@@ -145,6 +146,21 @@ static void arrive(fair *f, int flow)
         link_arrive(f, &f->link[f->element[e].link], e);
 }
 
+/* Most links of a large machine are never used: they cost no memory until then. */
+static void use_link(fair *f, int link)
+{
+    fair_link *k = &f->link[link];
+    if (k->is_used)
+        return;
+    k->is_used = true;
+    f->used[f->n_used++] = link;
+    k->capacity = f->capacity[link];
+    k->policy = f->policy[link];
+    k->level = k->key = INFINITY;
+    k->bottlenecked_here = k->bottlenecked_elsewhere = k->unconstrained = FAIR_NONE;
+    k->is_uncontended = k->policy == FAIR_SHARED;
+}
+
 int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int *link, const double *coefficient, int owner)
 {
     int used = 0;
@@ -153,6 +169,7 @@ int fair_add(fair *f, double penalty, double bound_bytes_per_s, int n, const int
     for (int i = 0; i < n; i++) {
         if (link[i] < 0 || link[i] >= f->n_links || link[i] > LINK_BITS)
             return -2;
+        use_link(f, link[i]);
         used += coefficient[i] > 0 && f->link[link[i]].capacity > 0;
     }
     const int flow = new_flow(f);
@@ -251,6 +268,7 @@ static int list_flows(fair *f, int head, int n)
 
 void fair_set_capacity(fair *f, int link, double capacity_bytes_per_s)
 {
+    use_link(f, link);
     fair_link *k = &f->link[link];
     int n = list_flows(f, k->bottlenecked_here, 0);
     n = list_flows(f, k->bottlenecked_elsewhere, n);

@@ -89,8 +89,8 @@ static void check_flow(const fair *f, int flow)
 
 void fair_check(fair *f)
 {
-    for (int l = 0; l < f->n_links; l++)
-        check_link(f, l);
+    for (int i = 0; i < f->n_used; i++)
+        check_link(f, f->used[i]);
     for (int flow = 0; flow < f->n_flows; flow++)
         if (f->flow[flow].n != FAIR_FREE)
             check_flow(f, flow);
@@ -107,11 +107,12 @@ void fair_check(fair *f)
                 answer->share);
     }
     int n_left_out = 0;
-    for (int l = 0; l < f->n_links; l++) {
+    for (int i = 0; i < f->n_used; i++) {
+        const int l = f->used[i];
         n_left_out += f->link[l].is_left_out;
         if (f->needs_full_solve)
-            require(f->link[l].is_left_out == fair_filling_has_left_out(s, l), "left out: link", l, f->link[l].is_left_out,
-                    fair_filling_has_left_out(s, l));
+            require(f->link[l].is_left_out == fair_filling_has_left_out(s, f->link[l].place), "left out: link", l,
+                    f->link[l].is_left_out, fair_filling_has_left_out(s, f->link[l].place));
     }
     require(f->n_left_out == n_left_out && f->needs_full_solve == (n_left_out > 0), "links left out", f->n_left_out, n_left_out,
             n_left_out);

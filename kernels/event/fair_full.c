@@ -29,8 +29,8 @@ static void gather_list(fair *f, int head, int *n)
 static int gather(fair *f, bool is_whole)
 {
     int n = 0;
-    for (int link = 0; is_whole && link < f->n_links; link++)
-        link_mark_dirty(f, &f->link[link]);
+    for (int i = 0; is_whole && i < f->n_used; i++)
+        link_mark_dirty(f, &f->link[f->used[i]]);
     for (int flow = 0; is_whole && flow < f->n_flows; flow++)
         if (f->flow[flow].n != FAIR_FREE)
             gather_flow(f, flow, &n);
@@ -136,7 +136,7 @@ static void take_over(fair *f)
         f->n_left_out -= k->is_left_out;
         *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY, .key = INFINITY,
                          .bottlenecked_here = FAIR_NONE, .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE,
-                         .is_left_out = fair_filling_has_left_out(s, i)};
+                         .is_used = true, .is_left_out = fair_filling_has_left_out(s, i)};
         f->n_left_out += k->is_left_out;
     }
     for (int i = 0; i < s->n_flows; i++) {

@@ -75,6 +75,7 @@ typedef struct {
     uint8_t policy;
     bool is_uncontended;
     bool is_dirty;                   /* in fair.dirty */
+    bool is_used;                    /* in fair.used; all else is 0 until then */
     bool is_left_out;                /* by the last full solve, with an effect */
     bool is_use_stale;               /* FATPIPE: `use` is an upper bound, because the flow of largest use has left */
     fair_sum load, use;
@@ -99,7 +100,11 @@ typedef struct fair_filling fair_filling;
 
 struct fair {
     int n_links;
-    fair_link *link;
+    double *capacity;                /* of each link when it is used first */
+    uint8_t *policy;
+    fair_link *link;                 /* in link_memory, whose pages are touched where links are used */
+    void *link_memory;
+    int *used, n_used;               /* links that some flow has used */
     int n_flows, flow_room;          /* numbers given out so far, free ones included */
     int free_flow;                   /* first free number */
     fair_flow *flow;

@@ -48,3 +48,31 @@ def test_100_000_hosts_take_2_s_and_100_megabytes_and_their_routes_what_they_are
     assert peak_bytes < LIMIT_BYTES
     assert build_s < LIMIT_S
     assert s_per_link < LIMIT_S_PER_LINK
+
+
+RUN = """
+import sys
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
+from smpy.engine.memory import peak_rss_bytes, rss_bytes
+from smpy.platforms import read_simgrid_xml
+machine = read_simgrid_xml(sys.argv[1])
+before_bytes = rss_bytes()
+assert run(RunConfig(4, sys.argv[2], compute="none", platform=machine)).error is None
+print(peak_rss_bytes() - before_bytes)
+"""
+
+
+@pytest.mark.timed
+def test_a_run_holds_only_the_links_it_uses(tmp_path: Path):
+    file, program = tmp_path / "machine.xml", tmp_path / "program.py"
+    wires = "speed='1Gf' bw='1.25GBps' lat='20us' topology='TORUS' topo_parameters='50,50,40'"
+    cluster = f"<cluster id='c' prefix='n' suffix='' radical='0-99999' {wires}/>"
+    file.write_text(f"<platform version='4.1'>{cluster}</platform>")
+    program.write_text(
+        "from mpi4py import MPI\n"
+        "world = MPI.COMM_WORLD\n"
+        "world.Sendrecv(bytearray(9), (world.rank + 1) % 4, recvbuf=bytearray(9), source=(world.rank - 1) % 4)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", RUN, file, program], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 80e6  # of which 600,000 links would take 77 MB if all were used
