@@ -68,6 +68,38 @@ def test_an_overhead_given_to_the_run_is_paid(emulated: Callable[..., Any]) -> N
     assert slower_s - plain_s == pytest.approx(1e-3 - 0.2e-6, rel=1e-5)
 
 
+SENDER = """
+    from mpi4py import MPI
+    world = MPI.COMM_WORLD
+    if world.rank == 0:
+        world.Ssend(bytearray(8), 1)
+    else:
+        world.Recv(bytearray(8))
+        print(MPI.Wtime())
+"""
+
+
+def test_the_command_takes_a_network_model_by_name_and_its_numbers(smpy_run: Callable[..., Any]) -> None:
+    options = ("--quiet", "--compute", "none", "--set", "network/latency-factor=0.25", "--network", "constant")
+    ran = smpy_run(SENDER, 2, *options)
+    assert (ran.code, float(ran.out)) == (0, pytest.approx(0.25, rel=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--network", "lv80"), "smpy: --network lv80: 'lv80' is not a network model: smpi, lv08, "),
+        (("--compat", "3.32"), "smpy: --compat 3.32: '3.32' is no version whose rules smpy has: simgrid-3.32 and"),
+    ],
+)
+def test_the_command_refuses_a_model_it_does_not_have(
+    option: tuple[str, str], message: str, smpy_run: Callable[..., Any]
+) -> None:
+    ran = smpy_run(SENDER, 2, *option)
+    assert ran.code == 2
+    assert message in ran.err
+
+
 def test_a_wrong_option_is_refused_before_the_program_starts(emulated: Callable[..., Any]) -> None:
     with pytest.raises(UsageError, match=r"--set smpi/tset=1: .*did you mean 'smpi/test'"):
         emulated("print('started')", 1, options=(("smpi/tset", "1"),))
