@@ -18,7 +18,7 @@ LIKE = Cluster("c", NumberedNames("n", ()), 1e9, 1e9, 1e-6)
 def zone(kind: str, count: int | None = None, **values: object) -> Zone:
     settings = Settings("topology", {key: Setting(value, "here", key) for key, value in values.items()}, "here")
     made = topologies("machine")[kind].kind.from_settings(
-        settings, WantedHosts(Settings("host", {}, ""), LIKE, count, 1)
+        settings, WantedHosts(Settings("host", {}, ""), LIKE, NumberedNames("n", ()), count, 1)
     )
     settings.check_keys()
     return made

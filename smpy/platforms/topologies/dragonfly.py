@@ -175,10 +175,8 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
     bundles = (shape.blue, shape.black, shape.green)
     if min(numbers + bundles) < 1:
         raise PlatformError(f"dragonfly {cluster.name!r} has a 0 in its shape: every number is at least 1")
-    if max(bundles) > _BUNDLE_MAX:
-        raise PlatformError(
-            f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {_BUNDLE_MAX}"
-        )
+    if max(bundles) > COUNT_MAX:
+        raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {COUNT_MAX}")
     if shape.n_hosts != cluster.n_hosts:
         product = " x ".join(map(str, numbers))
         raise PlatformError(
