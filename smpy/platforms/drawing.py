@@ -42,7 +42,8 @@ def draw_svg(platform: Platform) -> str:
     graph = route_graph(platform)
     rows = _rows(graph)
     at = _positions(graph, rows)
-    bottom = float(_MARGIN + _ROW * max(*rows, 1))
+    has_arcs = any(rows[one] == rows[other] == max(rows) for one, other in (edge.nodes for edge in graph.edges))
+    bottom = _MARGIN + _ROW * (max(*rows, 1) + (0.8 if has_arcs else 0.0))
     longest = max(map(len, platform.host_names))
     width = 2 * _MARGIN + _COLUMN * (graph.n_hosts - 1)
     height = bottom + 7 * longest + _MARGIN

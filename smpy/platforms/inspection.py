@@ -139,7 +139,7 @@ def overview(description: Description, platform: Platform) -> Overview:
     hosts = host_kinds(platform)
     return Overview(
         name=description.name,
-        topology=re.sub("(?<=[a-z])(?=[A-Z])", " ", type(description.zone).__name__).lower(),
+        topology=re.sub("(?<=[a-z])(?=[A-Z][a-z])", " ", type(description.zone).__name__).lower(),
         n_hosts=platform.n_hosts,
         n_cores=sum(kind.n_hosts * kind.cores for kind in hosts),
         speed_flop_per_s=sum(kind.n_hosts * kind.cores * kind.speed_flop_per_s for kind in hosts),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from itertools import combinations, count
+from itertools import combinations, count, product
+from math import prod
 from typing import Any
 
 import pytest
@@ -38,6 +39,8 @@ from smpy.platforms.checks import findings
 from smpy.platforms.drawing import draw_svg
 from smpy.platforms.inspection import HostRanks, host_kinds, link_kinds, overview, ranks_by_host, reach, route_view
 from smpy.platforms.route_graph import NODES_MAX, RouteGraph, route_graph
+from smpy.platforms.topologies.hyperx import HyperX
+from smpy.platforms.topologies.torus import Torus
 from tests.unit.reference_routes import FatTreeGraph
 
 SPEED, BANDWIDTH, LATENCY = 1e9, 1e9, 1e-6
@@ -61,6 +64,11 @@ def tree(draw_from: st.SearchStrategy[int], levels_max: int = 3) -> st.SearchStr
     return st.lists(level, min_size=1, max_size=levels_max).map(
         lambda levels: TreeShape(*(tuple(numbers) for numbers in zip(*levels, strict=True)))
     )
+
+
+def walked_links(description: Description) -> int:
+    """The links of the longest route, without a formula."""
+    return reach(without_formula(description.zone), description.build()).longest_links
 
 
 # ---- hosts and links ----
@@ -113,6 +121,7 @@ def test_ranks_are_told_by_host() -> None:
 # ---- routes ----
 
 
+@settings(max_examples=30)
 @given(tree(st.integers(1, 4)), st.booleans())
 def test_the_formula_for_the_longest_route_of_a_fat_tree_is_what_a_walk_finds(
     shape: TreeShape, is_limited: bool
@@ -185,6 +194,73 @@ def test_no_halves_of_a_fat_tree_send_less_to_each_other(shape: TreeShape) -> No
     hosts = set(range(shape.n_hosts))
     least = min(max_flow(shape, set(some), hosts - set(some)) for some in combinations(hosts, len(hosts) // 2))
     assert FatTree(hosts_alike(shape.n_hosts), shape).bisection_bandwidth_bytes_per_s == least * BANDWIDTH
+
+
+def least_cut(edges: dict[tuple[int, int], int], n_hosts: int) -> int:
+    """The least maximum flow between two halves of the hosts, which are the first nodes: of all halves."""
+    size = max(map(max, edges), default=n_hosts - 1) + 3
+    source, target = size - 2, size - 1
+    least = 10**9
+    for some in combinations(range(n_hosts), n_hosts // 2):
+        for others in combinations(sorted(set(range(n_hosts)) - set(some)), n_hosts // 2):
+            both = edges | {(b, a): n for (a, b), n in edges.items()}
+            both |= {(source, host): 1000 for host in some} | {(host, target): 1000 for host in others}
+            rows, columns = zip(*both, strict=True)
+            matrix = coo_array((list(both.values()), (rows, columns)), shape=(size, size), dtype="int32").tocsr()
+            least = min(least, int(maximum_flow(matrix, source, target).flow_value))
+    return least
+
+
+def lattice(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Coordinates of each node, dimension 0 first."""
+    return [at[::-1] for at in product(*(range(size) for size in reversed(sizes)))]
+
+
+@pytest.mark.parametrize("sizes", [(2,), (5,), (6,), (3, 2), (2, 4), (3, 3), (5, 2), (2, 2, 2), (1, 6), (2, 1, 3)])
+def test_no_halves_of_a_torus_send_less_to_each_other_than_the_formula_says(sizes: tuple[int, ...]) -> None:
+    number = {at: i for i, at in enumerate(lattice(sizes))}
+    edges: dict[tuple[int, int], int] = {}
+    for at, i in number.items():
+        for d, size in enumerate(sizes):
+            j = number[(*at[:d], (at[d] + 1) % size, *at[d + 1 :])]
+            if i != j and not (size == 2 and at[d] == 1):  # on a ring of two only one of both wires is used
+                edges[i, j] = edges.get((i, j), 0) + 1
+    torus = Torus(hosts_alike(len(number)), sizes)
+    assert torus.bisection_bandwidth_bytes_per_s == BANDWIDTH * least_cut(edges, len(number))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "hosts_per_switch", "cables"),
+    [((3,), 2, (1,)), ((3,), 3, (1,)), ((4,), 2, (1,)), ((2, 2), 2, (1, 1)), ((2, 2), 2, (1, 2)), ((3, 2), 1, (1, 1)),
+     ((2,), 4, (1,)), ((2,), 4, (3,)), ((1,), 5, (1,)), ((2, 3), 1, (2, 1))],
+)  # fmt: skip
+def test_no_halves_of_a_hyperx_send_less_to_each_other_than_the_formula_says(
+    sizes: tuple[int, ...], hosts_per_switch: int, cables: tuple[int, ...]
+) -> None:
+    switches = lattice(sizes)
+    n_hosts = len(switches) * hosts_per_switch
+    edges = {(host, n_hosts + host // hosts_per_switch): 1 for host in range(n_hosts)}
+    for i, j in combinations(range(len(switches)), 2):
+        differ = [d for d in range(len(sizes)) if switches[i][d] != switches[j][d]]
+        if len(differ) == 1:
+            edges[n_hosts + i, n_hosts + j] = cables[differ[0]]
+    hyperx = HyperX(hosts_alike(n_hosts), sizes, hosts_per_switch, cables)
+    assert hyperx.bisection_bandwidth_bytes_per_s == BANDWIDTH * least_cut(edges, n_hosts)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.booleans())
+def test_the_formula_for_the_longest_route_of_a_torus_is_what_a_walk_finds(sizes: list[int], is_limited: bool) -> None:
+    cluster = hosts_alike(prod(sizes), limiter_bandwidth_bytes_per_s=1e9 * is_limited)
+    description = machine(Torus(cluster, tuple(sizes)))
+    assert description.zone.longest_route_links == walked_links(description)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 3))
+def test_the_formula_for_the_longest_route_of_a_hyperx_is_what_a_walk_finds(sizes: list[int], n: int) -> None:
+    description = machine(HyperX(hosts_alike(prod(sizes) * n), tuple(sizes), n))
+    assert description.zone.longest_route_links == walked_links(description)
 
 
 @given(st.integers(2, 9), st.sampled_from([0.0, 5e8, 3e9]), st.sampled_from([0.0, 1e9, 1e10]), st.booleans())
@@ -303,6 +379,13 @@ def test_a_drawing_shows_every_host_switch_and_link() -> None:
     assert len(list(root.iter(f"{svg}rect"))) == 2 + 2
     assert len(list(root.iter(f"{svg}path"))) == 4 + 4
     assert {float(rect.get("y", "0")) + 7 for rect in root.iter(f"{svg}rect")} == {60, 170}
+
+
+def test_arcs_between_switches_stay_inside_the_drawing() -> None:
+    drawing = draw_svg(machine(HyperX(hosts_alike(18), (3, 3), 2)).build())
+    arcs = re.findall(r"M [0-9.]+ ([0-9.]+) Q [0-9.]+ (-?[0-9.]+) ", drawing)
+    assert len(arcs) == 2 * 3 * 3
+    assert min((float(y) + float(control)) / 2 for y, control in arcs) > 0
 
 
 def test_what_is_inside_a_switch_is_told_by_it() -> None:

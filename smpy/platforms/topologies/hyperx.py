@@ -13,6 +13,7 @@ from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
@@ -98,6 +99,22 @@ class HyperX(Zone):
     def n_wires(self) -> int:
         """Of hosts, and between switches."""
         return self.n_hosts + sum(map(self._n_trunks, range(len(self.dimensions))))
+
+    @property
+    def longest_route_links(self) -> int | None:
+        if self.routing == "valiant" or self.cluster.limiter_bandwidth_bytes_per_s:
+            return None
+        return 2 + sum(size > 1 for size in self.dimensions) if self.n_hosts > 1 else 0
+
+    @property
+    def bisection_bandwidth_bytes_per_s(self) -> float | None:
+        """What the cables between two halves of the switches carry, or the wires of half of the hosts."""
+        if self.cluster.limiter_bandwidth_bytes_per_s:
+            return None
+        lines = [size**2 // 4 * cables for size, cables in zip(self.dimensions, self._cables, strict=True)]
+        inside = self.hosts_per_switch // 2 if self.n_switches % 2 else 0  # of the switch that is halved itself
+        n_wires = min(halving_cut(self.dimensions, lines) + inside, self.n_hosts // 2)
+        return self.cluster.bandwidth_bytes_per_s * n_wires
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         self._check()

@@ -13,6 +13,7 @@ from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
@@ -70,6 +71,19 @@ class Torus(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def longest_route_links(self) -> int:
+        n_wires = sum(size // 2 for size in self.dimensions)
+        return n_wires + (n_wires + 1) * (n_wires > 0 and self.cluster.limiter_bandwidth_bytes_per_s > 0)
+
+    @property
+    def bisection_bandwidth_bytes_per_s(self) -> float | None:
+        """That of its rings: all hosts pass on messages, so that every wire between two halves can be filled."""
+        if self.cluster.limiter_bandwidth_bytes_per_s:
+            return None
+        rings = [min(2, size - 1) for size in self.dimensions]
+        return self.cluster.bandwidth_bytes_per_s * halving_cut(self.dimensions, rings)
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, dimensions = self.cluster, self.dimensions
