@@ -14,7 +14,7 @@ import tests.peer.drawn_machines
 import tests.peer.nested_machines  # noqa: F401 -- both register their kinds
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
-from smpy.errors import PlatformError, PlatformWarning, UsageError
+from smpy.errors import PlatformWarning, SmpyError
 from tests.peer.machines import KINDS, Draw, Machine
 from tests.peer.runners import PROGRAMS, SMPIRUN_OPTIONS
 
@@ -23,7 +23,7 @@ SAMPLE = 4  # of them, in every run of the marker `peer`
 PHASES = 4
 TOLERANCE = 1e-6  # relative
 
-PATTERNS = ("pingpong", "ring", "permutation", "halo", "alltoall", "allreduce", "incast", "mixed", "compute")
+PATTERNS = ("pingpong", "ring", "permutation", "halo", "alltoall", "allreduce", "incast", "mixed", "compute", "poll")
 THRESHOLDS = (241, 716, 1410, 3468, 5760, 9360, 15408, 65456, 65535)
 SIZES = (0, 1, 3, 997, 7919, 104_729, 299_993, *(size for below in THRESHOLDS for size in (below, below + 1)))
 
@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[tuple[str, str], ...]] = {
 SMPY_OPTIONS = (("smpi/wtime", "0"),)
 
 # How smpy says that it does not have something: such a run is skipped, and says so.
-REFUSALS = ("not supported", "smpy does not have it", "it has no effect on SMPI's network model")
+REFUSALS = ("not supported", "smpy does not have it", "and the network 'ib' cannot")
 
 
 class NotSupported(Exception):
@@ -181,12 +181,12 @@ class Prepared:
             warnings.filterwarnings("ignore", ".*has no unit.*", PlatformWarning)
             try:
                 outcome = run(config)
-            except (PlatformError, UsageError, PlatformWarning) as refusal:
+                if outcome.error is not None:
+                    raise outcome.error
+            except (SmpyError, PlatformWarning) as refusal:
                 if any(words in str(refusal) for words in REFUSALS):
                     raise NotSupported(_shortened(str(refusal))) from None
                 raise
-        if outcome.error is not None:
-            raise outcome.error
         assert outcome.exit_code == 0
         return self._dates_s(printed.getvalue())
 

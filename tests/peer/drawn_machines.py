@@ -289,7 +289,10 @@ def constant(draw: Draw) -> Machine:
     # powers of two, whose sums are exact: a message that rounding ends 1e-20 s early is a deadlock to the peer
     settings = (("network/model", "Constant"), ("network/latency-factor", f"{2.0 ** -draw.randint(-2, 19)}"))
     return Machine(
-        element("zone", 'id="z" routing="None"', body), tuple(hosts), left_out=("mixed", "compute"), settings=settings
+        element("zone", 'id="z" routing="None"', body),
+        tuple(hosts),
+        left_out=("mixed", "compute", "poll"),
+        settings=settings,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.peer.campaign import PHASES, RUNS, SAMPLE, NotSupported, Run
+from tests.peer.__main__ import RESULT
+from tests.peer.campaign import PHASES, RUNS, SAMPLE, SEEDS, TOLERANCE, NotSupported, Run
 from tests.peer.machines import KINDS
 from tests.peer.runners import compile_programs, missing_tool
 
@@ -41,3 +43,11 @@ def test_the_runs_have_names_of_their_own() -> None:
     assert len({run.name for run in RUNS}) == len(RUNS) >= 400
     assert len(RUNS) * PHASES >= 1500
     assert len(KINDS) >= 20
+
+
+def test_the_last_result_of_the_campaign_is_of_these_runs_and_none_failed() -> None:
+    result = json.loads(RESULT.read_text())
+    assert result["all"]["runs"] == len(RUNS), "run python -m tests.peer"
+    assert {kind: numbers["runs"] for kind, numbers in result["kinds"].items()} == dict.fromkeys(KINDS, SEEDS)
+    assert result["all"]["failed"] == 0
+    assert result["all"]["worst_relative_difference"] < result["relative_tolerance"] == TOLERANCE

@@ -144,6 +144,29 @@ static void compute(void)
     }
 }
 
+/* One rank works and sends; another asks for the message, in one of two ways. */
+static void poll(void)
+{
+    int one, other, done = 0;
+    draw_pair(&one, &other);
+    double flop = 1e5 * (1 + draw(&seed, 30));
+    int probes = draw(&seed, 2);
+    char *data = buffer(bytes);
+    MPI_Request request;
+    if (rank == one) {
+        execute(flop);
+        MPI_Send(data, bytes, MPI_BYTE, other, 5, MPI_COMM_WORLD);
+    } else if (rank == other && probes) {
+        while (!done)
+            MPI_Iprobe(one, 5, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
+        MPI_Recv(data, bytes, MPI_BYTE, one, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == other) {
+        MPI_Irecv(data, bytes, MPI_BYTE, one, 5, MPI_COMM_WORLD, &request);
+        while (!done)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
 static void self(void) { exchange(rank, rank); }
 
 int main(int argc, char **argv)
@@ -153,7 +176,7 @@ int main(int argc, char **argv)
         void (*perform)(void);
     } patterns[] = {{"pingpong", pingpong}, {"ring", ring},     {"permutation", permutation}, {"halo", halo},
                     {"alltoall", alltoall}, {"allreduce", allreduce}, {"incast", incast},     {"mixed", mixed},
-                    {"compute", compute},   {"self", self}};
+                    {"compute", compute},   {"poll", poll},     {"self", self}};
     begin(&argc, &argv);
     for (int phase = 1; phase < argc; phase++) {
         char name[32];

@@ -107,13 +107,30 @@ def compute(drawn, n_bytes):
         smpy.execute(flop[rank])
 
 
+def poll(drawn, n_bytes):
+    """One rank works and sends; another asks for the message, in one of two ways."""
+    one, other = draw_pair(drawn)
+    flop, probes, data = 1e5 * (1 + drawn.below(30)), drawn.below(2), bytearray(n_bytes)
+    if rank == one:
+        smpy.execute(flop)
+        comm.Send(data, other, 5)
+    elif rank == other and probes:
+        while not comm.Iprobe(one, 5):
+            pass
+        comm.Recv(data, one, 5)
+    elif rank == other:
+        request = comm.Irecv(data, one, 5)
+        while not request.Test():
+            pass
+
+
 def self(drawn, n_bytes):
     exchange(n_bytes, rank, rank)
 
 
 PATTERNS = {
     pattern.__name__: pattern
-    for pattern in (pingpong, ring, permutation, halo, alltoall, allreduce, incast, mixed, compute, self)
+    for pattern in (pingpong, ring, permutation, halo, alltoall, allreduce, incast, mixed, compute, poll, self)
 }
 
 for phase, word in enumerate(sys.argv[1:], start=1):
