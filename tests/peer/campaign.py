@@ -50,7 +50,12 @@ MODELS: dict[str, tuple[tuple[str, str], ...]] = {
 SMPY_OPTIONS = (("smpi/wtime", "0"),)
 
 # How smpy says that it does not have something: such a run is skipped, and says so.
-REFUSALS = ("not supported", "smpy does not have it", "and the network 'ib' cannot")
+REFUSALS = (
+    "not supported",
+    "smpy does not have it",
+    "and the network 'ib' cannot",
+    "has no effect on SMPI's network model",
+)
 
 
 class NotSupported(Exception):
