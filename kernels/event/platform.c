@@ -160,8 +160,20 @@ static zone *zone_at(const platform *p, int number)
     return &p->zones[p->points[number].self];
 }
 
+/* Hands a zone over to one that has planes; only a zone whose members all follow from its topology can be one. */
+static int add_plane(platform *p, int parent_zone, const zone_kind *kind, void *state)
+{
+    const zone *parent = zone_at(p, parent_zone);
+    int error = kind->add_route || kind->gateways || kind->add_plane ? PLATFORM_BAD_ARGUMENT : 0;
+    if (!error) error = parent->kind->add_plane(parent->state, kind, state);
+    if (error < 0) kind->free(state);
+    return error < 0 ? error : parent_zone;
+}
+
 int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
 {
+    if (is_point(p, parent_zone, POINT_ZONE) && zone_at(p, parent_zone)->kind->add_plane)
+        return add_plane(p, parent_zone, kind, state);
     int fits = parent_zone < 0 ? p->n_zones == 0
                                : is_point(p, parent_zone, POINT_ZONE) && zone_at(p, parent_zone)->kind->gateways;
     int error = fits ? 0 : PLATFORM_BAD_ARGUMENT;
@@ -180,13 +192,20 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
     return p->n_points++;
 }
 
+/* Of a zone with planes: its members are hosts, after which there may come one router. */
+static int n_hosts_of(const platform *p, const zone *z)
+{
+    return z->n_members - (p->points[z->point + z->n_members].kind == POINT_ROUTER);
+}
+
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores)
 {
     if (n < 1 || !(speed_flop_per_s > 0) || !isfinite(speed_flop_per_s) || cores < 1) return PLATFORM_BAD_ARGUMENT;
+    zone *z = zone_at(p, zone_point);
+    if (z->kind->add_plane && z->n_members > 0) return n == n_hosts_of(p, z) ? zone_point + 1 : PLATFORM_BAD_ARGUMENT;
     int error = reserve_hosts(p, n);
     if (!error) error = reserve_points(p, n);
     if (error < 0) return error;
-    zone *z = zone_at(p, zone_point);
     int first = p->n_points;
     for (int i = 0; i < n; i++) {
         p->speed_flop_per_s[p->n_hosts] = speed_flop_per_s;
@@ -200,6 +219,8 @@ int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, 
 
 int zone_add_router(platform *p, int zone_point)
 {
+    const zone *z = zone_at(p, zone_point);
+    if (z->kind->add_plane && n_hosts_of(p, z) < z->n_members) return zone_point + z->n_members;
     int error = reserve_points(p, 1);
     if (error < 0) return error;
     p->points[p->n_points] = (point){.zone = p->points[zone_point].self,

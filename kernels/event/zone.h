@@ -17,7 +17,9 @@ typedef struct {
     const int *link;
 } declared_route;
 
-typedef struct {
+typedef struct zone_kind zone_kind;
+
+struct zone_kind {
     /* Appends the links between two members to the path. 0, or a negative error. */
     int (*route)(const platform *p, const void *state, int source, int target, platform_path *path);
     /* The gateways of the route between two members, as in declared_route. NULL: no member can be a zone. */
@@ -26,8 +28,10 @@ typedef struct {
     int (*add_route)(void *state, const declared_route *route);
     /* The route declared as the i-th; 0: there are not so many. NULL if add_route is. */
     int (*declared)(const void *state, int i, declared_route *route);
+    /* Takes a zone over as a plane of this one, whose members are the plane's. 0, or a negative error. NULL: it has no planes. */
+    int (*add_plane)(void *state, const zone_kind *kind, void *plane);
     void (*free)(void *state);
-} zone_kind;
+};
 
 struct zone {
     const zone_kind *kind;
@@ -35,7 +39,8 @@ struct zone {
     int point, depth, n_members;
 };
 
-/* Adds a zone, which owns `state` from here on; frees it on failure. The zone's point, or a negative error. */
+/* Adds a zone, which owns `state` from here on; frees it on failure. The zone's point, or a negative error. A parent that has
+ * planes takes it as one of them: its point is the parent's, and the hosts and router that it adds are those of the first plane. */
 int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
 /* Adds n hosts with consecutive points. The first one's point, or a negative error. */
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);

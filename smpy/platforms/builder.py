@@ -175,7 +175,7 @@ class PlatformBuilder:
         routers = () if router_name is None else (router_name,)
         host_names = list(cluster.hosts)
         at = self._open_cluster(cluster, host_names, parent, routers)
-        zone = _number(add(self._handle, at, cluster.to_c()), f"cluster {cluster.name!r}")
+        zone = self._planes(cluster, at, add, link_name)
         self._points[cluster.name] = zone
         self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
         if router_name is not None:
@@ -183,7 +183,20 @@ class PlatformBuilder:
         self._properties.add(len(self._host_names), cluster.properties)
         self._host_names.extend(host_names)
         self._sockets.extend(array("i", [cluster.sockets]) * len(host_names))
-        self._links.add_block(lib.platform_n_links(self._handle) - len(self._links), link_name)
+
+    def _planes(self, cluster: Cluster, at: int, add: Callable[[Any, int, Any], int], link_name: LinkNamer) -> int:
+        """Adds a cluster's network, once for each rail; the point of its zone."""
+        what = f"cluster {cluster.name!r}"
+        if cluster.rails > 1:
+            at = _number(lib.platform_add_rails(self._handle, at, cluster.rails), what)
+        zone = at
+        for rail in range(cluster.rails):
+            zone = _number(add(self._handle, at, cluster.to_c()), what)
+            n_links = lib.platform_n_links(self._handle) - len(self._links)
+            self._links.add_block(n_links, link_name if cluster.rails == 1 else _on_rail(rail, link_name))
+            if rail == 0:
+                self.check_room(f"{what} on {cluster.rails} rails", 0, (cluster.rails - 1) * n_links)
+        return zone
 
     # ---- links and routes ----
 
@@ -327,6 +340,8 @@ class PlatformBuilder:
             )
         some_host = f"{host_names[0]} of cluster {cluster.name}"
         self._check_host(some_host, cluster.speed_flop_per_s, cluster.cores, cluster.sockets)
+        if not 1 <= cluster.rails <= COUNT_MAX:
+            raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
         if not cluster.bandwidth_bytes_per_s > 0:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
         for what, bandwidth, latency in (
@@ -385,6 +400,10 @@ class PlatformBuilder:
         )
         self._links.add(name)
         return number
+
+
+def _on_rail(rail: int, link_name: LinkNamer) -> LinkNamer:
+    return lambda link: f"rail{rail}_{link_name(link)}"
 
 
 def _made(pointer: Any) -> Any:

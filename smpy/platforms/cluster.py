@@ -125,6 +125,12 @@ class Cluster:
         Sockets a host has, which share its cores equally.
     properties : tuple of (str, str)
         Names and values of what is noted of each host, such as its power.
+    rails : int
+        Network cards a host has. So many planes of the network there are, each with links of its own, whose names begin
+        with ``rail0_``, ``rail1_``, ... if there are several. Each pair of hosts takes one, in both directions, and a
+        host takes another one for each of `rails` hosts in a row (counted from a multiple of `rails`): it has the
+        bandwidth of all its cards to many others, and that of one card to each. Beyond that the choice is random, and
+        always the same.
     """
 
     name: str
@@ -143,6 +149,7 @@ class Cluster:
     backbone_is_fatpipe: bool = False
     sockets: int = 1
     properties: tuple[tuple[str, str], ...] = ()
+    rails: int = 1
 
     @property
     def n_hosts(self) -> int:

@@ -1,0 +1,65 @@
+/* route_rails.c -- hosts with several network cards: planes over the same hosts, of which each pair of hosts uses one.
+ *
+ * Members i and j take plane (f(i) + f(j)) mod n_rails, both ways, where f(i) = i + a fixed random number for each i / n_rails.
+ * So a host meets the members of each such group on a plane each: it sends to many, and receives from many, with the bandwidth of
+ * all its cards, and has that of one card with each of them. The random numbers keep the choice apart from those that networks
+ * make by numbers of hosts mod cables: within a plane, all cables are used.
+ *
+ * Invariant: the members of each plane have the local indices that they have here. */
+#include "seeded.h"
+#include "zone.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    const zone_kind *kind;
+    void *state; /* owned */
+} plane;
+
+typedef struct {
+    int n_rails, n_planes; /* to be, and so far */
+    plane *planes;
+} rails;
+
+static uint64_t turn(const rails *z, int member)
+{
+    return (uint64_t)member + seeded_mix((uint64_t)(member / z->n_rails)) % (uint64_t)z->n_rails;
+}
+
+static int route(const platform *p, const void *state, int source, int target, platform_path *path)
+{
+    const rails *z = state;
+    const int rail = (int)((turn(z, source) + turn(z, target)) % (uint64_t)z->n_rails);
+    if (rail >= z->n_planes) return PLATFORM_NO_ROUTE;
+    return z->planes[rail].kind->route(p, z->planes[rail].state, source, target, path);
+}
+
+static int add_plane(void *state, const zone_kind *kind, void *plane_state)
+{
+    rails *z = state;
+    if (z->n_planes == z->n_rails) return PLATFORM_BAD_ARGUMENT;
+    z->planes[z->n_planes++] = (plane){.kind = kind, .state = plane_state};
+    return 0;
+}
+
+static void free_state(void *state)
+{
+    rails *z = state;
+    for (int i = 0; i < z->n_planes; i++) z->planes[i].kind->free(z->planes[i].state);
+    free(z->planes);
+    free(z);
+}
+
+static const zone_kind rails_kind = {.route = route, .add_plane = add_plane, .free = free_state};
+
+int platform_add_rails(platform *p, int parent_zone, int n)
+{
+    if (n < 1) return PLATFORM_BAD_ARGUMENT;
+    rails *z = calloc(1, sizeof *z);
+    if (!z) return PLATFORM_NO_MEMORY;
+    z->n_rails = n;
+    z->planes = calloc((size_t)n, sizeof *z->planes);
+    if (z->planes) return zone_add(p, parent_zone, &rails_kind, z);
+    free(z);
+    return PLATFORM_NO_MEMORY;
+}
