@@ -2,6 +2,7 @@
 #include "platform.h"
 
 #include "profile.h"
+#include "route_table.h"
 #include "zone.h"
 
 #include <limits.h>
@@ -39,7 +40,11 @@ platform *platform_new(void)
 void platform_free(platform *p)
 {
     if (!p) return;
-    for (int i = 0; i < p->n_zones; i++) p->zones[i].kind->free(p->zones[i].state);
+    for (int i = 0; i < p->n_zones; i++) {
+        p->zones[i].kind->free(p->zones[i].state);
+        if (p->zones[i].bypasses) route_table_free(p->zones[i].bypasses);
+        free(p->zones[i].bypasses);
+    }
     free(p->bandwidth_bytes_per_s);
     free(p->latency_s);
     free(p->policy);
@@ -198,6 +203,18 @@ static int n_hosts_of(const platform *p, const zone *z)
     return z->n_members - (p->points[z->point + z->n_members].kind == POINT_ROUTER);
 }
 
+void *zone_state(const platform *p, int zone_point, const zone_kind *kind)
+{
+    return is_point(p, zone_point, POINT_ZONE) && zone_at(p, zone_point)->kind == kind ? zone_at(p, zone_point)->state : NULL;
+}
+
+int zone_member(const platform *p, int zone_point, int number)
+{
+    const int is_member = is_point(p, zone_point, POINT_ZONE) && number >= 0 && number < p->n_points
+                       && p->points[number].zone == p->points[zone_point].self;
+    return is_member ? p->points[number].index : -1;
+}
+
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores)
 {
     if (n < 1 || !(speed_flop_per_s > 0) || !isfinite(speed_flop_per_s) || cores < 1) return PLATFORM_BAD_ARGUMENT;
@@ -231,13 +248,18 @@ int zone_add_router(platform *p, int zone_point)
 /* A regular topology has all its members from the start. */
 static int takes_members(const platform *p, int zone_point)
 {
-    return is_point(p, zone_point, POINT_ZONE) && zone_at(p, zone_point)->kind->add_route;
+    return is_point(p, zone_point, POINT_ZONE) && zone_at(p, zone_point)->kind->takes_members;
 }
 
 int platform_add_host(platform *p, int zone_point, double speed_flop_per_s, int cores)
 {
     if (!takes_members(p, zone_point)) return PLATFORM_BAD_ARGUMENT;
     return zone_add_hosts(p, zone_point, 1, speed_flop_per_s, cores);
+}
+
+int platform_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores)
+{
+    return takes_members(p, zone_point) ? zone_add_hosts(p, zone_point, n, speed_flop_per_s, cores) : PLATFORM_BAD_ARGUMENT;
 }
 
 int platform_add_router(platform *p, int zone_point)
@@ -280,7 +302,7 @@ static int check_end(const platform *p, int z, int member, int gateway)
 int platform_add_route(platform *p, int zone_point, int source, int target, int source_gateway, int target_gateway,
                        int n, const int *link)
 {
-    if (!takes_members(p, zone_point) || n < 1) return PLATFORM_BAD_ARGUMENT;
+    if (!takes_members(p, zone_point) || !zone_at(p, zone_point)->kind->add_route || n < 1) return PLATFORM_BAD_ARGUMENT;
     int z = p->points[zone_point].self;
     int error = check_end(p, z, source, source_gateway);
     if (!error) error = check_end(p, z, target, target_gateway);
@@ -309,7 +331,72 @@ int path_append(const platform *p, platform_path *path, int link)
     return 0;
 }
 
-static int append_route(const platform *p, int source, int target, platform_path *path);
+/* ---- bypass routes ---- */
+
+int platform_add_bypass(platform *p, int zone_point, int source, int target, int source_gateway, int target_gateway, int n,
+                        const int *link)
+{
+    if (!is_point(p, zone_point, POINT_ZONE) || n < 1) return PLATFORM_BAD_ARGUMENT;
+    const int ends[2] = {source, target}, gateways[2] = {source_gateway, target_gateway};
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] < 0 || ends[i] >= p->n_points || ends[i] == zone_point || !is_inside(p, ends[i], zone_point))
+            return PLATFORM_BAD_ARGUMENT;
+        const int error = check_end(p, p->points[ends[i]].zone, ends[i], gateways[i]);
+        if (error < 0) return error;
+    }
+    for (int i = 0; i < n; i++)
+        if (link[i] < 0 || link[i] >= p->n_links) return PLATFORM_BAD_ARGUMENT;
+    zone *z = zone_at(p, zone_point);
+    if (!z->bypasses) z->bypasses = calloc(1, sizeof *z->bypasses);
+    if (!z->bypasses) return PLATFORM_NO_MEMORY;
+    return route_table_add(z->bypasses, &(declared_route){.source = source, .target = target,
+                                                          .gateway = {source_gateway, target_gateway}, .n = n, .link = link});
+}
+
+/* The zone a point lies in, or the one some levels further out. */
+static int zone_around(const platform *p, int number, int level)
+{
+    int z = p->points[number].zone;
+    for (; level > 0; level--) z = p->points[p->zones[z].point].zone;
+    return p->zones[z].point;
+}
+
+/* The bypass route between the zones around source and target, those i and j levels out; -1: there is none. */
+static int bypass_at(const platform *p, const zone *common, int source, int target, int i, int j)
+{
+    const int n_source = p->zones[p->points[source].zone].depth - common->depth;
+    const int n_target = p->zones[p->points[target].zone].depth - common->depth;
+    if (i >= n_source || j >= n_target) return -1;
+    return route_table_find(common->bypasses, zone_around(p, source, i), zone_around(p, target, j));
+}
+
+/* The first bypass route that there is, from the innermost zones outward. */
+static int find_bypass(const platform *p, const zone *common, int source, int target)
+{
+    if (p->points[source].zone == p->points[target].zone) return route_table_find(common->bypasses, source, target);
+    for (int level = 0; level < PLATFORM_DEPTH; level++) {
+        int found = -1;
+        for (int i = 0; i < level && found < 0; i++) {
+            found = bypass_at(p, common, source, target, i, level);
+            if (found < 0) found = bypass_at(p, common, source, target, level, i);
+        }
+        if (found < 0) found = bypass_at(p, common, source, target, level, level);
+        if (found >= 0) return found;
+    }
+    return -1;
+}
+
+/* As SimGrid has it, a host that is the gateway itself first sends to itself. */
+static int append_bypass(const platform *p, const route_table *bypasses, int i, int source, int target, platform_path *path)
+{
+    const int *gateway = bypasses->routes[i].gateway;
+    int error = gateway[0] < 0 ? 0 : path_append_route(p, source, gateway[0], path);
+    if (!error) error = route_table_append(p, bypasses, i, path);
+    if (!error && gateway[1] >= 0) error = path_append_route(p, gateway[1], target, path);
+    return error;
+}
+
+/* ---- composed routes ---- */
 
 /* Through the innermost zone that contains both: from the source to the gateway of the member that contains it, on to the other
  * member, and from that one's gateway to the target. The recursion is as deep as the zones. */
@@ -326,18 +413,24 @@ static int append_composed(const platform *p, int source, int target, platform_p
     const zone *common = &p->zones[p->points[from].zone];
     int source_index = p->points[from].index, target_index = p->points[to].index;
     int gateway[2];
+    if (common->bypasses) {
+        const int bypass = find_bypass(p, common, source, target);
+        if (bypass >= 0) return append_bypass(p, common->bypasses, bypass, source, target, path);
+    }
     int error = common->kind->gateways(common->state, source_index, target_index, gateway);
-    if (!error && from != source && gateway[0] != source) error = append_route(p, source, gateway[0], path);
+    if (!error && from != source && gateway[0] != source) error = path_append_route(p, source, gateway[0], path);
     if (!error) error = common->kind->route(p, common->state, source_index, target_index, path);
-    if (!error && to != target && gateway[1] != target) error = append_route(p, gateway[1], target, path);
+    if (!error && to != target && gateway[1] != target) error = path_append_route(p, gateway[1], target, path);
     return error;
 }
 
-static int append_route(const platform *p, int source, int target, platform_path *path)
+int path_append_route(const platform *p, int source, int target, platform_path *path)
 {
     const point *s = &p->points[source], *t = &p->points[target];
     if (s->zone != t->zone) return append_composed(p, source, target, path);
     const zone *z = &p->zones[s->zone];
+    const int bypass = z->bypasses ? find_bypass(p, z, source, target) : -1;
+    if (bypass >= 0) return append_bypass(p, z->bypasses, bypass, source, target, path);
     return z->kind->route(p, z->state, s->index, t->index, path);
 }
 
@@ -345,9 +438,9 @@ int platform_route(const platform *p, int source_host, int target_host, platform
 {
     path->n = 0;
     path->latency_s = 0;
-    int error = append_route(p, p->host_point[source_host], p->host_point[target_host], path);
+    int error = path_append_route(p, p->host_point[source_host], p->host_point[target_host], path);
     if (error < 0) return error;
-    return path->n > 0 ? 0 : PLATFORM_NO_ROUTE;
+    return path->n > 0 || path->latency_s > 0 ? 0 : PLATFORM_NO_ROUTE;
 }
 
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s)
@@ -472,8 +565,7 @@ static void check_routes(const platform *p, int zone_number)
         const int source = member_at(p, zone_number, r.source), target = member_at(p, zone_number, r.target);
         require(check_end(p, zone_number, source, r.gateway[0]) == 0, "source or its gateway of declared route", i);
         require(check_end(p, zone_number, target, r.gateway[1]) == 0, "target or its gateway of declared route", i);
-        require(z->kind->gateways(z->state, r.source, r.target, gateway) == 0, "no entry in the table for declared route", i);
-        require(gateway[0] == r.gateway[0] && gateway[1] == r.gateway[1], "table names other gateways for declared route", i);
+        require(z->kind->gateways(z->state, r.source, r.target, gateway) == 0, "no gateways for declared route", i);
         require(r.n > 0, "no links on declared route", i);
         for (int k = 0; k < r.n; k++) require(r.link[k] >= 0 && r.link[k] < p->n_links, "link of declared route", i);
     }
@@ -486,6 +578,8 @@ void platform_check(const platform *p)
     for (int i = 0; i < p->n_zones; i++) {
         check_members(p, i);
         check_routes(p, i);
+        if (p->zones[i].kind->check) p->zones[i].kind->check(p->zones[i].state);
+        if (p->zones[i].bypasses) route_table_check(p->zones[i].bypasses);
     }
 }
 #endif

@@ -3,14 +3,16 @@
  * A platform is built from the outermost zone inward and then only read: any number of worlds may share one. The members of a zone
  * are hosts, routers and other zones; together they are called points. The route between two hosts is that between members of the
  * innermost zone which contains both, continued inside a member that is a zone to the host from its gateway. Declared routes are
- * looked up, routes of regular topologies are computed.
+ * looked up, routes of regular topologies are computed. Where a zone has a bypass route between two of its members, or between two
+ * zones inside it that contain the hosts, that one is taken instead.
  *
  * Invariants, which platform_check() checks in a debug build:
  *   (1) links, hosts and points are numbered 0, 1, ... in order of creation; so are, by a local index, the members of a zone;
  *   (2) zones form one tree of at most PLATFORM_DEPTH levels, whose root is the first point;
  *   (3) a declared route joins two members of its zone by links that exist, and names a gateway for each that is a zone: a host or
  *       router inside it.
- * Invariant of a path: (4) it lists links in travelling order; its latency is the sum of theirs, added up in that order. */
+ * Invariant of a path: (4) it lists links in travelling order; its latency is the sum of theirs, and of distances in zones that
+ * have coordinates. */
 #ifndef SMPY_PLATFORM_H
 #define SMPY_PLATFORM_H
 #include <stdint.h>
@@ -35,13 +37,29 @@ enum { PLATFORM_DEPTH = 256 };
 platform *platform_new(void);
 void platform_free(platform *p);
 int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy); /* its number */
+/* Adds n >= 0 equal links with consecutive numbers; the first one's. */
+int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
 int platform_n_links(const platform *p);
 int platform_n_hosts(const platform *p);
 
 /* Adds a zone whose routes are all declared; returns its point. The first zone is the root: its parent is -1.
  * loopback_link: the route of a member to itself unless one is declared, or -1. */
 int platform_add_full_zone(platform *p, int parent_zone, int loopback_link);
+/* Adds a zone whose routes are the shortest sequences of declared ones, by number of links: ties as in Floyd's or Dijkstra's search. */
+enum { SHORTEST_FLOYD = 0, SHORTEST_DIJKSTRA = 1 };
+int platform_add_shortest_zone(platform *p, int parent_zone, int rule, int loopback_link);
+/* Adds a zone of hosts with wires to a centre; if it has coordinates, every route has the distance of its ends in latency, too.
+ * A route can be declared from a member to itself. */
+int platform_add_star_zone(platform *p, int parent_zone, int has_coordinates);
+/* Gives n members of a star with consecutive points their wires: links up and down, `stride` further for each one, and the backbone,
+ * or -1. A member without wires is at the centre. 0, or an error. */
+int platform_set_wires(platform *p, int zone, int first, int n, int up, int down, int stride, int backbone);
+int platform_set_coordinates(platform *p, int zone, int point, double x_ms, double y_ms, double height_ms);
+/* Adds a zone without routes. */
+int platform_add_empty_zone(platform *p, int parent_zone);
 int platform_add_host(platform *p, int zone, double speed_flop_per_s, int cores); /* its point */
+/* Adds n equal hosts with consecutive points; the first one's. */
+int platform_add_hosts(platform *p, int zone, int n, double speed_flop_per_s, int cores);
 int platform_add_router(platform *p, int zone);                                   /* its point */
 enum { POINT_HOST = 0, POINT_ROUTER = 1, POINT_ZONE = 2 };
 int platform_point_kind(const platform *p, int point);
@@ -50,6 +68,11 @@ int platform_point_zone(const platform *p, int point); /* the point of the zone 
  * a host or router inside it, at any depth; that of any other member is -1. */
 int platform_add_route(platform *p, int zone, int source, int target, int source_gateway, int target_gateway, int n,
                        const int *link);
+
+/* Declares links to take instead of a route, in this direction only: between two hosts or routers of a zone (the gateways are -1), or
+ * between two zones inside it at any depth, by way of a gateway inside each. */
+int platform_add_bypass(platform *p, int zone, int source, int target, int source_gateway, int target_gateway, int n,
+                        const int *link);
 
 /* Equal hosts and the links between them. A bandwidth of 0: there is no such link.
  * The links are numbered in this order: wires (if split, each one's link up, then its link down), loopbacks, limiters, backbone. */

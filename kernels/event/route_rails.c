@@ -6,7 +6,7 @@
  * make by numbers of hosts mod cables: within a plane, all cables are used.
  *
  * Invariant: the members of each plane have the local indices that they have here. */
-#include "seeded.h"
+#include "seeded_choice.h"
 #include "zone.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct {
 
 static uint64_t turn(const rails *z, int member)
 {
-    return (uint64_t)member + seeded_mix((uint64_t)(member / z->n_rails)) % (uint64_t)z->n_rails;
+    return (uint64_t)member + mixed((uint64_t)(member / z->n_rails)) % (uint64_t)z->n_rails;
 }
 
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)

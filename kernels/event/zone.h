@@ -9,6 +9,7 @@
 #include "platform.h"
 
 typedef struct zone zone;
+typedef struct route_table route_table; /* route_table.h */
 
 typedef struct {
     int source, target;         /* local indices of members */
@@ -24,12 +25,14 @@ struct zone_kind {
     int (*route)(const platform *p, const void *state, int source, int target, platform_path *path);
     /* The gateways of the route between two members, as in declared_route. NULL: no member can be a zone. */
     int (*gateways)(const void *state, int source, int target, int gateway[2]);
-    /* NULL: all members and routes follow from the topology, and none can be added. */
+    int takes_members; /* 0: all follow from the topology, and none can be added */
+    /* NULL: routes cannot be declared. */
     int (*add_route)(void *state, const declared_route *route);
     /* The route declared as the i-th; 0: there are not so many. NULL if add_route is. */
     int (*declared)(const void *state, int i, declared_route *route);
     /* Takes a zone over as a plane of this one, whose members are the plane's. 0, or a negative error. NULL: it has no planes. */
     int (*add_plane)(void *state, const zone_kind *kind, void *plane);
+    void (*check)(const void *state); /* aborts where an invariant is broken; NULL: there is none */
     void (*free)(void *state);
 };
 
@@ -37,6 +40,7 @@ struct zone {
     const zone_kind *kind;
     void *state;                /* owned */
     int point, depth, n_members;
+    route_table *bypasses;      /* by the points of hosts, routers and zones; owned; NULL: there are none */
 };
 
 /* Adds a zone, which owns `state` from here on; frees it on failure. The zone's point, or a negative error. A parent that has
@@ -45,9 +49,11 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
 /* Adds n hosts with consecutive points. The first one's point, or a negative error. */
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);
 int zone_add_router(platform *p, int zone_point);
-/* Adds n >= 0 equal links with consecutive numbers. The first one's number, or a negative error. */
-int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
+/* Appends the route between two hosts or routers of any zones. 0, or a negative error. */
+int path_append_route(const platform *p, int source, int target, platform_path *path);
+void *zone_state(const platform *p, int zone_point, const zone_kind *kind); /* NULL: it is no zone of that kind */
+int zone_member(const platform *p, int zone_point, int point);              /* its local index, or -1: it is no member */
 
 /* The first link of each kind in a cluster; -1: there are none. */
 typedef struct {

@@ -10,11 +10,12 @@ from smpy.platforms.default_cluster import default_cluster
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
-    from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, ProfileConnection, Router
+    from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, ProfileConnection, Router
+    from smpy.platforms.declared_zone import DeclaredZone
     from smpy.platforms.description import Description
     from smpy.platforms.edge_list import Edge, hosts_among, read_edges
     from smpy.platforms.hostfile import read_hostfile
-    from smpy.platforms.links import Direction, Hop, Sharing
+    from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
     from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
     from smpy.platforms.own_format.settings import Settings
@@ -27,32 +28,46 @@ if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
     from smpy.platforms.simgrid.reader import read_simgrid_xml
     from smpy.platforms.topologies import topology
+    from smpy.platforms.topologies.dijkstra import DijkstraZone
     from smpy.platforms.topologies.dragonfly import Dragonfly, DragonflyShape
+    from smpy.platforms.topologies.empty import EmptyZone
     from smpy.platforms.topologies.fat_tree import FatTree, TreeShape
     from smpy.platforms.topologies.flat_cluster import FlatCluster
+    from smpy.platforms.topologies.floyd import FloydZone
     from smpy.platforms.topologies.full import FullZone
     from smpy.platforms.topologies.graph import Graph
     from smpy.platforms.topologies.hyperx import HyperX
+    from smpy.platforms.topologies.star import Backbone, Cabinet, HostLink, StarZone
     from smpy.platforms.topologies.torus import Torus
+    from smpy.platforms.topologies.vivaldi import Peer, VivaldiZone
 
 __all__ = [
+    "Backbone",
+    "BypassRoute",
+    "Cabinet",
     "CallCosts",
     "Changing",
     "Cluster",
     "CollectiveChoice",
+    "Coordinates",
     "DeclaredRoute",
+    "DeclaredZone",
     "Description",
+    "DijkstraZone",
     "Direction",
     "Dragonfly",
     "DragonflyShape",
     "Edge",
     "Element",
+    "EmptyZone",
     "FatTree",
     "FlatCluster",
+    "FloydZone",
     "FullZone",
     "Graph",
     "Hop",
     "Host",
+    "HostLink",
     "HyperX",
     "Link",
     "ListedNames",
@@ -61,6 +76,7 @@ __all__ = [
     "NumberedNames",
     "Overhead",
     "Part",
+    "Peer",
     "Platform",
     "PlatformBuilder",
     "Polling",
@@ -71,9 +87,11 @@ __all__ = [
     "Router",
     "Settings",
     "Sharing",
+    "StarZone",
     "Step",
     "Torus",
     "TreeShape",
+    "VivaldiZone",
     "WantedHosts",
     "Zone",
     "default_cluster",
@@ -91,12 +109,13 @@ __all__ = [
 _NAMES: Final = {
     "builder": ("PlatformBuilder",),
     "cluster": ("Cluster", "ListedNames", "NumberedNames"),
-    "declared_parts": ("DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
+    "declared_parts": ("BypassRoute", "DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
+    "declared_zone": ("DeclaredZone",),
     "description": ("Description",),
     "edge_list": ("Edge", "hosts_among", "read_edges"),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
-    "links": ("Direction", "Hop", "Sharing"),
+    "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
     "own_format.settings": ("Settings",),
     "own_format.wanted_hosts": ("WantedHosts",),
@@ -109,12 +128,17 @@ _NAMES: Final = {
     "simgrid.reader": ("read_simgrid_xml",),
     "topologies": ("topology",),
     "topologies.dragonfly": ("Dragonfly", "DragonflyShape"),
+    "topologies.dijkstra": ("DijkstraZone",),
+    "topologies.empty": ("EmptyZone",),
     "topologies.fat_tree": ("FatTree", "TreeShape"),
     "topologies.flat_cluster": ("FlatCluster",),
+    "topologies.floyd": ("FloydZone",),
     "topologies.full": ("FullZone",),
     "topologies.torus": ("Torus",),
     "topologies.graph": ("Graph",),
     "topologies.hyperx": ("HyperX",),
+    "topologies.star": ("Backbone", "Cabinet", "HostLink", "StarZone"),
+    "topologies.vivaldi": ("Peer", "VivaldiZone"),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
 

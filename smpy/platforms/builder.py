@@ -14,9 +14,9 @@ from typing import Any, Final, Protocol
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
-from smpy.platforms.cluster import Cluster
+from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.link_names import LinkNamer, LinkNames
-from smpy.platforms.links import Direction, Hop, Sharing
+from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.models import Models
 from smpy.platforms.platform import HostProperties, Platform
 from smpy.platforms.profiles import Changing, Profile
@@ -75,6 +75,8 @@ class PlatformBuilder:
         self._links = LinkNames()
         self._split: set[str] = set()
         self._loopback = -1
+        self._backbones: dict[str, str | None] = {}  # of stars
+        self._vivaldi: set[str] = set()
         self._need_bytes = 0
         self._series: dict[Profile, int] = {}
         self._followers: set[tuple[Changing, int]] = set()
@@ -91,17 +93,27 @@ class PlatformBuilder:
 
     def full_zone(self, name: str, parent: str | None = None) -> None:
         """A zone whose routes are all declared."""
-        self._check_new(name)
-        if self._loopback < 0:
-            self._loopback = self._new_link(
-                LOOPBACK_NAME,
-                self._models.network.loopback_bandwidth_bytes_per_s,
-                self._models.network.loopback_latency_s,
-                lib.LINK_FATPIPE,
-            )
-        self._points[name] = _number(
-            lib.platform_add_full_zone(self._handle, self._zone_or_root(parent, name), self._loopback), f"zone {name!r}"
+        self._new_zone(name, parent, lambda at: lib.platform_add_full_zone(self._handle, at, self._loopback_link()))
+
+    def shortest_zone(self, name: str, parent: str | None, rule: int) -> None:
+        """A zone whose routes are the shortest sequences of declared ones; the rule is the kernel's, for ties."""
+        self._new_zone(
+            name, parent, lambda at: lib.platform_add_shortest_zone(self._handle, at, rule, self._loopback_link())
         )
+
+    def star_zone(self, name: str, parent: str | None = None) -> None:
+        """A zone whose hosts have wires to a centre."""
+        self._new_zone(name, parent, lambda at: lib.platform_add_star_zone(self._handle, at, False))
+        self._backbones[name] = None
+
+    def vivaldi_zone(self, name: str, parent: str | None = None) -> None:
+        """A zone where latencies follow from coordinates."""
+        self._new_zone(name, parent, lambda at: lib.platform_add_star_zone(self._handle, at, True))
+        self._vivaldi.add(name)
+
+    def empty_zone(self, name: str, parent: str | None = None) -> None:
+        """A zone without routes."""
+        self._new_zone(name, parent, lambda at: lib.platform_add_empty_zone(self._handle, at))
 
     def host(
         self,
@@ -111,24 +123,74 @@ class PlatformBuilder:
         cores: int = 1,
         properties: tuple[tuple[str, str], ...] = (),
         sockets: int = 1,
+        coordinates: Coordinates | None = None,
     ) -> None:
-        """A computer."""
+        """A computer; coordinates are for Vivaldi zones, which need them."""
         self._check_new(name)
         self._check_host(name, speed_flop_per_s, cores, sockets)
         self._points[name] = _number(
             lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
             f"host {name!r} in zone {zone!r}",
         )
+        self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
         self._host_names.append(name)
         self._sockets.append(sockets)
 
-    def router(self, name: str, zone: str) -> None:
+    def router(self, name: str, zone: str, coordinates: Coordinates | None = None) -> None:
         """A place where routes meet, without computing power."""
         self._check_new(name)
         self._points[name] = _number(
             lib.platform_add_router(self._handle, self._point(zone, "zone")), f"router {name!r} in zone {zone!r}"
         )
+        self._place_at(name, zone, coordinates)
+
+    def cabinet(
+        self, zone: str, hosts: NumberedNames, speed_flop_per_s: float, bandwidth_bytes_per_s: float, latency_s: float
+    ) -> None:
+        """Hosts of a star that are all alike, with their wires."""
+        backbone = self._backbone_of(zone, "a cabinet")
+        n, numbers, names = hosts.n_names, hosts.numbers, list(hosts)
+        if len(set(names)) < n or not self._points.keys().isdisjoint(names):
+            for name in names:
+                self._check_new(name)
+            raise PlatformError("a cabinet declares a host twice")
+        self._check_host(names[0], speed_flop_per_s, 1, 1)
+        self._check_link(f"link_{names[0]}_UP", bandwidth_bytes_per_s, latency_s)
+        what = f"the cabinet of host {names[0]!r}"
+        first = _number(lib.platform_add_hosts(self._handle, self._points[zone], n, speed_flop_per_s, 1), what)
+        link = _number(
+            lib.platform_add_links(self._handle, 2 * n, bandwidth_bytes_per_s, latency_s, lib.LINK_SHARED), what
+        )
+        self._links.add_block(
+            2 * n, lambda i: f"link_{hosts.prefix}{numbers[i // 2]}{hosts.suffix}_{('UP', 'DOWN')[i % 2]}"
+        )
+        wires = first, n, link, link + 1, 2, backbone
+        _number(lib.platform_set_wires(self._handle, self._points[zone], *wires), what)
+        self._points.update(zip(names, range(first, first + n), strict=True))
+        self._properties.add(len(self._host_names), ())
+        self._host_names.extend(names)
+        self._sockets.extend(array("i", [1]) * n)
+
+    def wires(self, zone: str, host: str, up: str, down: str) -> None:
+        """The links from a host of a star to the centre, and back; those of an earlier call no longer count."""
+        backbone = -1 if zone in self._vivaldi else self._backbone_of(zone, "the wires of a host")
+        links = [self._half_number(name) for name in (up, down)]
+        member = self._member(zone, host, "host or router")
+        _number(
+            lib.platform_set_wires(self._handle, self._points[zone], member, 1, *links, 0, backbone),
+            f"the wires of host {host!r}",
+        )
+
+    def backbone(self, zone: str, link: str) -> None:
+        """The link at the inner end of the wires of a star that are added after it."""
+        self._backbone_of(zone, "a backbone")
+        self._backbones[zone] = link
+
+    def check_vivaldi(self, zone: str, what: str) -> None:
+        """Refuse what only stands in zones with coordinates elsewhere."""
+        if zone not in self._vivaldi:
+            raise PlatformError(f"zone {zone!r} cannot hold {what}: only one with routing='Vivaldi' can")
 
     def check_room(self, what: str, n_hosts: int, n_links: int) -> None:
         """Refuse a part that this machine has no memory for, with those before it: it has not been made yet.
@@ -207,12 +269,7 @@ class PlatformBuilder:
         halves = [f"{name}_UP", f"{name}_DOWN"] if sharing is Sharing.SPLITDUPLEX else [name]
         if name in self._split or any(map(self._links.has, [name, *halves])):
             raise PlatformError(f"link {name!r} is declared twice: give each link a name of its own")
-        if not bandwidth_bytes_per_s > 0:
-            raise PlatformError(
-                f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0"
-            )
-        if not latency_s >= 0:
-            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
+        self._check_link(name, bandwidth_bytes_per_s, latency_s)
         policy = lib.LINK_FATPIPE if sharing is Sharing.FATPIPE else lib.LINK_SHARED
         for half in halves:
             self._new_link(half, bandwidth_bytes_per_s, latency_s, policy)
@@ -259,6 +316,27 @@ class PlatformBuilder:
             added = lib.platform_add_profile(self._handle, what.value, number, self._series[profile])
             _number(added, f"a profile of {name!r}")
 
+    def bypass(
+        self, zone: str, source: str, target: str, hops: Sequence[Hop], gateways: tuple[str, str] | None = None
+    ) -> None:
+        """Links that are taken instead of a route, in this direction: between hosts of a zone, or zones inside it."""
+        names = f"the bypass route from {source!r} to {target!r}"
+        if not hops:
+            raise PlatformError(f"{names} has no links: name at least one")
+        if gateways:
+            ends = [self._point(name, "zone") for name in (source, target)]
+            gates = [self._gateway(*pair) for pair in zip(gateways, (source, target), strict=True)]
+        else:
+            ends = [self._member(zone, name, "host or router") for name in (source, target)]
+            gates = [-1, -1]
+        links = [self._link_number(hop) for hop in hops]
+        answer = lib.platform_add_bypass(self._handle, self._points[zone], *ends, *gates, len(links), links)
+        if answer == lib.PLATFORM_ROUTE_EXISTS:
+            raise PlatformError(f"{names} is declared twice")
+        if answer == lib.PLATFORM_BAD_ARGUMENT:
+            raise PlatformError(f"{names} joins zones that are not both inside zone {zone!r}: declare it around them")
+        _number(answer, names)
+
     def finish(self, *, fills_hosts: bool = False, sha256: str | None = None) -> Platform:
         """The platform; this builder is of no further use."""
         if not self._host_names:
@@ -288,7 +366,8 @@ class PlatformBuilder:
                 "unless they say symmetrical='NO'"
             )
         if answer == lib.PLATFORM_BAD_ARGUMENT:
-            raise PlatformError(f"zone {zone!r} takes no declared routes")
+            takes = "a route from a host to itself only" if zone in {*self._backbones, *self._vivaldi} else "no routes"
+            raise PlatformError(f"zone {zone!r} takes {takes}: its routing is not one of declared routes")
         _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
 
     def _host_number(self, name: str) -> int:
@@ -312,6 +391,48 @@ class PlatformBuilder:
             raise PlatformError(f"unknown link {name!r}{self._meant(name, [*self._links.all_names(), *self._split])}")
         return number
 
+    def _half_number(self, name: str) -> int:
+        """The number of a link that is named without a direction."""
+        if name in self._split:
+            raise PlatformError(f"link {name!r} is SPLITDUPLEX: name a half of it, {name}_UP or {name}_DOWN")
+        return self._link_number(Hop(name))
+
+    def _backbone_of(self, zone: str, what: str) -> int:
+        """The number of a star's backbone, or -1; refuses what only stands in stars elsewhere."""
+        if zone not in self._backbones:
+            raise PlatformError(f"zone {zone!r} cannot hold {what}: only one with routing='Cluster' can")
+        backbone = self._backbones[zone]
+        return -1 if backbone is None else self._link_number(Hop(backbone))
+
+    def _place_at(self, name: str, zone: str, coordinates: Coordinates | None) -> None:
+        """Coordinates matter in Vivaldi zones only."""
+        if zone not in self._vivaldi:
+            return
+        if coordinates is None:
+            raise PlatformError(
+                f"{name!r} stands in a Vivaldi zone and has no coordinates: give it some, such as '1 2 3'"
+            )
+        _number(
+            lib.platform_set_coordinates(self._handle, self._points[zone], self._points[name], *coordinates),
+            f"{name!r} with its coordinates",
+        )
+
+    def _new_zone(self, name: str, parent: str | None, add: Callable[[int], int]) -> None:
+        """A zone that the kernel adds at the parent's point."""
+        self._check_new(name)
+        self._points[name] = _number(add(self._zone_or_root(parent, name)), f"zone {name!r}")
+
+    def _loopback_link(self) -> int:
+        """From each host to itself, in zones that declare no other way."""
+        if self._loopback < 0:
+            self._loopback = self._new_link(
+                LOOPBACK_NAME,
+                self._models.network.loopback_bandwidth_bytes_per_s,
+                self._models.network.loopback_latency_s,
+                lib.LINK_FATPIPE,
+            )
+        return self._loopback
+
     def _check_new(self, name: str) -> None:
         if name in self._points:
             raise PlatformError(f"{name!r} is declared twice: hosts, routers and zones need names of their own")
@@ -324,6 +445,15 @@ class PlatformBuilder:
             raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
         if not 1 <= sockets <= cores or cores % sockets:
             raise PlatformError(f"host {name!r} has {cores} cores on {sockets} sockets: each has the same number")
+
+    @staticmethod
+    def _check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> None:
+        if not bandwidth_bytes_per_s > 0:
+            raise PlatformError(
+                f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0"
+            )
+        if not latency_s >= 0:
+            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
 
     def _open_cluster(
         self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]

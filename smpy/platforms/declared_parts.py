@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from smpy.platforms.builder import PlatformBuilder
-from smpy.platforms.links import Hop, Sharing
+from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.parts import Part
 from smpy.platforms.profiles import Changing, Profile
 
@@ -28,6 +28,8 @@ class Host(Part):
         How many sockets share them, equally.
     speed_profile, state_profile : Profile, optional
         Factors of its speed; when it is on. A run fails in which a rank lives on a host that goes off.
+    coordinates : tuple of float, optional
+        Where it is, in a Vivaldi zone.
     """
 
     name: str
@@ -37,13 +39,16 @@ class Host(Part):
     sockets: int = field(default=1, kw_only=True)
     speed_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
+    coordinates: Coordinates | None = field(default=None, kw_only=True)
 
     @property
     def n_hosts(self) -> int:
         return 1
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.host(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets)
+        builder.host(
+            self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets, self.coordinates
+        )
         for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
             if profile is not None:
                 builder.profile(what, self.name, profile)
@@ -54,9 +59,10 @@ class Router(Part):
     """A place where routes meet, without computing power."""
 
     name: str
+    coordinates: Coordinates | None = None
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.router(self.name, zone or "")
+        builder.router(self.name, zone or "", self.coordinates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +151,26 @@ class ProfileConnection(Part):
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.profile(self.what, self.name, self.profile)
+
+
+@dataclass(frozen=True, slots=True)
+class BypassRoute(Part):
+    """Links that are taken instead of a route, in this direction only.
+
+    Parameters
+    ----------
+    source, target : str
+        Names of two hosts or routers of a zone; or, with gateways, of two zones at any depth inside it.
+    hops : tuple of Hop
+        The links, in travelling order.
+    gateways : tuple of str, optional
+        Between zones: the host or router of each end by which it leaves and enters.
+    """
+
+    source: str
+    target: str
+    hops: tuple[Hop, ...]
+    gateways: tuple[str, str] | None = None
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        builder.bypass(zone or "", self.source, self.target, self.hops, self.gateways)

@@ -28,6 +28,10 @@ class Direction(Enum):
         return Direction.DOWN if self is Direction.UP else Direction.UP
 
 
+Coordinates = tuple[float, float, float]
+"""Where a host is, in ms: x and y in the plane, and the height, which adds to every latency (Dabek et al. 2004)."""
+
+
 class Hop(NamedTuple):
     """One link of a declared route."""
 

@@ -24,7 +24,7 @@ def read_cluster(element: Element) -> Cluster:
         element.warn("the links of a cluster cannot be FATPIPE: they are SHARED, as SimGrid makes them")
     return Cluster(
         name=element.text("id"),
-        hosts=NumberedNames(element.text("prefix"), _radical(element), element.text("suffix")),
+        hosts=read_names(element),
         speed_flop_per_s=read_speed_flop_per_s(element),
         bandwidth_bytes_per_s=element.quantity("bw", parse_bandwidth_bytes_per_s),
         latency_s=element.quantity("lat", parse_time_s),
@@ -58,6 +58,11 @@ def read_regular_cluster(element: Element, n_hosts: int, what: str) -> Cluster:
         return cluster
     element.warn(f"the {what} needs {n_hosts} of its {cluster.n_hosts} hosts: the others are left out")
     return replace(cluster, hosts=cluster.hosts.first(n_hosts))
+
+
+def read_names(element: Element) -> NumberedNames:
+    """The names of hosts that attributes prefix, radical and suffix make up."""
+    return NumberedNames(element.text("prefix"), _radical(element), element.text("suffix"))
 
 
 def read_speed_flop_per_s(element: Element) -> float:

@@ -1,41 +1,40 @@
 """Reads SimGrid's XML platform files (versions 4.0 and 4.1).
 
-Zones with Full routing and clusters of the registered topologies, nested in any way. What else the format has is
-refused by name, not skipped: the numbers would be those of another machine than the file's.
+Zones with the registered routings and clusters of the registered topologies, nested in any way. What else the format
+has is refused by name, not skipped: the numbers would be those of another machine than the file's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
-from smpy.platforms.declared_parts import DeclaredRoute, Host, Link, Router
+from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, Router
 from smpy.platforms.description import Description
-from smpy.platforms.links import Direction, Hop, Sharing
+from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.models import CallCosts, Models
 from smpy.platforms.parts import Part, Zone
 from smpy.platforms.platform import OVERHEAD_PROPERTIES
 from smpy.platforms.profiles import Changing
-from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_speed_flop_per_s
+from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
 from smpy.platforms.simgrid.options import parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topologies
-from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
+from smpy.platforms.topologies.star import Backbone, Cabinet, HostLink
+from smpy.platforms.topologies.vivaldi import Peer
+from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
-_LATER: Final = "is not supported yet: smpy reads zones with Full routing, and clusters of all its topologies"
 _REMOVED: Final = "was removed from the format with version 4: rewrite the file for 4.1"
-_REFUSED_TAGS: Final = (
-    dict.fromkeys(("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED)
-    | dict.fromkeys(("peer", "cabinet", "host_link", "backbone", "bypassRoute", "bypassZoneRoute"), _LATER)
-    | dict.fromkeys(("bypassASroute",), _LATER)
-    | {"actor": "is not supported: ranks are placed by --hostfile"}
-)
-_REFUSED_ROUTINGS: Final = ("FLOYD", "DIJKSTRA", "DIJKSTRACACHE", "CLUSTER", "VIVALDI", "NONE", "WIFI")
+_REFUSED_TAGS: Final = dict.fromkeys(
+    ("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED
+) | {"actor": "is not supported: ranks are placed by --hostfile"}
+_REFUSED_ROUTINGS: Final = ("WIFI",)
 _IGNORED_TAGS: Final = ("random", "model_prop", "disk")  # nothing that a message or a computation meets
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
@@ -121,6 +120,13 @@ class _Reader:
             "route": self._route,
             "zoneRoute": self._route,
             "ASroute": self._route,
+            "bypassRoute": self._bypass,
+            "bypassZoneRoute": self._bypass,
+            "bypassASroute": self._bypass,
+            "backbone": self._backbone,
+            "host_link": self._host_link,
+            "cabinet": self._cabinet,
+            "peer": self._peer,
             "prop": self._prop,
             "trace": self.profiles.trace,
             "trace_connect": self.profiles.connect,
@@ -148,7 +154,7 @@ class _Reader:
     def _zone(self, element: Element) -> Zone:
         routing = element.choice("routing", (*self._zones, *_REFUSED_ROUTINGS))
         if routing not in self._zones:
-            raise element.error(f"routing {element.text('routing')!r} {_LATER}")
+            raise element.error(f"routing {element.text('routing')!r} is not supported: links are wires here")
         return self._zones[routing].kind.from_xml(element, self.part)
 
     def _cluster(self, element: Element) -> Zone:
@@ -167,6 +173,7 @@ class _Reader:
             speed_flop_per_s,
             element.integer("core", "1"),
             properties=element.properties(),
+            coordinates=_coordinates(element),
             speed_profile=profiles.get(Changing.SPEED),
             state_profile=profiles.get(Changing.HOST_IS_ON),
             origin=element.origin,
@@ -186,7 +193,7 @@ class _Reader:
 
     def _router(self, element: Element) -> Router:
         element.check_attributes(("id", "coordinates"))
-        return Router(element.text("id"), origin=element.origin)
+        return Router(element.text("id"), _coordinates(element), origin=element.origin)
 
     def _link(self, element: Element) -> Link:
         element.check_attributes(("id", "bandwidth", "latency", "sharing_policy", *LINK_PROFILES))
@@ -212,8 +219,31 @@ class _Reader:
         )
 
     def _route(self, element: Element) -> DeclaredRoute:
-        between_zones = element.tag != "route"
-        element.check_attributes((*_ROUTE_ATTRIBUTES, "gw_src", "gw_dst") if between_zones else _ROUTE_ATTRIBUTES)
+        gateways = self._gateways(element, "route", _ROUTE_ATTRIBUTES)
+        return DeclaredRoute(
+            element.text("src"),
+            element.text("dst"),
+            self._hops(element),
+            gateways=gateways,
+            is_symmetrical=element.choice("symmetrical", ("YES", "NO"), "YES") == "YES",
+            origin=element.origin,
+        )
+
+    def _bypass(self, element: Element) -> BypassRoute:
+        gateways = self._gateways(element, "bypassRoute", ("src", "dst"))
+        return BypassRoute(
+            element.text("src"), element.text("dst"), self._hops(element), gateways, origin=element.origin
+        )
+
+    @staticmethod
+    def _gateways(element: Element, between_hosts: str, attributes: tuple[str, ...]) -> tuple[str, str] | None:
+        """Those of a route between zones: of an element that has another tag than that for hosts."""
+        between_zones = element.tag != between_hosts
+        element.check_attributes((*attributes, "gw_src", "gw_dst") if between_zones else attributes)
+        return (element.text("gw_src"), element.text("gw_dst")) if between_zones else None
+
+    @staticmethod
+    def _hops(element: Element) -> tuple[Hop, ...]:
         hops = []
         for child in element.children:
             if child.tag != "link_ctn":
@@ -221,15 +251,63 @@ class _Reader:
             child.check_attributes(("id", "direction"))
             direction = child.choice("direction", _DIRECTIONS, "NONE")
             hops.append(Hop(child.text("id"), Direction(direction)))
-        return DeclaredRoute(
-            element.text("src"),
-            element.text("dst"),
-            tuple(hops),
-            gateways=(element.text("gw_src"), element.text("gw_dst")) if between_zones else None,
-            is_symmetrical=element.choice("symmetrical", ("YES", "NO"), "YES") == "YES",
+        return tuple(hops)
+
+    def _backbone(self, element: Element) -> Backbone:
+        element.check_attributes(("id", "bandwidth", "latency"))
+        link = Link(
+            element.text("id"),
+            element.quantity("bandwidth", parse_bandwidth_bytes_per_s),
+            element.quantity("latency", parse_time_s),
+            origin=element.origin,
+        )
+        return Backbone(link, origin=element.origin)
+
+    def _host_link(self, element: Element) -> HostLink:
+        element.check_attributes(("id", "up", "down"))
+        return HostLink(element.text("id"), element.text("up"), element.text("down"), origin=element.origin)
+
+    def _cabinet(self, element: Element) -> Cabinet:
+        element.check_attributes(("id", "prefix", "suffix", "radical", "speed", "bw", "lat"))
+        element.text("id")
+        return Cabinet(
+            read_names(element),
+            element.quantity("speed", parse_speed_flop_per_s),
+            element.quantity("bw", parse_bandwidth_bytes_per_s),
+            element.quantity("lat", parse_time_s),
+            origin=element.origin,
+        )
+
+    def _peer(self, element: Element) -> Peer:
+        element.check_attributes(("id", "speed", "bw_in", "bw_out", "lat", "coordinates"))
+        if element.text("lat", "0") != "0":
+            element.warn("attribute 'lat' has no effect: put the latency into the third coordinate, in ms")
+        coordinates = _coordinates(element)
+        if coordinates is None:
+            raise element.error("attribute 'coordinates' is missing: add coordinates='x y height', in ms")
+        return Peer(
+            element.text("id"),
+            element.quantity("speed", parse_speed_flop_per_s),
+            element.quantity("bw_in", parse_bandwidth_bytes_per_s),
+            element.quantity("bw_out", parse_bandwidth_bytes_per_s),
+            coordinates,
             origin=element.origin,
         )
 
     def _prop(self, element: Element) -> None:
         """Properties are notes to other tools."""
         element.check_attributes(("id", "value"))
+
+
+def _coordinates(element: Element) -> Coordinates | None:
+    """The three numbers of attribute `coordinates`, if it is there."""
+    text = element.text("coordinates", "")
+    if not text:
+        return None
+    try:
+        x, y, height = (float(number) for number in text.split())
+    except ValueError:
+        raise element.error(f"attribute 'coordinates': {text!r} is not three numbers, such as '1.5 -2 0.3'") from None
+    if not all(map(isfinite, (x, y, height))):
+        raise element.error(f"attribute 'coordinates': {text!r} is out of this world: give three finite numbers")
+    return x, y, height

@@ -1,0 +1,48 @@
+"""The base class of zones whose parts are declared one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.parts import Part, ReadPart, Zone
+
+if TYPE_CHECKING:
+    from smpy.platforms.simgrid.elements import Element
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredZone(Zone):
+    """A zone whose parts are declared.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    parts : tuple of Part
+        What stands in it, hosts and links before the routes that name them.
+    """
+
+    name: str
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def from_xml(cls, element: Element, read: ReadPart) -> Self:
+        """The zone of a <zone>."""
+        element.check_attributes(("id", "routing"))
+        name = element.text("id")
+        return cls(name, tuple(part for part in map(read, element.inner()) if part is not None), origin=element.origin)
+
+    @property
+    def n_hosts(self) -> int:
+        return sum(part.n_hosts for part in self.parts)
+
+    def build(self, builder: PlatformBuilder, zone: str | None) -> None:
+        self.open(builder, zone)
+        for part in self.parts:
+            builder.add(part, self.name)
+
+    def open(self, builder: PlatformBuilder, zone: str | None) -> None:
+        """Add the zone itself to a platform, without its parts."""
+        raise NotImplementedError

@@ -1,0 +1,31 @@
+"""Zones whose routes are the shortest sequences of declared ones, by Dijkstra's search.
+
+SimGrid's routings "Dijkstra" and "DijkstraCache" differ in whether a search is kept; here it always is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smpy.engine.kernel import lib
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.declared_zone import DeclaredZone
+from smpy.platforms.topologies import topology
+
+
+@topology("DIJKSTRACACHE", tag="zone")
+@topology("DIJKSTRA", tag="zone")
+@dataclass(frozen=True, slots=True)
+class DijkstraZone(DeclaredZone):
+    """A zone where a route with the fewest links is put together from declared ones.
+
+    Of several, it is the one that Dijkstra's search [1]_ finds first: it settles members by distance, then in the order
+    in which routes mention them.
+
+    References
+    ----------
+    .. [1] E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959.
+    """
+
+    def open(self, builder: PlatformBuilder, zone: str | None) -> None:
+        builder.shortest_zone(self.name, zone, lib.SHORTEST_DIJKSTRA)

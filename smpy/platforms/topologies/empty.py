@@ -1,0 +1,18 @@
+"""A zone without routes of its own (SimGrid's routing "None")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smpy.platforms.builder import PlatformBuilder
+from smpy.platforms.declared_zone import DeclaredZone
+from smpy.platforms.topologies import topology
+
+
+@topology("NONE", tag="zone")
+@dataclass(frozen=True, slots=True)
+class EmptyZone(DeclaredZone):
+    """A zone whose hosts can only be reached as gateways of routes around it, or by bypass routes."""
+
+    def open(self, builder: PlatformBuilder, zone: str | None) -> None:
+        builder.empty_zone(self.name, zone)
