@@ -176,6 +176,17 @@ def test_a_minimal_route_is_a_shortest_path_that_crosses_one_blue_wire(shape: Dr
 
 
 @SMALL
+@given(shapes(), st.booleans())
+def test_the_longest_minimal_route_follows_from_the_shape(shape: DragonflyShape, is_limited: bool) -> None:
+    machine = cluster(shape.n_hosts, limiter_bandwidth_bytes_per_s=2e9 * is_limited)
+    platform = built(machine, shape)
+    pairs = [(s, t) for s, t in product(range(shape.n_hosts), repeat=2) if s != t]
+    longest = max((len(platform.route(*pair).link_names) for pair in pairs), default=0)
+    assert Dragonfly(machine, shape).longest_route_links == longest
+    assert Dragonfly(machine, shape, "valiant").longest_route_links is (0 if shape.n_hosts == 1 else None)
+
+
+@SMALL
 @given(many_groups(), st.integers(0, 2**64 - 1))
 def test_a_valiant_route_leads_by_way_of_one_other_group(shape: DragonflyShape, seed: int) -> None:
     graph = Wires(shape)

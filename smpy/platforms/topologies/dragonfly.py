@@ -139,6 +139,17 @@ class Dragonfly(Zone):
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
 
+    @property
+    def longest_route_links(self) -> int | None:
+        """Of minimal routes; of Valiant's, which of the long ones are drawn is not known."""
+        if self.n_hosts < 2:
+            return 0
+        if self.routing != "minimal":
+            return None
+        in_group = (self.shape.routers_per_chassis > 1) + (self.shape.chassis_per_group > 1)
+        wires = 2 + in_group if self.shape.groups == 1 else 3 + 2 * in_group
+        return 2 * wires + 1 if self.cluster.limiter_bandwidth_bytes_per_s else wires
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts
         _check(cluster, shape)
