@@ -191,6 +191,19 @@ int change_may_wake(const sim *s)
     return 0;
 }
 
+int change_cannot_wake(sim *s)
+{
+    int lowest = -1;
+    for (int id = 0; id < s->timelines.n; id++) {
+        const timeline *t = &s->timelines.at[id];
+        if (t->state == EXECUTING && s->hosts.at[t->host].cores.unit_per_s == 0 && (lowest < 0 || t->rank < lowest))
+            lowest = t->rank;
+    }
+    if (lowest < 0) return 0;
+    change_lose_rank(s, s->timelines.rank[lowest].host, lowest);
+    return SIM_HOST_STOPPED;
+}
+
 #ifdef SMPY_CHECK
 #include <assert.h>
 

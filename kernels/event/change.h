@@ -2,7 +2,7 @@
  * which of them are on.
  *
  * A change comes before whatever else happens at its date; those of one date come in the order the platform was told of them.
- * No change wakes a world that waits for nothing else. A host that goes off while a rank lives on it breaks the world
+ * No change wakes a world that waits for nothing but messages. A host that goes off while a rank lives on it breaks the world
  * (SIM_HOST_OFF), and so does a link that a transfer needs (SIM_LINK_OFF): then `lost` says which.
  *
  * Invariants: (1) `next` has each profile that is not over, with the outside's date of its next value;
@@ -37,6 +37,7 @@ int changes_init(sim *s);                /* hosts are there; 0, or SIM_OUT_OF_ME
 void changes_free(changes *c);
 double change_next_s(const sim *s);      /* INFINITY: none */
 int change_may_wake(const sim *s);       /* will a host that has stopped go on? */
+int change_cannot_wake(sim *s);          /* SIM_HOST_STOPPED if a rank computes on one that will not, or 0 */
 int change_fire(sim *s);                 /* what is due: how many changes, or an error */
 int change_lose_rank(sim *s, int host, int rank);      /* SIM_HOST_OFF */
 int change_lose_transfer(sim *s, int link, int transfer); /* SIM_LINK_OFF; -1: one that transfer_start will tell */

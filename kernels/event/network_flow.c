@@ -184,8 +184,8 @@ static int keep_origin(sim *s, flow_network *n, int id)
     for (int i = 0; i < n->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->path.link[i]]);
     if (n->path.n && n->model.factor_caps) least *= bandwidth_factor(n, row);
     n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->path.latency_s, .penalty = f->penalty,
-                                   .first_penalty = f->penalty,
-                                  .least_bandwidth_bytes_per_s = least, .bound_bytes_per_s = f->bound_bytes_per_s};
+                                  .first_penalty = f->penalty, .least_bandwidth_bytes_per_s = least,
+                                  .bound_bytes_per_s = f->bound_bytes_per_s};
     return link_uses_add(&n->uses, id, f->n, f->link) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 

@@ -41,8 +41,8 @@ static int advance(sim *s)
     const elapsing *e = &s->elapsing;
     if (s->transfers.n_live == 0 && e->n_under_way == e->n_probing && s->polling.n_probes_up_to_date == e->n_probing) return 0;
     date_s = fmin(date_s, elapse_next_s(e));
-    if (s->changes.next.n) {
-        if (isinf(date_s) && !change_may_wake(s)) return 0;
+    if (s->changes.table->n) {
+        if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
         date_s = fmin(date_s, change_next_s(s));
     }
     if (isinf(date_s)) return 0;

@@ -34,7 +34,8 @@ enum {                                /* what sim_next says besides a rank */
 enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_SCHEDULE = -13,
        SIM_BAD_REQUEST = -14, SIM_BAD_SIZE = -15, SIM_TOO_LATE = -16,
        SIM_HOST_OFF = -20, SIM_LINK_OFF = -21, /* see sim_lost */
-       SIM_FIXED_LINKS = -22 };       /* the machine's links change, and the network does not follow */
+       SIM_FIXED_LINKS = -22,         /* the machine's links change, and the network does not follow */
+       SIM_HOST_STOPPED = -23 };      /* a host's speed is 0 for good, and a rank computes there: see sim_lost */
 enum { SIM_COMM_WORLD = 0 };
 enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: whatever its size, as if detached */
        SEND_INNER = 3 };              /* as a standard one, but no program's own: part of a collective, say */
@@ -146,7 +147,7 @@ typedef struct {
  * are apart from other polls. */
 enum { SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER, SPENT_WAITING, SPENT_KINDS };
 
-/* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_LINK_OFF); -1: nothing of that kind. */
+/* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
 typedef struct {
     int host, rank;                   /* the host, and the lowest rank on it */
     int link, source_host, target_host; /* the link, and the ends of the transfer that needs it */

@@ -45,6 +45,8 @@ TROUBLE = {
 }
 """What the kernel's error codes mean."""
 
+_LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
+
 
 class Clock(Protocol):
     """What measures the running rank's own computing."""
@@ -229,9 +231,7 @@ class Loop:
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
-                error = (
-                    MachineFailure if lib.sim_error(self._sim) in (lib.SIM_HOST_OFF, lib.SIM_LINK_OFF) else SmpyError
-                )
+                error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
                 raise error(f"at {self.now_s:.9g} s: {self._trouble()}")
         if self._broken_off is not None:
             return self._broken_off
@@ -239,8 +239,8 @@ class Loop:
 
     def _trouble(self) -> str:
         error = lib.sim_error(self._sim)
-        if error in (lib.SIM_HOST_OFF, lib.SIM_LINK_OFF):
-            return self._loss()
+        if error in _LOSSES:
+            return self._loss(error)
         if error == lib.SIM_FIXED_LINKS:
             network = ffi.string(lib.sim_network_name(self._sim)).decode()
             return f"links of this platform follow profiles, and the network {network!r} cannot: take another one"
@@ -251,11 +251,14 @@ class Loop:
             f"{source} and {target} talk to each other, and the platform has no route between these hosts: declare one"
         )
 
-    def _loss(self) -> str:
+    def _loss(self, error: int) -> str:
         """Which host or link was off, and what needed it."""
         lost = ffi.new("loss_report *")
         lib.sim_lost(self._sim, lost)
         hosts = self.platform.host_names
+        if error == lib.SIM_HOST_STOPPED:
+            host = f"the speed of host {hosts[lost.host]!r} stays 0, as its profile says"
+            return f"{host}, and rank {lost.rank} computes there: give it a later value, or place no rank there"
         remedy = "its state profile in the platform says when it is on"
         if lost.host >= 0:
             return f"host {hosts[lost.host]!r} is off, and rank {lost.rank} lives on it: {remedy}"

@@ -1,5 +1,5 @@
-/* test_fair.c -- flows come, change and go at random, and so do capacities. In this build each fair_solve() checks the invariants, compares every share with that
- * of a full solve, and aborts with a message where they differ. */
+/* test_fair.c -- flows come, change and go at random, and so do capacities. In this build each fair_solve() checks the invariants,
+ * compares every share with that of a full solve, and aborts with a message where they differ. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

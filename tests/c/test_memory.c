@@ -7,6 +7,7 @@
 
 #include "failing_memory.h"
 #include "network_flow.h"
+#include "profile.h"
 #include "schedule.h"
 #include "small_worlds.h"
 
@@ -331,6 +332,27 @@ static int full(platform *p)
     return error;
 }
 
+/* A profile of each kind: nothing goes off, and all else changes while the ranks talk or work. */
+static int follow(platform *p, int kind, int resource, int series)
+{
+    return series < 0 ? series : platform_add_profile(p, kind, resource, series);
+}
+
+static int changing(platform *p)
+{
+    const double date_s[] = {0, 2e-5, 1e-4, 3e-4}, on[] = {1, 1, 2, 1}, speed[] = {1, 0.5, 2, 0.25};
+    const double bandwidth[] = {1e9, 5e8, 2e9, 9e8}, latency[] = {1e-5, 2e-5, 0, 1e-6};
+    int error = flat(p);
+    for (int i = 0; i < 10 && error >= 0; i++) {
+        error = follow(p, PROFILE_SPEED, i % MOST_RANKS, platform_add_series(p, 4, date_s, speed, i % 2 ? 1e-3 : 0));
+        if (error >= 0) error = follow(p, PROFILE_BANDWIDTH, i, platform_add_series(p, 4, date_s, bandwidth, 5e-4));
+        if (error >= 0) error = follow(p, PROFILE_LATENCY, i, platform_add_series(p, 4, date_s, latency, 0));
+    }
+    if (error >= 0) error = follow(p, PROFILE_LINK_IS_ON, 3, platform_add_series(p, 4, date_s, on, 0));
+    if (error >= 0) error = follow(p, PROFILE_HOST_IS_ON, 0, platform_add_series(p, 4, date_s, on, 0));
+    return error;
+}
+
 /* ---- the runs ---- */
 
 typedef struct {
@@ -477,6 +499,10 @@ int main(void)
         {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_IB, 0},
         {"talk of early messages", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 65536},
         {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_CONSTANT, 0},
+        {"talk on a machine that changes", changing, NULL, talk, 4, {0, 1, 1, 3}, 0, 0, NETWORK_FLOW, 0},
+        {"crowd on a machine that changes", changing, NULL, crowd, 2, {0, 1}, 0, 0, NETWORK_FLOW, 0},
+        {"work on a machine that changes", changing, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW, 0},
+        {"growth on a machine that changes", changing, NULL, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW, 0},
         {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW, 0},
         {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, NETWORK_FLOW, 0},
         {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},

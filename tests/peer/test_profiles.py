@@ -1,0 +1,80 @@
+"""Machines that change while a program runs: every rank finishes when it does under SimGrid's smpirun."""
+
+from __future__ import annotations
+
+import subprocess
+import warnings
+from pathlib import Path
+
+import pytest
+
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
+from smpy.errors import PlatformWarning
+from tests.peer.profile_cases import ProfileCase, draw_case
+from tests.peer.runners import SMPIRUN_OPTIONS, missing_tool
+
+pytestmark = pytest.mark.peer
+
+STEPS = Path(__file__).parents[1] / "oracle"
+TOLERANCE = 1e-6  # relative
+# smpirun aborts where a link that only acknowledgements use changes so much that the penalty of a flow is not positive.
+CASES = range(150)
+ABORT = "update_variable_penalty"
+
+
+@pytest.fixture(scope="session")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    binary = tmp_path_factory.mktemp("smpirun") / "steps"
+    subprocess.run(["smpicc", "-O1", "-o", binary, STEPS / "steps.c"], check=True, capture_output=True)
+    return binary
+
+
+def smpirun_finish_s(case: ProfileCase, steps: Path, folder: Path) -> list[float] | None:
+    """What smpirun says; None if it aborts on what it cannot do."""
+    command = ["smpirun", "-quiet", "-np", str(len(case.hosts)), "-platform", "machine.xml", "-hostfile", "hosts"]
+    command += [*SMPIRUN_OPTIONS, str(steps), case.steps]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    if ABORT in done.stdout + done.stderr:
+        return None
+    assert done.returncode == 0, f"smpirun failed:\n{done.stdout}{done.stderr}"
+    finish_s = {int(rank): float(date) for rank, date in map(str.split, done.stdout.splitlines())}
+    return [finish_s[rank] for rank in range(len(case.hosts))]
+
+
+def smpy_finish_s(case: ProfileCase, folder: Path) -> list[float]:
+    config = RunConfig(
+        n_ranks=len(case.hosts),
+        program=str(STEPS / "steps.py"),
+        args=(case.steps,),
+        platform=folder / "machine.xml",
+        hostfile=folder / "hosts",
+        compute="none",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlatformWarning)
+        outcome = run(config)
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.summary.finish_s.tolist()
+
+
+@pytest.mark.parametrize("number", CASES)
+def test_every_rank_finishes_when_it_does_under_smpirun(number: int, steps: Path, tmp_path: Path) -> None:
+    case = draw_case(number)
+    (tmp_path / "machine.xml").write_text(case.xml)
+    (tmp_path / "hosts").write_text("".join(f"{host}\n" for host in case.hosts))
+    for name, text in case.files.items():
+        (tmp_path / name).write_text(text)
+    ours = smpy_finish_s(case, tmp_path)
+    theirs = smpirun_finish_s(case, steps, tmp_path)
+    if theirs is None:
+        pytest.skip("SimGrid aborts on a penalty that is not positive")
+    theirs_by = f"smpirun -np 4 -platform machine.xml -hostfile hosts {' '.join(SMPIRUN_OPTIONS)} steps"
+    ours_by = f"smpy run -np 4 --platform machine.xml --hostfile hosts --compute none {STEPS / 'steps.py'}"
+    assert ours == pytest.approx(theirs, rel=TOLERANCE, abs=0), (
+        f"cd {tmp_path}; {theirs_by} ...; {ours_by} {case.steps}"
+    )
