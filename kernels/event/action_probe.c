@@ -41,13 +41,6 @@ static void count_up_to_date(sim *s, timeline *t)
     t->n_sends_seen = t->answer ? -1 : p->n_sends_queued;
 }
 
-/* As fast as it is now, as the peer has it; a host that has stopped does not make a probe free. */
-static double speed_flop_per_s(const sim *s, const timeline *t)
-{
-    const host *h = &s->hosts.at[t->host];
-    return h->cores.unit_per_s > 0 ? h->cores.unit_per_s : host_speed_flop_per_s(h);
-}
-
 static int step(sim *s, int id, action *a)
 {
     timeline *t = &s->timelines.at[id];
@@ -59,7 +52,7 @@ static int step(sim *s, int id, action *a)
     t->poll.each_s = 0;
     switch (a->stage++) {
     case MADE:
-        a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * speed_flop_per_s(s, t);
+        a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id);
         return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED: return a->probe.flop > 0 ? elapse_execute(s, id, (execution){a->probe.flop, 0}, poll_spends(t)) : MADE_A_CALL;

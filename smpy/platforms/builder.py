@@ -78,6 +78,7 @@ class PlatformBuilder:
         self._backbones: dict[str, str | None] = {}  # of stars
         self._vivaldi: set[str] = set()
         self._need_bytes = 0
+        self._host_numbers: dict[str, int] = {}
         self._series: dict[Profile, int] = {}
         self._followers: set[tuple[Changing, int]] = set()
         self.counts: Final[Counter[str]] = Counter()
@@ -371,10 +372,11 @@ class PlatformBuilder:
         _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
 
     def _host_number(self, name: str) -> int:
-        try:
-            return self._host_names.index(name)
-        except ValueError:
-            raise PlatformError(f"unknown host {name!r}{self._meant(name, self._host_names)}") from None
+        known = len(self._host_numbers)  # it is asked for after some hosts, and after others again
+        self._host_numbers.update(zip(self._host_names[known:], range(known, len(self._host_names)), strict=True))
+        if name not in self._host_numbers:
+            raise PlatformError(f"unknown host {name!r}{self._meant(name, self._host_names)}")
+        return self._host_numbers[name]
 
     def _link_numbers(self, name: str) -> list[int]:
         directions = (Direction.UP, Direction.DOWN) if name in self._split else (Direction.NONE,)

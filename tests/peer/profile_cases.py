@@ -131,6 +131,12 @@ class _Drawn:
                 for steps in of_rank:
                     steps.append(together)
                 continue
+            if kind < 0.3:
+                source, target = draw.sample(range(N_HOSTS), 2)
+                of_rank[source].append(f"send,{target},100")
+                poll = draw.choice((f"iprobe;recv,{source},100", f"irecv,{source},100;test"))
+                of_rank[target].append(poll)
+                continue
             for _ in range(draw.randint(1, 6)):
                 source, target = draw.sample(range(N_HOSTS), 2)
                 size = draw.choice((1, 100, 5000, 60000, 70000, 1000000))
@@ -138,4 +144,4 @@ class _Drawn:
                 of_rank[source].append(f"isend,{target},{size}")
             for steps in of_rank:
                 steps.append("waitall")
-        return "/".join(f"{rank}:{';'.join(steps)}" for rank, steps in enumerate(of_rank))
+        return "/".join(f"{rank}:{';'.join(steps)}" for rank, steps in enumerate(of_rank) if steps)
