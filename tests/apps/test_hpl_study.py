@@ -51,26 +51,27 @@ hpl.perform(world, settings, Skeleton(1.742435e-10, 8.897459e-11))
 """
 
 
-def fat_tree(folder: Path, variant: dict[str, Any]) -> Path:
-    """The study's machine: 512 hosts of one core, 16 a switch, 32 switches under 16."""
+def fat_tree(folder: Path, variant: dict[str, Any], n_top_switches: int = 16) -> Path:
+    """The study's machine: 512 hosts of one core, 16 a switch, 32 switches under 16, or fewer."""
     path = folder / f"{variant['name']}.xml"
     path.write_text(
         '<platform version="4.1"><cluster id="c" prefix="host-" suffix="" radical="0-511" '
         f'speed="{variant["speed"]}" bw="{variant["bandwidth"]}" lat="{variant["latency"]}" '
-        'loopback_bw="5120MiBps" loopback_lat="1.5ns" topology="FAT_TREE" topo_parameters="2;16,32;1,16;1,1"/>'
+        'loopback_bw="5120MiBps" loopback_lat="1.5ns" topology="FAT_TREE" '
+        f'topo_parameters="2;16,32;1,{n_top_switches};1,1"/>'
         "</platform>"
     )
     return path
 
 
-def hpl_s(platform: Path, n_ranks: int, arguments: str) -> float:
+def hpl_s(platform: Path, n_ranks: int, arguments: str, *options: str) -> float:
     """What HPL prints as its time, on the first hosts in order."""
     hosts = platform.with_suffix(".hosts")
     hosts.write_text("".join(f"host-{host}\n" for host in range(n_ranks)))
     smpy = [str(Path(sys.executable).with_name("smpy")), "run", "--quiet", "--compute", "none", "-np", str(n_ranks)]
     program = [str(ROOT / "apps" / "hpl.py"), *arguments.split()]
     done = subprocess.run(
-        [*smpy, "--platform", str(platform), "--hostfile", str(hosts), *program],
+        [*smpy, *options, "--platform", str(platform), "--hostfile", str(hosts), *program],
         capture_output=True,
         encoding="utf-8",
         check=True,
@@ -90,6 +91,21 @@ def test_what_ifs_change_the_time_as_they_do_in_the_study(tmp_path: Path) -> Non
     assert times_s[0] == pytest.approx(told_s[0], rel=study["default_s_tolerance"])
     ratios = [time_s / times_s[0] for time_s in times_s]
     assert ratios == pytest.approx([time_s / told_s[0] for time_s in told_s], rel=study["ratio_tolerance"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_slow_links_take_the_time_of_the_study_by_the_rule_of_its_year(tmp_path: Path) -> None:
+    study = ORACLE["topology"]
+
+    def time_s(n_top_switches: str) -> float:
+        link = {"name": f"R{n_top_switches}", "speed": "1Gf", "bandwidth": "10Mbps", "latency": "24us"}
+        platform = fat_tree(tmp_path, link, int(n_top_switches))
+        return hpl_s(platform, 512, STUDY, "--compat", "simgrid-2017")
+
+    with ThreadPoolExecutor(2) as runs:
+        times_s = list(runs.map(time_s, study["hpl_s"]))
+    assert times_s == pytest.approx(list(study["hpl_s"].values()), rel=study["tolerance"])
 
 
 def test_every_poll_and_message_is_as_in_the_c_program_under_smpi(emulated: Callable[..., Any], tmp_path: Path) -> None:
