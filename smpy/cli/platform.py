@@ -87,7 +87,7 @@ def show(
         from smpy.platforms.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement import place
 
-        description = _machine(what, n_ranks)
+        description = _machine(what, n_ranks, ranks_per_host)
         platform = description.build()
         machine = overview(description, platform)
         routes = [route_view(platform, source, target) for source, target in ends]
@@ -152,10 +152,10 @@ def list_machines(json_path: Path | None) -> None:
 # ---- machines ----
 
 
-def _machine(what: str, n_ranks: int | None) -> Description:
+def _machine(what: str, n_ranks: int | None, ranks_per_host: int | None = None) -> Description:
     from smpy.platforms.machine import read_machine
 
-    return read_machine(what, n_ranks or RANKS_UNLESS_SAID)
+    return read_machine(what, n_ranks or RANKS_UNLESS_SAID, ranks_per_host=ranks_per_host or 0)
 
 
 # ---- output ----

@@ -87,13 +87,15 @@ def description_of(config: RunConfig) -> Description:
     UsageError
         If there is no such machine.
     """
-    if config.platform is None and all("/" in key for key, _ in config.options):
+    is_default = config.platform is None and config.ranks_per_host is None
+    if is_default and all("/" in key for key, _ in config.options):
         return default_cluster(config.n_ranks, config.options)
     from smpy.platforms.machine import changed, read_machine
 
     if isinstance(config.platform, Description):
         return changed(config.platform, config.options)
-    return read_machine(config.platform or "default", config.n_ranks, config.options)
+    what, ranks_per_host = config.platform or "default", config.ranks_per_host or 0
+    return read_machine(what, config.n_ranks, config.options, ranks_per_host=ranks_per_host)
 
 
 def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[int], Engine]:

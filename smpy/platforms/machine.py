@@ -21,7 +21,9 @@ from smpy.platforms.simgrid.reader import read_simgrid_xml
 from smpy.platforms.topologies import topologies
 
 
-def read_machine(what: str | Path, n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Description:
+def read_machine(
+    what: str | Path, n_ranks: int, options: Iterable[tuple[str, str]] = (), *, ranks_per_host: int = 0
+) -> Description:
     """The machine that is named, described by a file, or by one line.
 
     Parameters
@@ -34,6 +36,8 @@ def read_machine(what: str | Path, n_ranks: int, options: Iterable[tuple[str, st
     options : iterable of (str, str)
         Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
         SimGrid's.
+    ranks_per_host : int
+        How many ranks a host takes at most; 0: as many as it has cores.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def read_machine(what: str | Path, n_ranks: int, options: Iterable[tuple[str, st
         words = {kind: known.word for kind, known in topologies("machine").items()}
         tree, origin, digest, short_keys = read_one_line(line, words), repr(line), None, tuple(SHORT_KEYS)
     left = apply_changes(tree, changes)
-    machine = changed_alike(describe(tree, line, origin, n_ranks, short_keys), left)
+    machine = changed_alike(describe(tree, line, origin, n_ranks, ranks_per_host, short_keys), left)
     return replace(machine, models=with_options(machine.models, simgrid_options), sha256=digest)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smpy.emulate.config import RunConfig, description_of
 from smpy.errors import PlatformError
 from smpy.platforms import (
     Cluster,
@@ -114,6 +115,12 @@ def test_a_machine_that_does_not_say_how_many_hosts_it_has_is_sized_to_the_run()
     assert read_machine("flat cores=10", 95).n_hosts == 10
     assert read_machine("flat cores=10 hosts=run", 95).n_hosts == 10
     assert read_machine("flat cores=10 hosts=7", 95).n_hosts == 7
+
+
+def test_a_machine_that_is_sized_to_the_run_has_room_for_so_many_ranks_a_host() -> None:
+    assert read_machine("flat cores=10", 95, ranks_per_host=2).n_hosts == 48
+    assert read_machine("flat cores=10", 95, ranks_per_host=20).n_hosts == 10
+    assert description_of(RunConfig(64, "p", ranks_per_host=4)).n_hosts == 16
 
 
 def test_a_fat_tree_has_as_many_hosts_as_are_asked_for() -> None:

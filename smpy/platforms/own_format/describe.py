@@ -30,7 +30,9 @@ HOSTS_MAX: Final = 2**31 - 1
 _NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
 
 
-def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Iterable[str] = ()) -> Description:
+def describe(
+    tree: Tree, name: str, origin: str, n_ranks: int, ranks_per_host: int = 0, short_keys: Iterable[str] = ()
+) -> Description:
     """The machine of a tree of settings.
 
     Parameters
@@ -41,8 +43,9 @@ def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Itera
         What it is called, unless its settings say that.
     origin : str
         Where it is described, for what is missing.
-    n_ranks : int
-        How many ranks will run: a machine that does not say how many hosts it has is sized to them.
+    n_ranks, ranks_per_host : int
+        How many ranks will run, and on a host at most (0: as many as it has cores): a machine that does not say how
+        many hosts it has is sized to them.
     short_keys : iterable of str
         Keys of other tables that stand among the topology's where it is described, for suggestions.
 
@@ -56,7 +59,8 @@ def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Itera
     machine.text("about", "")
     machine.value("sources")
     properties = (*_power(machine.table("power")), *_price(machine.table("price")))
-    hosts = _hosts(machine.table("host"), machine.table("nic"), properties, n_ranks)
+    hosts = _hosts(machine.table("host"), machine.table("nic"), properties)
+    hosts = hosts.for_ranks(n_ranks, ranks_per_host)
     topology = machine.table("topology", tuple(short_keys))
     kinds = topologies("machine")
     kind = topology.choice("kind", sorted(kinds), "fat-tree")
@@ -67,7 +71,7 @@ def describe(tree: Tree, name: str, origin: str, n_ranks: int, short_keys: Itera
     return Description(named, zone, models, fills_hosts=True, origin=origin)
 
 
-def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...], n_ranks: int) -> WantedHosts:
+def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...]) -> WantedHosts:
     cores = host.integer("cores", CORES_PER_HOST, most=HOSTS_MAX, unit="cores")
     sockets = host.integer("sockets", 1 if cores % SOCKETS_PER_HOST else SOCKETS_PER_HOST, unit="sockets")
     if cores % sockets:
@@ -104,7 +108,7 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
         loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
     )
-    return WantedHosts(host, like, names, count, -(-n_ranks // cores))
+    return WantedHosts(host, like, names, count)
 
 
 def _names(host: Settings) -> NumberedNames:

@@ -30,7 +30,12 @@ class WantedHosts:
     like: Cluster
     names: NumberedNames
     count: int | None
-    needed: int
+    needed: int = 1
+
+    def for_ranks(self, n_ranks: int, ranks_per_host: int) -> WantedHosts:
+        """The same hosts, as many as so many ranks need, with at most so many on a host (0: one a core)."""
+        slots = min(self.like.cores, ranks_per_host or self.like.cores)
+        return replace(self, needed=-(-n_ranks // slots))
 
     def called(self, name: str) -> WantedHosts:
         """The same hosts, in a cluster of that name."""
