@@ -40,7 +40,8 @@ def _parse(text: str, units: dict[str, float], what: str, example: str) -> float
     unit = text.strip()[number.end() :]
     if unit and unit not in units:
         alike = [known for known in units if known.lower() == unit.lower()]
-        hint = f"the case of units matters, did you mean {alike[0]!r}?" if alike else f"write it such as {example}"
+        meant = " or ".join(map(repr, alike))
+        hint = f"the case of units matters, did you mean {meant}?" if alike else f"write it such as {example}"
         raise ValueError(f"{text!r} is not a {what}: unknown unit {unit!r}; {hint}")
     value = float(number[0]) * units.get(unit, 1.0)
     if not math.isfinite(value):
