@@ -157,7 +157,7 @@ class SourceArchive(sdist):
     """Adds to the archive what a clone has: the build backend, the tests and what they run."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
-        folders = (f"{name}/**/*" for name in ("kernels", "apps", "calibration", "tests"))
+        folders = (f"{name}/**/*" for name in ("kernels", "apps", "calibration", "docs", "tests"))
         names = _expand(("Makefile", "*.md", "CITATION.cff", *folders))
         wanted = [name for name in names if Path(name).is_file() and "__pycache__" not in name]
         super().make_release_tree(base_dir, sorted({*files, *wanted}))

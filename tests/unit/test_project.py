@@ -10,7 +10,9 @@ import smpy
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/**/README.md")])
+PAGES = sorted(
+    path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[!.]*/**/README.md")]
+)
 
 
 def links(page: Path) -> list[str]:
