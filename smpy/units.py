@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Final
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -197,3 +198,57 @@ def format_count(count: float) -> str:
     '1,234,567'
     """
     return f"{count:,.0f}"
+
+
+# ---- texts that are read as the very same number ----
+
+
+def exact_time(time_s: float) -> str:
+    """The shortest text that `parse_time_s` reads as that time.
+
+    Examples
+    --------
+    >>> exact_time(3e-7), exact_time(1 / 3)
+    ('0.3us', '0.3333333333333333s')
+    """
+    return _exact(time_s, parse_time_s, {unit: _TIME[unit] for unit in ("s", "ms", "us", "ns")})
+
+
+def exact_bandwidth(bandwidth_bytes_per_s: float) -> str:
+    """The shortest text that `parse_bandwidth_bytes_per_s` reads as that bandwidth.
+
+    Examples
+    --------
+    >>> exact_bandwidth(24e9), exact_bandwidth(1.25e9)
+    ('24GB/s', '10Gb/s')
+    """
+    units = {f"{prefix}{unit}/s": _BYTES[f"{prefix}{unit}"] for unit in "Bb" for prefix in ("", "k", "M", "G", "T")}
+    return _exact(bandwidth_bytes_per_s, parse_bandwidth_bytes_per_s, units)
+
+
+def exact_speed(speed_flop_per_s: float) -> str:
+    """The shortest text that `parse_speed_flop_per_s` reads as that speed.
+
+    Examples
+    --------
+    >>> exact_speed(49.6e9)
+    '49.6Gf'
+    """
+    return _exact(speed_flop_per_s, parse_speed_flop_per_s, {f"{prefix}f": _DECIMAL[prefix] for prefix in "kMGT"})
+
+
+def exact_size(size_bytes: float) -> str:
+    """The shortest text that `parse_size_bytes` reads as that size.
+
+    Examples
+    --------
+    >>> exact_size(65536), exact_size(65537)
+    ('64KiB', '65537B')
+    """
+    return _exact(size_bytes, parse_size_bytes, {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2})
+
+
+def _exact(value: float, parse: Callable[[str], float], units: dict[str, float]) -> str:
+    texts = [f"{value / scale!r}".removesuffix(".0") + unit for unit, scale in units.items()]
+    exact = [text for text in texts if parse(text) == value]
+    return min(exact, key=len, default=f"{value!r}")

@@ -34,7 +34,7 @@ _json_option: Final = click.option(
 )
 
 
-@click.group("platform", short_help="Look at a machine: show, check, list.")
+@click.group("platform", short_help="Look at a machine: show, check, convert, list.")
 def command() -> None:
     """Look at a machine, without running anything on it.
 
@@ -135,6 +135,30 @@ def check(what: str, json_path: Path | None) -> None:
         _tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
         if found:
             sys.exit(EXIT_FAILURE)
+
+
+@command.command("convert", short_help="Write a machine down in our TOML.")
+@click.argument("what")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
+def convert(what: str, file: Path) -> None:
+    """Write a machine down in smpy's TOML: a SimGrid XML file, for one.
+
+    The new file is read back and has to be the same machine, name of links and model of messages included; what TOML
+    cannot say is refused by name.
+
+    \b
+      smpy platform convert cluster.xml cluster.toml
+    """
+    with _errors_told():
+        from smpy.platforms.own_format.writing import write_toml
+        from smpy.records.files import write_whole
+
+        machine = _machine(what, None)
+        write_whole(file, write_toml(machine))
+        text = f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}"
+        if not machine.fills_hosts:
+            text += "\nRanks fill its hosts; as before they go with --map-by host --host-order lexicographic"
+        click.echo(text)
 
 
 @command.command("list", short_help="The machines that come with smpy, and their sources.")

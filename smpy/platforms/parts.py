@@ -74,6 +74,10 @@ class Zone(Part):
         """
         raise settings.error("kind", f"no machine can have a {cls.__name__}")
 
+    def to_settings(self) -> dict[str, object] | None:
+        """The table [topology] from which `from_settings` makes it, its cluster given; None: no such table does."""
+        return None
+
     @property
     def longest_route_links(self) -> int | None:
         """Links of the longest route between two of its hosts; None: no formula is known."""

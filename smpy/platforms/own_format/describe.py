@@ -103,7 +103,6 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
             parse_bandwidth_bytes_per_s,
             "10GB/s",
             LOOPBACK_BANDWIDTH_BYTES_PER_S,
-            is_positive=True,
         ),
         loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),

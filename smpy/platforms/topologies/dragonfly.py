@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from math import comb
 from typing import TYPE_CHECKING, Any, Final
@@ -149,6 +149,9 @@ class Dragonfly(Zone):
         in_group = (self.shape.routers_per_chassis > 1) + (self.shape.chassis_per_group > 1)
         wires = 2 + in_group if self.shape.groups == 1 else 3 + 2 * in_group
         return 2 * wires + 1 if self.cluster.limiter_bandwidth_bytes_per_s else wires
+
+    def to_settings(self) -> dict[str, object]:
+        return {"kind": "dragonfly", **asdict(self.shape), "routing": self.routing, "seed": self.seed}
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts

@@ -215,6 +215,10 @@ class FatTree(Zone):
                 break
         return total
 
+    def to_settings(self) -> dict[str, object]:
+        shape = self.shape
+        return {"kind": "fat-tree", "children": shape.children, "parents": shape.parents, "cables": shape.cables}
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts
         _check(cluster, shape)

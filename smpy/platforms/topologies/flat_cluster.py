@@ -12,7 +12,7 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
-from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
+from smpy.units import exact_bandwidth, exact_time, parse_bandwidth_bytes_per_s, parse_time_s
 
 if TYPE_CHECKING:
     from smpy.platforms.own_format.settings import Settings
@@ -73,6 +73,15 @@ class FlatCluster(Zone):
         limits_all = cluster.backbone_bandwidth_bytes_per_s > 0 and not cluster.backbone_is_fatpipe
         backbone = cluster.backbone_bandwidth_bytes_per_s if limits_all else inf
         return min(self.n_hosts // 2 * host, backbone)
+
+    def to_settings(self) -> dict[str, object]:
+        if not self.cluster.backbone_bandwidth_bytes_per_s:
+            return {"kind": "flat"}
+        return {
+            "kind": "flat",
+            "backbone_bandwidth": exact_bandwidth(self.cluster.backbone_bandwidth_bytes_per_s),
+            "backbone_latency": exact_time(self.cluster.backbone_latency_s),
+        }
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.cluster(

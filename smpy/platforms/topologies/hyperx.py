@@ -116,6 +116,16 @@ class HyperX(Zone):
         n_wires = min(halving_cut(self.dimensions, lines) + inside, self.n_hosts // 2)
         return self.cluster.bandwidth_bytes_per_s * n_wires
 
+    def to_settings(self) -> dict[str, object]:
+        return {
+            "kind": "hyperx",
+            "dimensions": self.dimensions,
+            "hosts_per_switch": self.hosts_per_switch,
+            **({"cables": self.cables} if self.cables else {}),
+            "routing": self.routing,
+            "seed": self.seed,
+        }
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         self._check()
         builder.check_room(f"HyperX {self.cluster.name!r}", 0, 2 * self.n_wires)

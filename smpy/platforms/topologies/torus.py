@@ -85,6 +85,9 @@ class Torus(Zone):
         rings = [min(2, size - 1) for size in self.dimensions]
         return self.cluster.bandwidth_bytes_per_s * halving_cut(self.dimensions, rings)
 
+    def to_settings(self) -> dict[str, object]:
+        return {"kind": "torus", "dimensions": self.dimensions}
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, dimensions = self.cluster, self.dimensions
         _check(cluster, dimensions)

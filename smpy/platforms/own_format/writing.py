@@ -1,0 +1,205 @@
+"""Writes a machine down in our TOML, as far as it can say all of it: what is read back is the same machine.
+
+Where ranks go without options for placement is not the machine's: on one of ours they fill hosts in natural order, on
+one of SimGrid's XML each host gets one in turn, in lexicographic order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from smpy.errors import PlatformError
+from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.description import Description
+from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
+from smpy.platforms.own_format.describe import describe
+from smpy.platforms.own_format.toml_reader import read_toml
+from smpy.platforms.parts import Zone
+from smpy.platforms.topologies.flat_cluster import FlatCluster
+from smpy.platforms.topologies.full import FullZone
+from smpy.units import exact_bandwidth, exact_size, exact_speed, exact_time
+
+Tables = dict[str, dict[str, object]]
+
+
+def write_toml(machine: Description) -> str:
+    """The content of a TOML file that describes the same machine.
+
+    Parameters
+    ----------
+    machine : Description
+        The machine.
+
+    Raises
+    ------
+    PlatformError
+        If our TOML cannot say all of it; the message names what.
+    """
+    zone = _topology(machine)
+    settings = zone.to_settings()
+    if settings is None:
+        raise _unsayable(machine, f"{type(zone).__name__} {getattr(zone, 'name', '')!r}, {_PLAIN}", zone.origin)
+    if machine.connections:
+        raise _unsayable(machine, "profiles that hosts or links follow")
+    cluster: Cluster = zone.cluster  # type: ignore[attr-defined]  # every topology of ours has one
+    tables: Tables = {
+        "host": _host(machine, cluster),
+        "nic": _nic(cluster),
+        "topology": {**settings, "name": cluster.name},
+    }
+    models = machine.models
+    bare: Tables = {
+        "network": {"model": models.network.kind},
+        "mpi": {"costs": "default" if models.calls.rendezvous_overheads else "smpi"},
+    }
+    try:
+        base = _read(_text(machine.name, tables | bare)).models
+        tables["network"] = bare["network"] | dict(_network(models.network, base.network))
+        tables["mpi"] = bare["mpi"] | dict(_mpi(models, base))
+        text = _text(machine.name, tables)
+        again = _read(text)
+    except PlatformError as wrong:
+        raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
+    if isinstance(zone, FlatCluster) and isinstance(again.zone, FlatCluster):
+        again = replace(again, zone=replace(again.zone, router_name=zone.router_name))  # no host, and in no message
+    lost = next(_differences((zone, machine.models), (again.zone, again.models)), None)
+    if lost is not None:
+        raise _unsayable(machine, lost)
+    return text
+
+
+_PLAIN = "which has parts and routes of its own: it can say flat clusters, fat trees, tori, dragonflies and HyperX"
+
+
+def _topology(machine: Description) -> Zone:
+    """The outermost zone, or the only one that stands in it."""
+    zone = machine.zone
+    while isinstance(zone, FullZone) and len(zone.parts) == 1 and isinstance(zone.parts[0], Zone):
+        zone = zone.parts[0]
+    return zone
+
+
+def _unsayable(machine: Description, what: str, origin: str = "") -> PlatformError:
+    where = origin or machine.origin or machine.name
+    return PlatformError(f"{where}: our TOML cannot say this machine: {what}")
+
+
+def _read(text: str) -> Description:
+    return describe(read_toml(Path("it"), text.encode()), "it", "it", 1)
+
+
+def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
+    """What of a value another one does not have, by the names of the fields that lead to it."""
+    if one == other:
+        return
+    if type(one) is type(other) and is_dataclass(one):
+        for field in fields(one):
+            if field.compare:
+                yield from _differences(getattr(one, field.name), getattr(other, field.name), field.name)
+    elif type(one) is tuple and type(other) is tuple and len(one) == len(other):
+        for mine, its in zip(one, other, strict=True):
+            yield from _differences(mine, its, name)
+    else:
+        yield f"{name} = {one!r}"
+
+
+# ---- tables ----
+
+
+def _host(machine: Description, cluster: Cluster) -> dict[str, object]:
+    hosts = cluster.hosts
+    if not isinstance(hosts, NumberedNames):
+        raise _unsayable(machine, "names of hosts that are listed one by one")
+    numbers = ",".join(str(part.start) if len(part) == 1 else f"{part.start}-{part.stop - 1}" for part in hosts.ranges)
+    return {
+        "names": f"{hosts.prefix}[{numbers}]{hosts.suffix}",
+        "cores": cluster.cores,
+        "sockets": cluster.sockets,
+        "speed": exact_speed(cluster.speed_flop_per_s),
+        "loopback_bandwidth": exact_bandwidth(cluster.loopback_bandwidth_bytes_per_s),
+        "loopback_latency": exact_time(cluster.loopback_latency_s),
+        **_unless_zero("memory_bandwidth", cluster.memory_bandwidth_bytes_per_s),
+    }
+
+
+def _nic(cluster: Cluster) -> dict[str, object]:
+    return {
+        "bandwidth": exact_bandwidth(cluster.bandwidth_bytes_per_s),
+        "latency": exact_time(cluster.latency_s),
+        "duplex": "full" if cluster.is_split else "half",
+        **_unless_zero("limit", cluster.limiter_bandwidth_bytes_per_s),
+    }
+
+
+def _unless_zero(key: str, bandwidth_bytes_per_s: float) -> dict[str, object]:
+    return {key: exact_bandwidth(bandwidth_bytes_per_s)} if bandwidth_bytes_per_s else {}
+
+
+def _network(network: NetworkModel, base: NetworkModel) -> Iterator[tuple[str, object]]:
+    """What differs from the numbers of the model that is named."""
+    for key in ("latency_factor", "bandwidth_factor"):
+        steps: tuple[Step, ...] = getattr(network, key)
+        if steps != getattr(base, key):
+            yield key, {exact_size(step.above_bytes): step.value for step in steps} or 1
+    for key, field in (("weight", "weight_bytes"), ("tcp_window", "tcp_gamma_bytes"), ("envelope", "envelope_bytes")):
+        if getattr(network, field) != getattr(base, field):
+            yield key, exact_size(getattr(network, field))
+    if network.crosstraffic != base.crosstraffic:
+        yield "crosstraffic", network.crosstraffic
+
+
+def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
+    """What differs from the costs that are named."""
+    calls, base_calls = models.calls, base.calls
+    if calls.detached_below_bytes != base_calls.detached_below_bytes:
+        yield "eager_limit", exact_size(calls.detached_below_bytes - 1)
+    yield from _overheads(calls, base_calls)
+    for key, mine, its in (
+        ("wtime", calls.wtime_s, base_calls.wtime_s),
+        ("test", models.polling.test_s, base.polling.test_s),
+        ("iprobe", models.polling.iprobe_s, base.polling.iprobe_s),
+    ):
+        if mine != its:
+            yield key, exact_time(mine)
+    if models.polling.polls_grow != base.polling.polls_grow or models.polling.polls_notice != base.polling.polls_notice:
+        yield "polls", _polls(models.polling)
+    if models.collectives.table != base.collectives.table:
+        yield "collectives", models.collectives.table
+    if models.collectives.algorithms:
+        yield "algorithms", dict(models.collectives.algorithms)
+
+
+def _overheads(calls: CallCosts, base: CallCosts) -> Iterator[tuple[str, object]]:
+    for key in ("send_overhead", "isend_overhead", "recv_overhead"):
+        rows: tuple[Overhead, ...] = getattr(calls, key)
+        if rows != getattr(base, key):
+            yield (
+                key,
+                {exact_size(row.above_bytes): [exact_time(row.constant_s), exact_time(row.per_byte_s)] for row in rows},
+            )
+
+
+def _polls(polling: Polling) -> str:
+    return "constant" if not polling.polls_grow else "notice" if polling.polls_notice else "grow"
+
+
+# ---- TOML ----
+
+
+def _text(name: str, tables: Mapping[str, Mapping[str, object]]) -> str:
+    lines = [f"name = {_value(name)}"]
+    for table, settings in tables.items():
+        lines += ["", f"[{table}]", *(f"{key} = {_value(value)}" for key, value in settings.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)

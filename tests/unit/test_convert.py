@@ -1,0 +1,186 @@
+"""Machines written down in our TOML: what is read back is the same machine, or it is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smpy.cli.main import main
+from smpy.errors import PlatformError
+from smpy.platforms import Cluster, Description, FatTree, FlatCluster, FullZone, NumberedNames, TreeShape
+from smpy.platforms.inspection import link_kinds
+from smpy.platforms.machine import read_machine
+from smpy.platforms.own_format.writing import write_toml
+from smpy.platforms.presets import preset_names
+from smpy.units import (
+    exact_bandwidth,
+    exact_size,
+    exact_speed,
+    exact_time,
+    parse_bandwidth_bytes_per_s,
+    parse_size_bytes,
+    parse_speed_flop_per_s,
+    parse_time_s,
+)
+
+PEER = Path(__file__).parents[1] / "peer" / "platforms"
+REGULAR = ["cluster", "cluster_bare", "cluster_limited", "dragonfly", "fat_tree_3_shared", "torus", "torus_limited"]
+CLUSTER = Cluster("c", NumberedNames("n", (range(2, 5), range(7, 8)), ".org"), 3e9, 1.25e9, 5e-6, cores=4)
+
+
+def written(machine: Description, folder: Path) -> Description:
+    path = folder / "machine.toml"
+    path.write_text(write_toml(machine))
+    return read_machine(path, 1)
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_a_regular_machine_in_xml_has_the_same_hosts_links_and_routes_in_toml(tmp_path: Path, name: str) -> None:
+    machine = read_machine(PEER / f"{name}.xml", 1)
+    one, other = machine.build(), written(machine, tmp_path).build()
+    assert one.host_names == other.host_names
+    assert one.models == other.models
+    assert link_kinds(one) == link_kinds(other)
+    for source in range(one.n_hosts):
+        for target in range(one.n_hosts):
+            if source != target:
+                assert one.route(source, target) == other.route(source, target)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_that_is_written_down_is_the_same_machine(tmp_path: Path, name: str) -> None:
+    machine = read_machine(name, 5000)
+    assert written(machine, tmp_path) == machine
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torus 4x3 nic.duplex=half",
+        "hyperx 4x2 hosts_per_switch=3 cables=1x2 routing=valiant seed=5",
+        "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=3 hosts_per_router=2 blue=2 routing=valiant seed=1",
+        "flat hosts=5 backbone_bandwidth=40Gb/s backbone_latency=1us memory_bandwidth=400GB/s",
+        "fat-tree hosts=100 oversubscription=2",
+    ],
+)
+def test_a_machine_of_one_line_that_is_written_down_is_the_same_machine(tmp_path: Path, line: str) -> None:
+    machine = read_machine(line, 1)
+    assert written(machine, tmp_path) == machine
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"smpi/os": "0:1us:0.5ns;65536:2us:0", "smpi/or": "0:3us:0.1ns", "smpi/ois": "0:1us:0"},
+        {"smpi/lat-factor": "0:1.5;1000:2.5", "smpi/bw-factor": "0:0.9", "network/crosstraffic": "no"},
+        {"network/TCP-gamma": "1000000", "network/weight-S": "1234.5", "network/model": "LV08"},
+        {"smpi/send-is-detached-thresh": "1000", "smpi/wtime": "50ns", "smpi/test": "1ms", "smpi/iprobe": "2ms"},
+        {"smpi/grow-injected-times": "no", "smpi/alltoall": "ring"},
+    ],
+)
+def test_options_of_a_platform_file_are_written_down(tmp_path: Path, options: dict[str, str]) -> None:
+    machine = read_machine(PEER / "fat_tree.xml", 1, tuple(options.items()))
+    assert machine.models != read_machine(PEER / "fat_tree.xml", 1).models
+    again = written(machine, tmp_path)
+    assert (again.zone, again.models) == (machine.zone, machine.models)
+
+
+@given(
+    st.floats(1.0, 1e12),
+    st.floats(1e-9, 10.0),
+    st.floats(1e3, 1e15),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_every_number_is_read_back_as_it_was(
+    bandwidth: float, latency: float, speed: float, n_hosts: int, is_split: bool
+) -> None:
+    """`write_toml` reads back what it wrote, and refuses what is not the same."""
+    cluster = replace(
+        CLUSTER,
+        hosts=NumberedNames("n", (range(n_hosts),)),
+        bandwidth_bytes_per_s=bandwidth,
+        latency_s=latency,
+        speed_flop_per_s=speed,
+        is_split=is_split,
+    )
+    assert write_toml(Description("machine", FatTree(cluster, TreeShape((n_hosts,), (1,), (2,)))))
+
+
+@pytest.mark.parametrize(
+    ("exact", "parse"),
+    [
+        (exact_time, parse_time_s),
+        (exact_bandwidth, parse_bandwidth_bytes_per_s),
+        (exact_speed, parse_speed_flop_per_s),
+        (exact_size, parse_size_bytes),
+    ],
+)
+def test_an_exact_text_is_read_as_the_very_number(exact: Callable[[float], str], parse: Callable[[str], float]) -> None:
+    @given(st.floats(0, 1e18))
+    def check(value: float) -> None:
+        assert parse(exact(value)) == value
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({"backbone_bandwidth_bytes_per_s": 1e9, "backbone_is_fatpipe": True}, "backbone_is_fatpipe = True"),
+        ({"properties": (("colour", "red"),)}, r"properties = \(\('colour', 'red'\),\)"),
+        ({"hosts": NumberedNames("n[x]", (range(4),))}, "host.names"),
+        ({"hosts": NumberedNames("n", (range(0, 8, 2),))}, "ranges"),
+    ],
+)
+def test_what_toml_cannot_say_of_a_cluster_is_refused_by_name(changes: dict[str, Any], lost: str) -> None:
+    machine = Description("machine", FlatCluster(replace(CLUSTER, **changes)))
+    with pytest.raises(PlatformError, match=f"machine: our TOML cannot say this machine: .*{lost}"):
+        write_toml(machine)
+
+
+def test_a_zone_around_a_cluster_alone_is_left_away_and_others_are_refused(tmp_path: Path) -> None:
+    tree = FatTree(CLUSTER, TreeShape((4,), (1,), (1,)))
+    assert written(Description("m", FullZone("world", (tree,))), tmp_path).zone == tree
+    other = replace(CLUSTER, name="d", hosts=NumberedNames("m", (range(4),)))
+    both = FullZone("world", (tree, FatTree(other, TreeShape((4,), (1,), (1,)))))
+    with pytest.raises(PlatformError, match="FullZone 'world', which has parts and routes of its own"):
+        write_toml(Description("m", both))
+
+
+def test_the_command_writes_the_file_and_says_how_placement_differs(tmp_path: Path) -> None:
+    path = tmp_path / "tree.toml"
+    result = CliRunner().invoke(main, ["platform", "convert", str(PEER / "fat_tree.xml"), str(path)])
+    assert result.exit_code == 0, result.output
+    assert "16 hosts, the same machine as" in result.stdout
+    assert "--map-by host --host-order lexicographic" in result.stdout
+    shown = CliRunner().invoke(main, ["platform", "show", str(path)])
+    assert "16 hosts, 16 cores" in shown.stdout
+    refused = CliRunner().invoke(main, ["platform", "convert", str(PEER / "full.xml"), str(path)])
+    assert refused.exit_code == 2
+    assert "full.xml:4: <zone id='world'>: our TOML cannot say this machine" in refused.stderr
+
+
+def test_a_program_takes_as_long_on_the_machine_that_was_written_down(
+    emulated: Callable[..., Any], tmp_path: Path
+) -> None:
+    program = """
+        from mpi4py import MPI
+        world = MPI.COMM_WORLD
+        world.alltoall([bytes(1000)] * world.size)
+    """
+    xml = PEER / "fat_tree.xml"
+    (tmp_path / "tree.toml").write_text(write_toml(read_machine(xml, 1)))
+    placed = {"map_by": "host", "host_order": "lexicographic", "compute": "none"}
+    one, other = (
+        emulated(program, 11, platform=platform, **options).outcome.summary.finish_s.tolist()
+        for platform, options in ((xml, {"compute": "none"}), (tmp_path / "tree.toml", placed))
+    )
+    assert one == other
