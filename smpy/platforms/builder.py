@@ -411,9 +411,7 @@ class PlatformBuilder:
         if zone not in self._vivaldi:
             return
         if coordinates is None:
-            raise PlatformError(
-                f"{name!r} stands in a Vivaldi zone and has no coordinates: give it some, such as '1 2 3'"
-            )
+            raise PlatformError(f"{name!r} stands in a Vivaldi zone without coordinates: give it some, such as '1 2 3'")
         _number(
             lib.platform_set_coordinates(self._handle, self._points[zone], self._points[name], *coordinates),
             f"{name!r} with its coordinates",
