@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.changes_option import changes_option
 from smpy.cli.placement_options import placement_options
 from smpy.errors import SmpyError, UsageError
 
@@ -44,6 +45,7 @@ def command() -> None:
 
 @command.command("show", short_help="Hosts, links, diameter, bisection, routes, who sits where.")
 @click.argument("what")
+@changes_option
 @click.option(
     "--ranks",
     "n_ranks",
@@ -66,6 +68,7 @@ def command() -> None:
 @_json_option
 def show(
     what: str,
+    options: tuple[tuple[str, str], ...],
     n_ranks: int | None,
     hostfile: Path | None,
     ranks_per_host: int | None,
@@ -87,7 +90,7 @@ def show(
         from smpy.platforms.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement import place
 
-        description = _machine(what, n_ranks, ranks_per_host)
+        description = _machine(what, n_ranks, options, ranks_per_host)
         platform = description.build()
         machine = overview(description, platform)
         routes = [route_view(platform, source, target) for source, target in ends]
@@ -114,8 +117,9 @@ def show(
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
 @click.argument("what")
+@changes_option
 @_json_option
-def check(what: str, json_path: Path | None) -> None:
+def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
     """Read a machine, walk the routes between its hosts, and tell what is odd.
 
     The exit code is 1 if something is, as it is for a machine that cannot be read.
@@ -129,7 +133,7 @@ def check(what: str, json_path: Path | None) -> None:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            description = _machine(what, None)
+            description = _machine(what, None, options)
         machine = overview(description, description.build())
         found = [*(Finding("", str(warning.message)) for warning in caught), *findings(machine)]
         _tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
@@ -140,7 +144,8 @@ def check(what: str, json_path: Path | None) -> None:
 @command.command("convert", short_help="Write a machine down in our TOML.")
 @click.argument("what")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
-def convert(what: str, file: Path) -> None:
+@changes_option
+def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None:
     """Write a machine down in smpy's TOML: a SimGrid XML file, for one.
 
     The new file is read back and has to be the same machine, name of links and model of messages included; what TOML
@@ -153,7 +158,7 @@ def convert(what: str, file: Path) -> None:
         from smpy.platforms.own_format.writing import write_toml
         from smpy.records.files import write_whole
 
-        machine = _machine(what, None)
+        machine = _machine(what, None, options)
         write_whole(file, write_toml(machine))
         text = f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}"
         if not machine.fills_hosts:
@@ -176,10 +181,12 @@ def list_machines(json_path: Path | None) -> None:
 # ---- machines ----
 
 
-def _machine(what: str, n_ranks: int | None, ranks_per_host: int | None = None) -> Description:
+def _machine(
+    what: str, n_ranks: int | None, options: tuple[tuple[str, str], ...], ranks_per_host: int | None = None
+) -> Description:
     from smpy.platforms.machine import read_machine
 
-    return read_machine(what, n_ranks or RANKS_UNLESS_SAID, ranks_per_host=ranks_per_host or 0)
+    return read_machine(what, n_ranks or RANKS_UNLESS_SAID, options, ranks_per_host=ranks_per_host or 0)
 
 
 # ---- output ----

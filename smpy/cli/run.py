@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 import click
 
+from smpy.cli.changes_option import changes_option
 from smpy.cli.own_stream import end_line, hurry, own_streams
 from smpy.cli.placement_options import placement_options
 from smpy.errors import SmpyError, UsageError
@@ -42,16 +43,6 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
     return speed
 
 
-def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    for value in values:
-        key, equals, _ = value.partition("=")
-        if not equals or not ("/" in key or "." in key):
-            raise click.BadParameter(
-                f"{value!r} is not KEY=VALUE with a key such as host.cores or smpi/test", ctx, param
-            )
-    return tuple((key, text) for key, _, text in (value.partition("=") for value in values))
-
-
 def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
         if "=" not in value:
@@ -68,18 +59,7 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     '"fat-tree hosts=100 cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the run.',
 )
 @placement_options
-@click.option(
-    "--set",
-    "--cfg",
-    "options",
-    multiple=True,
-    callback=_options,
-    metavar="KEY=VALUE",
-    help="A change of the machine for this run. Dotted keys are the machine's: network.bandwidth=x2 (all links), "
-    "host.cores=64, nic.latency=500ns. Those with a slash are SimGrid's, as a platform file's <config> has them: "
-    "smpi/os=0:1us, or smpy/polls=grow (failed polls get longer, SMPI's rule) or notice (they do not delay what they "
-    "wait for). Repeatable.",
-)
+@changes_option
 @click.option(
     "--network",
     metavar="NAME",

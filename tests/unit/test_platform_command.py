@@ -74,6 +74,14 @@ def test_many_hosts_and_ranks_are_told_in_few_lines() -> None:
     assert "  ... and 784 more hosts (all: --json)" in text.splitlines()
 
 
+def test_a_machine_can_be_changed_for_a_look(cluster: str) -> None:
+    text = shown("show", cluster, "--set", "network.bandwidth=x2", "--set", "host.cores=8")
+    assert "12 of 8 cores" in text
+    assert "bisection      15 GB/s" in text
+    assert platform("show", cluster, "--set", "cores=8").exit_code == 2
+    assert platform("check", cluster, "--set", "network.latency=20s").exit_code == 1
+
+
 def test_the_default_machine_is_sized_to_the_ranks() -> None:
     assert "1 host, 128 cores" in shown("show", "default", "--ranks", "1")
     assert "8 hosts, 1,024 cores" in shown("show", "default")
