@@ -12,6 +12,7 @@ from smpy.engine.kernel import lib
 from smpy.platforms import Platform, read_simgrid_xml
 
 HERE = Path(__file__).parent
+<<<<<<< HEAD
 
 
 @pytest.fixture(params=["routes", "topologies"])
@@ -32,6 +33,31 @@ def test_every_route_is_that_of_simgrid(case: tuple[dict[str, Any], Platform]) -
 
 def test_every_link_is_that_of_simgrid(case: tuple[dict[str, Any], Platform]) -> None:
     oracle, platform = case
+=======
+FILES = {"routes.json": HERE / "routes.xml", "nested_zones.json": HERE.parent / "peer/platforms/nested_zones.xml"}
+
+
+@pytest.fixture(params=FILES)
+def case(request: pytest.FixtureRequest) -> tuple[Platform, dict[str, Any]]:
+    """A platform and what SimGrid says of it."""
+    return read_simgrid_xml(FILES[request.param]).build(), json.loads((HERE / request.param).read_text())
+
+
+def test_every_route_is_that_of_simgrid(case: tuple[Platform, dict[str, Any]]) -> None:
+    platform, oracle = case
+    assert len(oracle["routes"]) == platform.n_hosts**2
+    for source, target, latency_s, links in oracle["routes"]:
+        route = platform.route(platform.host_number(source), platform.host_number(target))
+        if oracle.get("links_are_unordered"):
+            assert sorted(route.link_names) == sorted(links.split())
+        else:
+            assert " ".join(route.link_names) == links
+        assert route.latency_s == pytest.approx(latency_s, rel=oracle["relative_tolerance"], abs=0)
+
+
+def test_every_link_is_that_of_simgrid(case: tuple[Platform, dict[str, Any]]) -> None:
+    platform, oracle = case
+>>>>>>> 4eebe70 (Nested zones of every routing against SimGrid's own routes)
     policies = {lib.LINK_SHARED: "SHARED", lib.LINK_FATPIPE: "FATPIPE"}
     links = [
         [

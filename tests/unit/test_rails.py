@@ -165,9 +165,11 @@ def test_a_cluster_on_rails_stands_in_a_larger_zone_behind_its_router() -> None:
     )
     platform = Description("world", world).build()
     desk = platform.host_number("desk")
-    assert platform.route(0, desk).link_names == ("rail0_c_link_0_UP", "cord")
-    assert platform.route(desk, 1).link_names == ("cord", "rail1_c_link_1_DOWN")
-    assert platform.route(0, 1).link_names == ("rail1_c_link_0_UP", "rail1_c_link_1_DOWN")
+    up, cord = platform.route(0, desk).link_names
+    assert (up[:4], up[5:], cord) == ("rail", "_c_link_0_UP", "cord")
+    assert platform.route(desk, 0).link_names == ("cord", up.replace("UP", "DOWN"))
+    up, down = platform.route(0, 1).link_names
+    assert (up[5:], down) == ("_c_link_0_UP", f"{up[:5]}_c_link_1_DOWN")
     assert platform.host_names == [f"n{host}" for host in range(N_HOSTS)] + ["desk"]
 
 

@@ -224,7 +224,7 @@ MISTAKES = {
     zone("z", "Vivaldi", hosts("a")): r"<host id='a'>: 'a' stands in a Vivaldi zone without coordinates",
     zone("z", "Full", "<host id='h' speed='1Gf' coordinates='1 2'/>"): r"'1 2' is not three numbers",
     zone("z", "Vivaldi", "<host id='h' speed='1Gf' coordinates='1 nan 2'/>"): "give three finite numbers",
-    zone("", "Cluster", STAR, "<host_link id='a' up='nowhere' down='b'/>"): "unknown link 'nowhere': it is declared nowhere",
+    zone("", "Cluster", STAR, "<host_link id='a' up='nowhere' down='b'/>"): "unknown link 'nowhere'",
     zone("", "Cluster", STAR, "<host_link id='aa' up='b' down='b'/>"): r"unknown host or router 'aa': did you mean 'a'",
     zone("z", "Full", hosts("a", "b"), route("a", "b", tag="bypassRoute")): "bypass route from 'a' to 'b' has no links",
     zone("z", "Full", hosts("a", "b"), links("l"), 2 * route("a", "b", "l", tag="bypassRoute")): "declared twice",
