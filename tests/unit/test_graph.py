@@ -135,6 +135,16 @@ def test_routes_are_the_shortest_paths_whose_next_nodes_are_lowest_or_the_graph_
         assert list(platform.route(source, target).link_names) == search.route(source, target)
 
 
+def test_a_way_that_is_found_to_be_shorter_after_others_were_begun_is_taken() -> None:
+    """Dijkstra's algorithm comes to x over t first (10 us), and finds y (3 us) before it leaves x."""
+    lengths = {"t x": 10, "t y": 1, "y x": 2, "t z": 5, "z w": 2, "x w": 1, "w s": 1, "z s": 2.5, "n0 s": 1, "t n1": 1}
+    edges = tuple(Edge(*names.split(), latency_s=us * 1e-6) for names, us in lengths.items())
+    platform = built(graph(2, edges, "least_latency"))
+    assert [name.partition("_cable")[0] for name in platform.route(0, 1).link_names] == [
+        "g_n0_s", "g_w_s", "g_x_w", "g_y_x", "g_t_y", "g_t_n1",
+    ]  # fmt: skip
+
+
 def test_many_trees_of_shortest_paths_are_kept_and_the_oldest_give_way() -> None:
     """A binary tree of 16,383 hosts, whose parents are (node - 1) // 2; there is room for 1,024 trees of paths."""
     n = (1 << 14) - 1

@@ -15,9 +15,9 @@ CODE = """
 import json, random, sys, time
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import peak_rss_bytes
-from smpy.platforms import read_simgrid_xml
+from smpy.platforms import read_machine
 start_s = time.process_time()
-platform = read_simgrid_xml(sys.argv[1]).build()
+platform = read_machine(sys.argv[1], 1).build()
 build_s, n = time.process_time() - start_s, platform.n_hosts
 links, latency_s, draw = ffi.new("int[]", 1000), ffi.new("double *"), random.Random(1)
 pairs = [(draw.randrange(n), draw.randrange(n)) for _ in range(20_000)]
@@ -34,6 +34,13 @@ SHAPES = {
 }
 
 
+OWN_SHAPES = (
+    "hyperx 18x18x18 hosts_per_switch=18",
+    "hyperx 18x18x18 hosts_per_switch=18 routing=valiant rails=2",
+    "fat-tree children=50x50x40 parents=1x50x50 rails=2",
+)
+
+
 @pytest.mark.timed
 @pytest.mark.parametrize("shape", SHAPES)
 def test_100_000_hosts_take_2_s_and_100_megabytes_and_their_routes_what_they_are_long(shape: str, tmp_path: Path):
@@ -42,7 +49,17 @@ def test_100_000_hosts_take_2_s_and_100_megabytes_and_their_routes_what_they_are
     file = tmp_path / "machine.xml"
     cluster = f"<cluster id='c' prefix='n' suffix='' radical='{radical}' {wires} {topology}/>"
     file.write_text(f"<platform version='4.1'>{cluster}</platform>")
-    done = subprocess.run([sys.executable, "-c", CODE, file], check=True, capture_output=True, text=True)
+    assert_within_limits(str(file))
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("machine", OWN_SHAPES)
+def test_so_do_those_of_machines_that_simgrid_does_not_have(machine: str):
+    assert_within_limits(machine)
+
+
+def assert_within_limits(machine: str):
+    done = subprocess.run([sys.executable, "-c", CODE, machine], check=True, capture_output=True, text=True)
     n_hosts, peak_bytes, build_s, s_per_link = json.loads(done.stdout)
     assert n_hosts >= 100_000
     assert peak_bytes < LIMIT_BYTES
