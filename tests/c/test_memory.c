@@ -310,6 +310,24 @@ static int dragonfly(platform *p)
     return platform_add_dragonfly(p, -1, &alike, &(dragonfly_shape){2, 2, 2, 1, 1, 1, 2}, DRAGONFLY_VALIANT, 1);
 }
 
+/* Two switches of four hosts, and two more between them. */
+static int graph(platform *p)
+{
+    const int a[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 10}, b[] = {8, 8, 8, 8, 11, 11, 11, 11, 9, 10, 11, 11};
+    const int cables[] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2};
+    const double bandwidth[12] = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9}, latency[12] = {[8] = 1e-6};
+    return platform_add_graph(p, -1, &alike, 4, &(graph_edges){12, a, b, cables, bandwidth, latency}, 1);
+}
+
+static int hyperx_on_rails(platform *p)
+{
+    const int rails = platform_add_rails(p, -1, 2);
+    int error = rails;
+    for (int rail = 0; rail < 2 && error >= 0; rail++)
+        error = platform_add_hyperx(p, rails, &alike, 2, (int[]){2, 2}, (int[]){1, 2}, 2, 1, 7);
+    return error;
+}
+
 /* Two halves of four hosts, and a long way between them. */
 static int full(platform *p)
 {
@@ -491,6 +509,8 @@ int main(void)
         {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW, 0},
         {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
         {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on a graph", graph, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on HyperX on rails", hyperx_on_rails, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
         {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW, 0},
         {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW, 0},
         {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW, 0},

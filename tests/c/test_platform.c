@@ -25,10 +25,67 @@ static cluster alike(int n_hosts)
     return c;
 }
 
+static int add_hyperx(platform *p, int parent, int *gateway)
+{
+    int size[3], cables[3], n_dimensions = draw(1, 3), hosts_per_switch = draw(1, 3), n_hosts = hosts_per_switch;
+    for (int d = 0; d < n_dimensions; d++) {
+        n_hosts *= size[d] = draw(1, 4);
+        cables[d] = draw(1, 3);
+    }
+    const cluster c = alike(n_hosts);
+    const int is_valiant = draw(0, 1);
+    const uint64_t seed = (uint64_t)draw(0, 99);
+    const int zone = platform_add_hyperx(p, parent, &c, n_dimensions, size, cables, hosts_per_switch, is_valiant, seed);
+    *gateway = zone + 1 + draw(0, n_hosts - 1);
+    return zone;
+}
+
+/* Switches in a row, of which the hosts hang, and edges across; or only hosts, which forward. */
+static int add_graph(platform *p, int parent, int *gateway)
+{
+    enum { NODES = 12, EDGES = 30 };
+    int a[EDGES], b[EDGES], cables[EDGES], n = 0, n_hosts = draw(1, 6), n_switches = draw(0, 5), n_nodes = n_hosts + n_switches;
+    double bandwidth_bytes_per_s[EDGES], latency_s[EDGES];
+    const int first = n_switches ? n_hosts : 0, n_first = n_nodes - first;
+    for (int i = first + 1; i < n_nodes; i++) a[n] = i - 1, b[n++] = i;
+    for (int i = 0; i < first; i++) a[n] = draw(first, first + n_first - 1), b[n++] = i;
+    for (int i = draw(0, 9); i > 0; i--) {
+        a[n] = draw(0, n_nodes - 1);
+        b[n] = draw(0, n_nodes - 1);
+        n += a[n] != b[n];
+    }
+    for (int i = 0; i < n; i++) {
+        cables[i] = draw(1, 3);
+        bandwidth_bytes_per_s[i] = 1e9;
+        latency_s[i] = 1e-6 * draw(0, 3);
+    }
+    cluster c = alike(n_hosts);
+    c.loopback_bandwidth_bytes_per_s = 4e9; /* a host alone has no other way to itself */
+    const graph_edges edges = {n, a, b, cables, bandwidth_bytes_per_s, latency_s};
+    const int zone = platform_add_graph(p, parent, &c, n_switches, &edges, draw(0, 1));
+    *gateway = zone + 1 + draw(0, n_hosts - 1);
+    return zone;
+}
+
+/* Planes of two kinds over the same hosts, in any order. */
+static int add_on_rails(platform *p, int parent, int *gateway)
+{
+    const int n_rails = draw(1, 4), zone = platform_add_rails(p, parent, n_rails);
+    cluster c = alike(draw(1, 3) * 2);
+    for (int rail = 0; rail < n_rails; rail++) {
+        const int plane = draw(0, 1) ? platform_add_flat_cluster(p, zone, &c)
+                                     : platform_add_hyperx(p, zone, &c, 1, (int[]){2}, (int[]){1}, c.n_hosts / 2, 0, 0);
+        assert(plane == zone);
+    }
+    assert(platform_add_flat_cluster(p, zone, &c) == PLATFORM_BAD_ARGUMENT);
+    *gateway = zone + 1 + draw(0, c.n_hosts - 1);
+    return zone;
+}
+
 /* Adds a zone of any kind below `parent`. Its point; a host or router that leads into it in *gateway. */
 static int add_part(platform *p, int parent, int depth, int *gateway)
 {
-    int kind = draw(depth > 0 ? 0 : 1, 5), zone;
+    int kind = draw(depth > 0 ? 0 : 1, 8), zone;
     if (kind <= 1) {
         zone = platform_add_full_zone(p, parent, -1);
         assert(zone >= 0);
@@ -64,6 +121,12 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         cluster c = alike(s.n_groups * s.n_chassis * s.n_routers * s.n_hosts);
         zone = platform_add_dragonfly(p, parent, &c, &s, draw(DRAGONFLY_MINIMAL, DRAGONFLY_VALIANT), (uint64_t)draw(0, 99));
         *gateway = zone + 1 + draw(0, c.n_hosts - 1);
+    } else if (kind == 6) {
+        zone = add_hyperx(p, parent, gateway);
+    } else if (kind == 7) {
+        zone = add_graph(p, parent, gateway);
+    } else if (kind == 8) {
+        zone = add_on_rails(p, parent, gateway);
     } else {
         int children[3], parents[3], cables[3], n_levels = draw(1, 3), n_hosts = 1;
         for (int l = 0; l < n_levels; l++) {
