@@ -23,6 +23,7 @@ from smpy.platforms import (
     FatTree,
     FlatCluster,
     FullZone,
+    Graph,
     Host,
     Link,
     NumberedNames,
@@ -112,6 +113,20 @@ def test_profiles_of_links_are_scaled_with_them() -> None:
     assert changed(machine, factors).zone == FullZone("office", (desk, replace(doubled, latency_s=3 * 1e-6), later))
     with pytest.raises(UsageError, match=r"--set network.latency=1us: .*follows a profile: multiply it"):
         changed(machine, [("network.latency", "1us")])
+
+
+def test_cables_of_a_graph_that_say_their_own_numbers_are_scaled(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("a,b,bandwidth,latency\nh0,s,,5us\nh1,s,1GB/s,\nh2,s,,\n")
+    line, factors = f"graph {tmp_path}/edges.csv", [("network.bandwidth", "x2"), ("network.latency", "x2")]
+    before, after = (read_machine(line, 1, options).zone for options in ([], factors))
+    assert isinstance(before, Graph)
+    assert isinstance(after, Graph)
+    assert after.edges == (
+        replace(before.edges[0], latency_s=2 * (before.edges[0].latency_s or 0)),
+        replace(before.edges[1], bandwidth_bytes_per_s=2e9),
+        before.edges[2],
+    )
+    assert after.cluster.latency_s == 2 * before.cluster.latency_s
 
 
 def test_any_number_of_our_own_machines_can_be_set_or_multiplied() -> None:

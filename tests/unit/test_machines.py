@@ -205,6 +205,14 @@ price = {host = 12_000}
     }
 
 
+@pytest.mark.parametrize("kind", ["fat-tree hosts=16", "flat hosts=16", "torus 4x4", "hyperx 4x2 hosts_per_switch=2"])
+def test_hosts_have_several_network_cards(kind: str) -> None:
+    one, two = (read_machine(f"{kind} rails={rails}", 1).build() for rails in (1, 2))
+    assert (one.n_hosts, two.n_hosts) == (16, 16)
+    assert two.n_links == 2 * one.n_links
+    assert {two.route(0, target).link_names[0][:6] for target in range(1, 16)} == {"rail0_", "rail1_"}
+
+
 # ---- files that are included ----
 
 

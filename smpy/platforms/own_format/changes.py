@@ -138,7 +138,8 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
         before = getattr(part, field.name)
         if field.name.endswith(alike.unit) and not field.name.startswith(_NOT_LINKS):
             carrier = field.name.removesuffix(alike.unit) + "bandwidth_bytes_per_s"
-            after = _number(before, setting, alike) if getattr(part, carrier, 1) else before
+            is_there = before is not None and getattr(part, carrier, None) != 0
+            after = _number(before, setting, alike) if is_there else before
         elif isinstance(before, Profile):
             is_of_it = _profiled(part, field.name) is alike.profile_of
             after = _followed(before, setting) if is_of_it else before

@@ -27,6 +27,7 @@ from smpy.platforms.topologies import topologies
 from smpy.units import parse_bandwidth_bytes_per_s, parse_power_w, parse_speed_flop_per_s, parse_time_s
 
 HOSTS_MAX: Final = 2**31 - 1
+RAILS_MAX: Final = 1024
 _NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
 
 
@@ -105,6 +106,7 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
             LOOPBACK_BANDWIDTH_BYTES_PER_S,
         ),
         loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
+        rails=nic.integer("rails", 1, most=RAILS_MAX),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
     )
     return WantedHosts(host, like, names, count)
