@@ -4,19 +4,26 @@
 
 #include "network_flow.h"
 
-/* The hosts that messages join are a graph. Its edges are pairs of a sender and a receiver; a pair has the messages between them.
- * A pair lives while it has messages, and is in its sender's list and in its receiver's.
+/* The hosts that messages join are a graph. Its edges are pairs of a sender and a receiver; a pair has the messages between them,
+ * which are slowed down alike. A pair lives while it has messages, and is in its sender's list and in its receiver's.
  *
- * Invariants: (1) n_out and n_in of a host are the numbers of messages of its pairs, n_sources that of its pairs coming in;
- *             (2) a message whose slowdown differs from that of its flow is in `changed`, until the next date is asked for.
+ * A message that begins or ends changes what its sender's pairs are due, and the pairs of others to its receiver. The sender's are
+ * judged at once; the others' senders are stale, until they are reached.
  *
- * A message costs O(pairs of its sender) to find its own, and a visit to the hosts that it reaches, with their messages. */
+ * Invariants: (1) n_out and n_in of a host are the numbers of messages of its pairs, n_targets and n_sources those of its pairs,
+ *                 n_crowded that of its pairs to hosts with more than CROWD messages coming in;
+ *             (2) the pairs of a host that is not stale have the slowdown that they are due, and of one that is, those but
+ *                 stale_pair, or some (ALL);
+ *             (3) a pair with a message whose flow has another slowdown is in `changed`, until the next date is asked for.
+ *
+ * A message costs O(pairs of its sender and of its receiver), and while hosts stay stale O(the pairs that its sender reaches). */
 
-enum { NONE = -1 };
+enum { NONE = -1, ALL = -2, CROWD = 2 };
 
 typedef struct {
     int first_out, first_in;     /* pairs */
-    int n_out, n_in, n_sources;
+    int n_out, n_in, n_targets, n_sources, n_crowded;
+    int stale_pair;              /* NONE: it is not stale */
     int visit;                   /* the last one that came here */
 } ib_host;
 
@@ -24,24 +31,25 @@ typedef struct {
     int source, target;
     int n, first;                /* messages; `first` starts their list */
     int next_out, previous_out, next_in, previous_in; /* next_out: in the free list, too */
+    double slowdown;
 } ib_pair;
 
 typedef struct {
     int pair;                    /* NONE: not under way, or within a host */
     int next, previous;          /* of its pair */
-    double slowdown, applied;
+    double slowdown;             /* that its flow has */
 } ib_message;
 
 typedef struct {
     double inbound, outbound, crowded;
     void *flows;                 /* the state of network_flow */
     ib_host *host;
-    int n_hosts;
+    int n_hosts, n_stale;
     ib_pair *pair;
     int n_pairs, pair_room, free_pair;
     ib_message *message;         /* by transfer */
     int message_room;
-    int *changed;                /* transfers, some more than once, some over */
+    int *changed;                /* pairs, some more than once, some over */
     int n_changed, changed_room;
     int *to_visit;               /* [n_hosts] */
     int visit;
@@ -79,7 +87,7 @@ static void *begin(sim *s, const void *parameters)
         free_state(n);
         return NULL;
     }
-    for (int h = 0; h < n->n_hosts; h++) n->host[h].first_out = n->host[h].first_in = NONE;
+    for (int h = 0; h < n->n_hosts; h++) n->host[h].first_out = n->host[h].first_in = n->host[h].stale_pair = NONE;
     flow_watch(n->flows, ended, n);
     return n;
 }
@@ -109,10 +117,12 @@ static int pair_new(ib_network *n, int source, int target)
     }
     ib_host *from = &n->host[source], *to = &n->host[target];
     n->pair[p] = (ib_pair){.source = source, .target = target, .first = NONE, .next_out = from->first_out, .previous_out = NONE,
-                           .next_in = to->first_in, .previous_in = NONE};
+                           .next_in = to->first_in, .previous_in = NONE, .slowdown = 1};
     if (from->first_out >= 0) n->pair[from->first_out].previous_out = p;
     if (to->first_in >= 0) n->pair[to->first_in].previous_in = p;
     from->first_out = to->first_in = p;
+    from->n_targets++;
+    from->n_crowded += to->n_in > CROWD;
     to->n_sources++;
     return p;
 }
@@ -124,6 +134,8 @@ static void pair_free(ib_network *n, int p)
     if (gone.next_in >= 0) n->pair[gone.next_in].previous_in = gone.previous_in;
     *(gone.previous_out >= 0 ? &n->pair[gone.previous_out].next_out : &n->host[gone.source].first_out) = gone.next_out;
     *(gone.previous_in >= 0 ? &n->pair[gone.previous_in].next_in : &n->host[gone.target].first_in) = gone.next_in;
+    n->host[gone.source].n_targets--;
+    n->host[gone.source].n_crowded -= n->host[gone.target].n_in > CROWD;
     n->host[gone.target].n_sources--;
     n->pair[p].next_out = n->free_pair;
     n->free_pair = p;
@@ -136,15 +148,24 @@ static int pair_between(ib_network *n, int source, int target)
     return p >= 0 ? p : pair_new(n, source, target);
 }
 
+/* One message more comes to a host, or one less: whether its senders are due something else because of a crowd. */
+static int count_in(ib_network *n, int target, int more)
+{
+    ib_host *to = &n->host[target];
+    const int was_crowded = to->n_in > CROWD, is_crowded = (to->n_in += more) > CROWD;
+    for (int p = to->first_in; p >= 0 && was_crowded != is_crowded; p = n->pair[p].next_in)
+        n->host[n->pair[p].source].n_crowded += is_crowded - was_crowded;
+    return was_crowded != is_crowded;
+}
+
 static void pair_add(ib_network *n, int p, int id)
 {
     ib_pair *pair = &n->pair[p];
-    n->message[id] = (ib_message){.pair = p, .next = pair->first, .previous = NONE, .slowdown = 1, .applied = 1};
+    n->message[id] = (ib_message){.pair = p, .next = pair->first, .previous = NONE, .slowdown = 1};
     if (pair->first >= 0) n->message[pair->first].previous = id;
     pair->first = id;
     pair->n++;
     n->host[pair->source].n_out++;
-    n->host[pair->target].n_in++;
 }
 
 static void pair_remove(ib_network *n, int id)
@@ -155,7 +176,6 @@ static void pair_remove(ib_network *n, int id)
     *(gone.previous >= 0 ? &n->message[gone.previous].next : &pair->first) = gone.next;
     n->message[id].pair = NONE;
     n->host[pair->source].n_out--;
-    n->host[pair->target].n_in--;
     if (--pair->n == 0) pair_free(n, gone.pair);
 }
 
@@ -163,59 +183,87 @@ static void pair_remove(ib_network *n, int id)
 
 static double penalty_out(const ib_network *n, const ib_host *from)
 {
-    double worst = from->n_out == 1 ? 1.0 : from->n_out * n->outbound;
-    for (int p = from->first_out; p >= 0 && from->n_out > 1; p = n->pair[p].next_out)
-        if (n->host[n->pair[p].target].n_in > 2) worst = fmax(worst, from->n_out * n->outbound * n->crowded);
-    return worst;
+    if (from->n_out == 1) return 1.0;
+    const double plain = from->n_out * n->outbound, crowded = plain * n->crowded;
+    return !from->n_crowded ? plain : from->n_crowded == from->n_targets ? crowded : fmax(plain, crowded);
 }
 
-static int slow_down(ib_network *n, int id, double slowdown)
+static int note_change(ib_network *n, int p)
 {
-    if (n->message[id].slowdown == slowdown) return 0;
     int *changed = grown(n->changed, &n->changed_room, n->n_changed + 1, sizeof *changed);
     if (!changed) return SIM_OUT_OF_MEMORY;
     n->changed = changed;
-    n->changed[n->n_changed++] = id;
-    n->message[id].slowdown = slowdown;
+    n->changed[n->n_changed++] = p;
     return 0;
 }
 
-/* Judges the messages of a host. */
-static int judge(ib_network *n, int h)
+static int judge_pair(ib_network *n, int p, double out)
 {
-    const double out = penalty_out(n, &n->host[h]);
-    for (int p = n->host[h].first_out; p >= 0; p = n->pair[p].next_out) {
-        const ib_host *to = &n->host[n->pair[p].target];
-        const double in = to->n_in == 1 ? 1.0 : n->pair[p].n * n->inbound * to->n_sources;
-        for (int id = n->pair[p].first; id >= 0; id = n->message[id].next)
-            if (slow_down(n, id, fmax(in, out)) < 0) return SIM_OUT_OF_MEMORY;
+    ib_pair *pair = &n->pair[p];
+    const ib_host *to = &n->host[pair->target];
+    const double in = to->n_in == 1 ? 1.0 : pair->n * n->inbound * to->n_sources;
+    const double slowdown = fmax(in, out);
+    if (pair->slowdown == slowdown) return 0;
+    pair->slowdown = slowdown;
+    return note_change(n, p);
+}
+
+static int judge(ib_network *n, int h, int only)
+{
+    ib_host *from = &n->host[h];
+    const double out = penalty_out(n, from);
+    n->n_stale -= from->stale_pair != NONE;
+    from->stale_pair = NONE;
+    if (only >= 0) return judge_pair(n, only, out);
+    for (int p = from->first_out; p >= 0; p = n->pair[p].next_out)
+        if (judge_pair(n, p, out) < 0) return SIM_OUT_OF_MEMORY;
+    return 0;
+}
+
+/* The senders of a host, but one, are stale: their pairs to it, or all if there has come or gone a crowd. */
+static void make_stale(ib_network *n, int target, int but, int is_of_all)
+{
+    for (int p = n->host[target].first_in; p >= 0; p = n->pair[p].next_in) {
+        ib_host *from = &n->host[n->pair[p].source];
+        if (n->pair[p].source == but) continue;
+        n->n_stale += from->stale_pair == NONE;
+        from->stale_pair = is_of_all || (from->stale_pair != NONE && from->stale_pair != p) ? ALL : p;
     }
-    return 0;
 }
 
-static void reach(ib_network *n, int h, int *n_to_visit)
+static int reach(ib_network *n, int h, int *n_to_visit)
 {
-    if (n->host[h].visit == n->visit) return;
+    if (n->host[h].visit == n->visit) return 0;
     n->host[h].visit = n->visit;
     n->to_visit[(*n_to_visit)++] = h;
+    return n->host[h].stale_pair == NONE ? 0 : judge(n, h, n->host[h].stale_pair);
 }
 
-/* Judges the messages of all hosts that messages join with this one. */
+/* Judges the stale hosts that messages join with this one. */
 static int judge_from(ib_network *n, int first)
 {
-    int n_to_visit = 0;
+    int n_to_visit = 0, error = 0;
+    if (!n->n_stale) return 0;
     if (++n->visit == INT32_MAX) {
         for (int h = 0; h < n->n_hosts; h++) n->host[h].visit = 0;
         n->visit = 1;
     }
-    reach(n, first, &n_to_visit);
-    for (int i = 0; i < n_to_visit; i++) {
+    error = reach(n, first, &n_to_visit);
+    for (int i = 0; i < n_to_visit && n->n_stale && !error; i++) {
         const ib_host *at = &n->host[n->to_visit[i]];
-        if (judge(n, n->to_visit[i]) < 0) return SIM_OUT_OF_MEMORY;
-        for (int p = at->first_out; p >= 0; p = n->pair[p].next_out) reach(n, n->pair[p].target, &n_to_visit);
-        for (int p = at->first_in; p >= 0; p = n->pair[p].next_in) reach(n, n->pair[p].source, &n_to_visit);
+        for (int p = at->first_out; p >= 0 && !error; p = n->pair[p].next_out) error = reach(n, n->pair[p].target, &n_to_visit);
+        for (int p = at->first_in; p >= 0 && !error; p = n->pair[p].next_in) error = reach(n, n->pair[p].source, &n_to_visit);
     }
-    return 0;
+    return error;
+}
+
+/* A message has come between two hosts, or gone: what it changes. */
+static int update(ib_network *n, int source, int target, int more)
+{
+    const int is_of_all = count_in(n, target, more);
+    make_stale(n, target, source, is_of_all);
+    const int error = judge(n, source, ALL);
+    return error < 0 ? error : judge_from(n, source);
 }
 
 /* ---- the network ---- */
@@ -240,7 +288,8 @@ static int start(sim *s, void *state, int id)
     if (error < 0 && !is_local && n->pair[pair].n == 0) pair_free(n, pair);
     if (error < 0 || is_local) return error;
     pair_add(n, pair, id);
-    keep(n, judge_from(n, t->source_host));
+    keep(n, note_change(n, pair));
+    keep(n, update(n, t->source_host, t->target_host, 1));
     return 0;
 }
 
@@ -248,9 +297,21 @@ static void ended(void *watcher, int id)
 {
     ib_network *n = watcher;
     if (n->message[id].pair < 0) return;
-    const int source = n->pair[n->message[id].pair].source;
+    const int source = n->pair[n->message[id].pair].source, target = n->pair[n->message[id].pair].target;
     pair_remove(n, id);
-    keep(n, judge_from(n, source));
+    keep(n, update(n, source, target, -1));
+}
+
+static int apply(sim *s, ib_network *n, int p)
+{
+    for (int id = n->pair[p].n ? n->pair[p].first : NONE; id >= 0; id = n->message[id].next) {
+        ib_message *x = &n->message[id];
+        if (x->slowdown == n->pair[p].slowdown) continue;
+        x->slowdown = n->pair[p].slowdown;
+        const int error = flow_slow_down(s, n->flows, id, x->slowdown);
+        if (error < 0) return error;
+    }
+    return 0;
 }
 
 static int next_date(sim *s, void *state, double *date_s)
@@ -258,10 +319,7 @@ static int next_date(sim *s, void *state, double *date_s)
     ib_network *n = state;
     if (n->error < 0) return n->error;
     for (int i = 0; i < n->n_changed; i++) {
-        ib_message *x = &n->message[n->changed[i]];
-        if (x->pair < 0 || x->applied == x->slowdown) continue;
-        x->applied = x->slowdown;
-        const int error = flow_slow_down(s, n->flows, n->changed[i], x->slowdown);
+        const int error = apply(s, n, n->changed[i]);
         if (error < 0) return error;
     }
     n->n_changed = 0;
@@ -279,12 +337,23 @@ static void check(const sim *s, const void *state)
     const ib_network *n = state;
     network_flow.check(s, n->flows);
 #ifdef SMPY_CHECK
+    int n_stale = 0;
     for (int h = 0; h < n->n_hosts; h++) {
-        int n_out = 0, n_in = 0, n_sources = 0;
-        for (int p = n->host[h].first_out; p >= 0; p = n->pair[p].next_out) n_out += n->pair[p].n;
-        for (int p = n->host[h].first_in; p >= 0; p = n->pair[p].next_in, n_sources++) n_in += n->pair[p].n;
-        if (n_out != n->host[h].n_out || n_in != n->host[h].n_in || n_sources != n->host[h].n_sources) abort();
+        const ib_host *at = &n->host[h];
+        int n_out = 0, n_in = 0, n_targets = 0, n_sources = 0, n_crowded = 0;
+        for (int p = at->first_out; p >= 0; p = n->pair[p].next_out, n_targets++) {
+            const ib_host *to = &n->host[n->pair[p].target];
+            const double in = to->n_in == 1 ? 1.0 : n->pair[p].n * n->inbound * to->n_sources;
+            n_out += n->pair[p].n;
+            n_crowded += to->n_in > CROWD;
+            if (at->stale_pair != ALL && at->stale_pair != p && n->pair[p].slowdown != fmax(in, penalty_out(n, at))) abort();
+        }
+        for (int p = at->first_in; p >= 0; p = n->pair[p].next_in, n_sources++) n_in += n->pair[p].n;
+        if (n_out != at->n_out || n_in != at->n_in || n_targets != at->n_targets) abort();
+        if (n_sources != at->n_sources || n_crowded != at->n_crowded) abort();
+        n_stale += at->stale_pair != NONE;
     }
+    if (n_stale != n->n_stale) abort();
 #endif
 }
 
