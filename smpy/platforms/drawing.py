@@ -14,6 +14,7 @@ _COLUMN: Final = 28  # pixels from host to host
 _ROW: Final = 110
 _MARGIN: Final = 60
 _NAMES_MAX: Final = 6
+_BANDWIDTH_MAX_BYTES_PER_S: Final = 1e300  # of several links, whose sum may be infinite
 
 _STYLE: Final = (
     "text{font:11px sans-serif;fill:#333}path{fill:none;stroke:#789}"
@@ -103,7 +104,7 @@ def _positions(graph: RouteGraph, rows: list[int]) -> list[float]:
 def _line(platform: Platform, edge: Edge, points: dict[int, tuple[float, float]], widest: float) -> str:
     (x1, y1), (x2, y2) = (points[node] for node in edge.nodes)
     bend = f"Q {(x1 + x2) / 2:g} {y1 - min(abs(x2 - x1), 1.5 * _ROW):g}" if y1 == y2 else "L"
-    stroke = max(0.6, 3 + log2(_bandwidth(platform, edge) / widest) / 2)
+    stroke = max(0.6, 3 + (log2(_bandwidth(platform, edge)) - log2(widest)) / 2)
     return (
         f'<path d="M {x1:g} {y1:g} {bend} {x2:g} {y2:g}" stroke-width="{stroke:.2g}">'
         f"<title>{_told(platform, edge)}</title></path>"
@@ -122,4 +123,4 @@ def _told(platform: Platform, edge: Edge) -> str:
 
 
 def _bandwidth(platform: Platform, edge: Edge) -> float:
-    return sum(platform.link(link)[0] for link in edge.links)
+    return min(sum(platform.link(link)[0] for link in edge.links), _BANDWIDTH_MAX_BYTES_PER_S)

@@ -14,6 +14,10 @@ from smpy.emulate.config import RunConfig
 from smpy.emulate.run import run
 from smpy.errors import PlatformError, SmpyError, UsageError
 from smpy.platforms import default_cluster, place, read_hostfile, read_machine, read_simgrid_xml
+from smpy.platforms.checks import findings
+from smpy.platforms.drawing import draw_svg
+from smpy.platforms.inspection import overview
+from smpy.platforms.own_format.writing import write_toml
 from tests.unit.mutations import mutate
 
 PEER = Path(__file__).parents[1] / "peer" / "platforms"
@@ -121,6 +125,25 @@ def test_a_mutated_change_is_made_or_refused_in_a_few_words(seed: int) -> None:
         for machine in ("default", PEER / "two_clusters.xml"):
             told = refusal(partial(_built, machine, pairs))
             assert len(told) < 3000, f"seed {number}"
+
+
+def look(path: Path) -> None:
+    """All that `smpy platform` does with a machine."""
+    machine = read_machine(path, 1)
+    platform = machine.build()
+    findings(overview(machine, platform))
+    refusal(lambda: draw_svg(platform))
+    refusal(lambda: write_toml(machine))
+
+
+def test_a_mutated_platform_is_looked_at_or_refused_in_a_few_words(tmp_path: Path) -> None:
+    path = tmp_path / "machine.xml"
+    for source in sorted(PEER.glob("*.xml")):
+        for seed in range(5):
+            path.write_bytes(mutate(source.read_bytes(), seed))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert len(refusal(lambda: look(path))) < 3000, f"{source.name}, seed {seed}"
 
 
 def test_a_mutated_hostfile_is_read_or_refused_in_a_few_words(tmp_path: Path) -> None:

@@ -388,6 +388,18 @@ def test_arcs_between_switches_stay_inside_the_drawing() -> None:
     assert min((float(y) + float(control)) / 2 for y, control in arcs) > 0
 
 
+def test_links_of_any_bandwidth_can_be_drawn() -> None:
+    parts: tuple[Part, ...] = (
+        *(Host(name, SPEED) for name in "abcd"),
+        *(Link(name, bandwidth, 0) for name, bandwidth in (("slow", 1e-300), ("fast", 1e308), ("faster", 1.7e308))),
+        DeclaredRoute("a", "b", (Hop("slow"),)),
+        DeclaredRoute("c", "d", (Hop("fast"),), is_symmetrical=False),
+        DeclaredRoute("d", "c", (Hop("faster"),), is_symmetrical=False),
+    )
+    drawing = draw_svg(machine(FullZone("z", parts)).build())
+    assert re.findall('stroke-width="(.*?)"', drawing) == ["0.6", "3"]
+
+
 def test_what_is_inside_a_switch_is_told_by_it() -> None:
     drawing = draw_svg(machine(FlatCluster(hosts_alike(3, backbone_bandwidth_bytes_per_s=1e9))).build())
     assert "<title>c_backbone: 1 GB/s, 0 s</title></rect>" in drawing
