@@ -299,17 +299,18 @@ def test_a_rank_file_gives_each_rank_its_host(hostfile: Path) -> None:
         ("rank 3=h1\n", r"hosts:1: there is no rank 3: the run has 3"),
         ("rank 0=h9\n", r"hosts:1: unknown host 'h9'"),
         ("rank 0=h1\nh2\nh3\n", r"hosts:2: 'h2' is not a line such as 'rank 0=name'"),
-        ("rank 0=h1 slot=4\n", r"slot=4: host 'h1' has 2 sockets and 4 cores, counted from 0"),
+        ("rank 0=h1 slot=8\n", r"slot=8: host 'h1' has 2 sockets and 8 cores, counted from 0"),
+        ("rank 0=h1 slot=1:4\n", r"slot=1:4: host 'h1' has 2 sockets and 8 cores, counted from 0"),
         ("rank 0=h1 slot=2:0\n", r"slot=2:0: host 'h1' has 2 sockets"),
         ("rank 0=h1 slot=0-3\n", r"slot=0-3 is not one core"),
-        ("rank 0=h1 slot=1:0\nrank 1=h1 slot=2\n", r"hosts:2: ranks 0 and 1 would share core 2 of 'h1'"),
+        ("rank 0=h1 slot=1:0\nrank 1=h1 slot=4\n", r"hosts:2: ranks 0 and 1 would share core 4 of 'h1'"),
         ("", "lists no hosts"),
     ],
 )
 def test_a_rank_file_that_does_not_place_every_rank_is_refused(hostfile: Path, text: str, message: str) -> None:
     hostfile.write_text(text)
     with pytest.raises(PlatformError, match=message):
-        place(machine(4, cores=4, sockets=2), 3, hostfile, map_by="file")
+        place(machine(4, cores=8, sockets=2), 3, hostfile, map_by="file")
 
 
 # ---- in the summary ----
