@@ -10,7 +10,7 @@ enum { MADE = 0, BOUND = 1, STARTED = 2 };
 static int step(sim *s, int id, action *a)
 {
     if (a->stage++ < STARTED) return MADE_A_CALL;
-    const execution amount = {a->compute.flop, a->compute.bytes};
+    const execution amount = {.flop = a->compute.flop, .bytes = a->compute.bytes};
     action_end(s, id);
     return elapse_execute(s, id, amount, SPENT_COMPUTING);
 }

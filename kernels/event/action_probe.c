@@ -55,7 +55,9 @@ static int step(sim *s, int id, action *a)
         a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id);
         return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
-    case STARTED: return a->probe.flop > 0 ? elapse_execute(s, id, (execution){a->probe.flop, 0}, poll_spends(t)) : MADE_A_CALL;
+    case STARTED:
+        if (!(a->probe.flop > 0)) return MADE_A_CALL;
+        return elapse_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
     case LOOK: {
         const int found = look(s, t, a);
         t->answer = found;

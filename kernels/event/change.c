@@ -71,8 +71,7 @@ int changes_init(sim *s)
     for (int id = 0; id < n && !error; id++) {
         const profile *f = &c->table->at[id];
         c->n_of_links += profile_is_of_link(f);
-        if (f->kind == PROFILE_SPEED) host_changes_speed(&s->hosts.at[f->resource], highest(c, id));
-        error = make_room(s, c, f->kind);
+        error = f->kind == PROFILE_SPEED ? host_changes_speed(&s->hosts.at[f->resource], highest(c, id)) : make_room(s, c, f->kind);
         if (!error) error = push(c, id);
     }
     return error;
@@ -186,7 +185,7 @@ int change_may_wake(const sim *s)
     for (int i = 0; i < c->next.n; i++) {
         const int id = c->next.item[i].id;
         const profile *f = &c->table->at[id];
-        if (f->kind == PROFILE_SPEED && s->hosts.at[f->resource].cores.users.n && highest(c, id) > 0) return 1;
+        if (f->kind == PROFILE_SPEED && resource_n_users(&s->hosts.at[f->resource].cores) && highest(c, id) > 0) return 1;
     }
     return 0;
 }

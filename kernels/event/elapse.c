@@ -54,7 +54,7 @@ static int date_host(sim *s, int id)
 {
     const resource *cores = &s->hosts.at[id].cores;
     heap_remove(&s->elapsing.hosts, id);
-    if (!cores->users.n) return 0;
+    if (!resource_n_users(cores)) return 0;
     return heap_push(&s->elapsing.hosts, resource_next_s(cores, s->clock.now_s), 0, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
@@ -83,10 +83,10 @@ int elapse_sleep_until(sim *s, int id, double date_s, int spends)
     return end_at(s, id, date_s, spends);
 }
 
-static int join_cores(sim *s, int id, double flop, int64_t order)
+static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order)
 {
     const int at = s->timelines.at[id].host;
-    int error = resource_join(&s->hosts.at[at].cores, id, flop, order, s->clock.now_s);
+    int error = resource_join(&s->hosts.at[at].cores, id, flop, is_limited, order, s->clock.now_s);
     return error < 0 ? error : date_host(s, at);
 }
 
@@ -96,7 +96,7 @@ int elapse_execute(sim *s, int id, execution amount, int spends)
     begin(s, id, 1);
     if (host_knows_ends(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
-    int error = join_cores(s, id, amount.flop, s->order++);
+    int error = join_cores(s, id, amount.flop, amount.is_limited, s->order++);
     return error < 0 ? error : BLOCKED;
 }
 
@@ -121,7 +121,7 @@ static int share(sim *s, int host)
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
             timeline_enter(s, it.id, EXECUTING, t->spends);
-            error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]), t->began);
+            error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]), 0, t->began);
         } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
             error = SIM_OUT_OF_MEMORY;
         }
@@ -150,8 +150,8 @@ int elapse_crowd(sim *s, int id)
 int elapse_change_speed(sim *s, int id, double factor)
 {
     host *h = &s->hosts.at[id];
-    resource_set_speed(&h->cores, factor * h->speed_flop_per_s, s->clock.now_s);
-    if (!h->cores.users.n) return 0;
+    resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
+    if (!resource_n_users(&h->cores)) return 0;
     s->date_order = ++s->order; /* what began before at this date was scheduled earlier */
     reschedule(s, h);
     return date_host(s, id);
@@ -253,8 +253,8 @@ void elapse_check(const sim *s)
         n += state == ASLEEP || state == EXECUTING;
     }
     for (int h = 0; h < s->hosts.n; h++) {
-        n_users += s->hosts.at[h].cores.users.n;
-        assert(heap_has(&e->hosts, h) == (s->hosts.at[h].cores.users.n > 0));
+        n_users += resource_n_users(&s->hosts.at[h].cores);
+        assert(heap_has(&e->hosts, h) == (resource_n_users(&s->hosts.at[h].cores) > 0));
     }
     assert(n == e->n_under_way && n == e->ends.n + n_users);
 }
