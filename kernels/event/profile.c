@@ -74,7 +74,7 @@ int platform_add_series(platform *p, int n, const double *date_s, const double *
 
 static int is_value(int kind, double value)
 {
-    return isfinite(value) && (kind == PROFILE_BANDWIDTH ? value > 0 : value >= 0);
+    return value == 0 ? kind != PROFILE_BANDWIDTH : value >= PROFILE_SMALLEST && value <= PROFILE_LARGEST;
 }
 
 int platform_add_profile(platform *p, int kind, int resource, int series)

@@ -4,7 +4,7 @@
  *
  * Invariants: (1) the dates of a series are finite, not negative, and in order;
  *             (2) a series that repeats has a period of at least PROFILE_SHORTEST_PERIOD_S that its last date does not exceed;
- *             (3) each value is in the range of what follows it. */
+ *             (3) each value is in the range of what follows it: 0 for all but bandwidths, or between the extremes. */
 #ifndef SMPY_PROFILE_H
 #define SMPY_PROFILE_H
 #include <stdlib.h>
@@ -26,6 +26,8 @@ int platform_add_profile(platform *p, int kind, int resource, int series);
 /* end cdef */
 
 #define PROFILE_SHORTEST_PERIOD_S 1e-9
+#define PROFILE_SMALLEST 1e-30
+#define PROFILE_LARGEST 1e30
 
 typedef struct {
     int first, n;                     /* its values in the table */

@@ -15,6 +15,8 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 
 SHORTEST_PERIOD_S: Final = 1e-9
+SMALLEST: Final = 1e-30  # of what a value may be beside 0
+LARGEST: Final = 1e30
 _NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _VALUE: Final = re.compile(rf"({_NUMBER})\s+({_NUMBER})", re.ASCII)
 _REPETITION: Final = re.compile(rf"(LOOPAFTER|PERIODICITY)\s+({_NUMBER})", re.ASCII)
@@ -76,6 +78,10 @@ class Profile:
             if value < 0 or (value == 0 and what is Changing.BANDWIDTH):
                 remedy = "turn the link off by a state profile instead" if value == 0 else "no value can be negative"
                 raise self._error(f"at {date_s:g} s the value is {value:g}: {remedy}")
+            if value and not SMALLEST <= value <= LARGEST:
+                raise self._error(
+                    f"at {date_s:g} s the value is {value:g}: it is neither 0 nor from {SMALLEST:g} to {LARGEST:g}"
+                )
             before_s = date_s
         if self.period_s is None or not self.values:
             return

@@ -275,6 +275,8 @@ def test_a_line_that_says_something_else_is_refused_by_its_number(text: str, mes
         (Changing.SPEED, "1 1e999", "f: at 1 s the value is inf: dates and values are finite numbers"),
         (Changing.BANDWIDTH, "1 0", "f: at 1 s the value is 0: turn the link off by a state profile instead"),
         (Changing.LATENCY, "1 -1e-3", "f: at 1 s the value is -0.001"),
+        (Changing.LATENCY, "1 1e300", "f: at 1 s the value is 1e+300: it is neither 0 nor from 1e-30 to 1e+30"),
+        (Changing.SPEED, "1 1e-300", "f: at 1 s the value is 1e-300: it is neither 0 nor from"),
         (Changing.SPEED, "1 1\nPERIODICITY 0.5", "f: it repeats every 0.5 s: at least its last date, 1 s"),
         (Changing.SPEED, "0 1\nLOOPAFTER 0", "f: it repeats every 0 s"),
     ],
@@ -282,6 +284,16 @@ def test_a_line_that_says_something_else_is_refused_by_its_number(text: str, mes
 def test_a_profile_that_nothing_can_follow_is_refused(what: Changing, text: str, message: str) -> None:
     with pytest.raises(PlatformError, match="^" + re.escape(message)):
         read_profile(text, "f").check(what)
+
+
+@given(st.text() | st.from_regex(r"([0-9.e+-]{1,5}[ \t][0-9.e+-]{1,9}\n){0,3}(LOOPAFTER|PERIODICITY)? ?[0-9.e-]{0,4}"))
+def test_any_text_is_a_profile_or_refused(text: str) -> None:
+    try:
+        profile = read_profile(text, "f")
+        profile.check(Changing.BANDWIDTH)
+    except PlatformError:
+        return
+    Description("any", pair(bandwidth_profile=profile).zone).build()
 
 
 @pytest.mark.parametrize(
