@@ -39,6 +39,7 @@ from smpy.platforms.default_cluster import MODELS
 from smpy.platforms.machine import changed
 from smpy.platforms.own_format.changes import ALIKE
 from smpy.platforms.profiles import Changing, Profile
+from smpy.platforms.topologies.vivaldi import Peer, VivaldiZone
 
 XML = """<platform version='4.1'><zone id='world' routing='Full'>
 <host id='desk' speed='2Gf' core='8'/>
@@ -113,6 +114,22 @@ def test_profiles_of_links_are_scaled_with_them() -> None:
     assert changed(machine, factors).zone == FullZone("office", (desk, replace(doubled, latency_s=3 * 1e-6), later))
     with pytest.raises(UsageError, match=r"--set network.latency=1us: .*follows a profile: multiply it"):
         changed(machine, [("network.latency", "1us")])
+
+
+def test_peers_and_hosts_with_coordinates_are_scaled_with_the_links(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text("""<platform version='4.1'><zone id='w' routing='Vivaldi'>
+<peer id='a' speed='1Gf' bw_in='1GBps' bw_out='2GBps' coordinates='3 0 1'/>
+<peer id='b' speed='1Gf' bw_in='1GBps' bw_out='2GBps' coordinates='0 -4 1'/>
+</zone></platform>""")
+    factors = [("network.bandwidth", "x2"), ("network.latency", "x3"), ("host.speed", "x4")]
+    before, after = (read_machine(tmp_path / "m.xml", 1, options) for options in ([], factors))
+    assert after.build().route(0, 1).latency_s == pytest.approx(3 * before.build().route(0, 1).latency_s, rel=1e-12)
+    assert isinstance(after.zone, VivaldiZone)
+    peer = after.zone.parts[0]
+    assert isinstance(peer, Peer)
+    assert (peer.bandwidth_in_bytes_per_s, peer.bandwidth_out_bytes_per_s, peer.speed_flop_per_s) == (2e9, 4e9, 4e9)
+    with pytest.raises(UsageError, match=r"--set network.latency=1us: .*Vivaldi zone is their distance: multiply it"):
+        read_machine(tmp_path / "m.xml", 1, [("network.latency", "1us")])
 
 
 def test_cables_of_a_graph_that_say_their_own_numbers_are_scaled(tmp_path: Path) -> None:

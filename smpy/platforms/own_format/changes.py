@@ -6,6 +6,7 @@ In our own formats every other key of the machine can be set, too; x2 multiplies
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -16,6 +17,7 @@ from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.settings import Setting, Tree, meant, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
+from smpy.platforms.topologies.vivaldi import VivaldiZone
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
 
@@ -35,25 +37,31 @@ class Change(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What a key changes in every part of a machine: numbers whose fields have that unit, and profiles of them."""
+    """What a key changes in every part of a machine: numbers in fields of certain names, and profiles of them."""
 
-    unit: str
+    fields: re.Pattern[str]
     read: Callable[[Setting], float]
-    profile_of: Changing | None = None  # whose values have that unit, too
+    profile_of: Changing | None = None
+    is_whole: bool = False
 
 
 ALIKE: Final = {
     "network.bandwidth": _Alike(
-        "bandwidth_bytes_per_s",
+        re.compile(r"(?!loopback|memory)\w*bandwidth(_in|_out)?_bytes_per_s"),
         lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "200Gb/s"),
         Changing.BANDWIDTH,
     ),
-    "network.latency": _Alike("latency_s", lambda setting: quantity_of(setting, parse_time_s, "1us"), Changing.LATENCY),
-    "host.speed": _Alike("speed_flop_per_s", lambda setting: quantity_of(setting, parse_speed_flop_per_s, "50Gf")),
-    "host.cores": _Alike("cores", number_of),
+    "network.latency": _Alike(
+        re.compile(r"(?!loopback)\w*latency_s"),
+        lambda setting: quantity_of(setting, parse_time_s, "1us"),
+        Changing.LATENCY,
+    ),
+    "host.speed": _Alike(
+        re.compile("speed_flop_per_s"), lambda setting: quantity_of(setting, parse_speed_flop_per_s, "50Gf")
+    ),
+    "host.cores": _Alike(re.compile("cores"), number_of, is_whole=True),
 }
 KIND: Final = "topology.kind"
-_NOT_LINKS: Final = ("loopback", "memory")  # begin the names of fields that are of no link between hosts
 
 
 def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple[str, str]]]:
@@ -133,13 +141,18 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
         return tuple(_changed(inside, setting, alike) for inside in part)
     if not is_dataclass(part) or isinstance(part, type):
         return part
+    is_latency = alike.profile_of is Changing.LATENCY
+    if is_latency and setting.value is not None and isinstance(part, VivaldiZone):
+        raise setting.error("the latency between hosts of a Vivaldi zone is their distance: multiply it, as in x2")
     new = {}
     for field in fields(part):
         before = getattr(part, field.name)
-        if field.name.endswith(alike.unit) and not field.name.startswith(_NOT_LINKS):
-            carrier = field.name.removesuffix(alike.unit) + "bandwidth_bytes_per_s"
+        if alike.fields.fullmatch(field.name):
+            carrier = field.name.replace("latency_s", "bandwidth_bytes_per_s")
             is_there = before is not None and getattr(part, carrier, None) != 0
             after = _number(before, setting, alike) if is_there else before
+        elif field.name == "coordinates" and is_latency and before is not None:
+            after = tuple(number * setting.factor for number in before)
         elif isinstance(before, Profile):
             is_of_it = _profiled(part, field.name) is alike.profile_of
             after = _followed(before, setting) if is_of_it else before
@@ -164,17 +177,14 @@ def _followed(profile: Profile, setting: Setting) -> Profile:
     return replace(profile, values=tuple((date_s, value * setting.factor) for date_s, value in profile.values))
 
 
-def _number(before: Any, setting: Setting, alike: _Alike) -> Any:
-    """A number, or each of several, changed."""
-    if isinstance(before, tuple):
-        return tuple(_number(number, setting, alike) for number in before)
-    if not isinstance(before, int | float):
-        raise setting.error(f"it cannot change {before!r}")
+def _number(before: float, setting: Setting, alike: _Alike) -> float:
+    """A number, changed."""
     after = before * setting.factor if setting.value is None else alike.read(setting)
-    if isinstance(before, int):
-        if not float(after).is_integer():
-            raise setting.error(f"it makes {after:g} of {before}, which is no whole number")
-        after = int(after)
-    if not (0 < after < float("inf") or (after == 0 and alike.unit == "latency_s")):
+    is_zero_fine = alike.profile_of is Changing.LATENCY
+    if not (0 < after < math.inf or (after == 0 and is_zero_fine)):
         raise setting.error(f"it makes {after:g} of {before:g}, which is out of range")
-    return after
+    if not alike.is_whole:
+        return after
+    if not float(after).is_integer():
+        raise setting.error(f"it makes {after:g} of {before:g}, which is no whole number")
+    return int(after)
