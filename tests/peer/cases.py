@@ -96,10 +96,15 @@ def permutations() -> Iterator[Case]:
 
 
 def zones() -> Iterator[Case]:
-    """Two clusters joined by a link of the zone around them."""
+    """Two clusters joined by a link of the zone around them, and zones of every routing in one another."""
     yield Case("permutation", (11, 500_000, 3), "two_clusters", 16, placement="unlisted")
     yield Case("mix", (11, 4, 30), "two_clusters", 16, placement="unlisted")
     yield Case("collectives", ("allgather", 5000, 0, 2, 1e4), "two_clusters", 13, placement="unlisted")
+    for seed, size in ((12, 300), (13, 60_000), (14, 500_000)):
+        yield Case("permutation", (seed, size, 3), "nested_zones", 20, placement="unlisted")
+    yield Case("mix", (12, 4, 30), "nested_zones", 20, placement="unlisted")
+    yield Case("collectives", ("allgather", 5000, 0, 2, 1e4), "nested_zones", 20, placement="unlisted")
+    yield Case("anything", (40, 60), "nested_zones", 17, placement="unlisted")
 
 
 def tori_and_dragonflies() -> Iterator[Case]:
