@@ -134,9 +134,9 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
             parents[l] = draw(1, 3);
             cables[l] = draw(1, 3);
         }
-        cluster c = alike(n_hosts);
+        cluster c = alike(draw(1, n_hosts)); /* the last places may be empty */
         zone = platform_add_fat_tree(p, parent, &c, n_levels, children, parents, cables, draw(0, 9));
-        *gateway = zone + 1 + draw(0, n_hosts - 1);
+        *gateway = zone + 1 + draw(0, c.n_hosts - 1);
     }
     assert(zone >= 0);
     assert(platform_point_kind(p, zone) == POINT_ZONE);
