@@ -32,6 +32,7 @@ typedef struct {
     int n, first;                /* messages; `first` starts their list */
     int next_out, previous_out, next_in, previous_in; /* next_out: in the free list, too */
     double slowdown;
+    int is_in_changed;
 } ib_pair;
 
 typedef struct {
@@ -49,7 +50,7 @@ typedef struct {
     int n_pairs, pair_room, free_pair;
     ib_message *message;         /* by transfer */
     int message_room;
-    int *changed;                /* pairs, some more than once, some over */
+    int *changed;                /* pairs, some of them over */
     int n_changed, changed_room;
     int *to_visit;               /* [n_hosts] */
     int visit;
@@ -114,10 +115,12 @@ static int pair_new(ib_network *n, int source, int target)
         if (!pair) return SIM_OUT_OF_MEMORY;
         n->pair = pair;
         p = n->n_pairs++;
+        n->pair[p].is_in_changed = 0;
     }
     ib_host *from = &n->host[source], *to = &n->host[target];
     n->pair[p] = (ib_pair){.source = source, .target = target, .first = NONE, .next_out = from->first_out, .previous_out = NONE,
-                           .next_in = to->first_in, .previous_in = NONE, .slowdown = 1};
+                           .next_in = to->first_in, .previous_in = NONE, .slowdown = 1,
+                           .is_in_changed = n->pair[p].is_in_changed};
     if (from->first_out >= 0) n->pair[from->first_out].previous_out = p;
     if (to->first_in >= 0) n->pair[to->first_in].previous_in = p;
     from->first_out = to->first_in = p;
@@ -190,10 +193,12 @@ static double penalty_out(const ib_network *n, const ib_host *from)
 
 static int note_change(ib_network *n, int p)
 {
+    if (n->pair[p].is_in_changed) return 0;
     int *changed = grown(n->changed, &n->changed_room, n->n_changed + 1, sizeof *changed);
     if (!changed) return SIM_OUT_OF_MEMORY;
     n->changed = changed;
     n->changed[n->n_changed++] = p;
+    n->pair[p].is_in_changed = 1;
     return 0;
 }
 
@@ -304,6 +309,7 @@ static void ended(void *watcher, int id)
 
 static int apply(sim *s, ib_network *n, int p)
 {
+    n->pair[p].is_in_changed = 0;
     for (int id = n->pair[p].n ? n->pair[p].first : NONE; id >= 0; id = n->message[id].next) {
         ib_message *x = &n->message[id];
         if (x->slowdown == n->pair[p].slowdown) continue;
