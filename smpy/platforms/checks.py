@@ -10,7 +10,7 @@ from smpy.units import format_bytes, format_speed, format_time
 
 SLOWEST_LINK_BYTES_PER_S: Final = 1e5  # a telephone line has less
 FASTEST_LINK_BYTES_PER_S: Final = 200e9  # twice that of 800 Gb/s Ethernet and InfiniBand XDR
-ETHERNET_BITS_PER_S: Final = (1e9, 2.5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
+ETHERNET_BITS_PER_S: Final = (1e9, 10e9, 25e9, 40e9, 100e9, 200e9, 400e9, 800e9)
 ETHERNET_LATENCY_S: Final = (5e-6, 1e-3)  # a local network's; links of so many bytes a second have less
 LONGEST_LATENCY_S: Final = 0.5  # by way of a satellite it is half of that
 SHORTEST_LATENCY_S: Final = 1e-9  # 20 cm of cable

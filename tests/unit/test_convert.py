@@ -68,6 +68,7 @@ def test_a_preset_that_is_written_down_is_the_same_machine(tmp_path: Path, name:
         "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=3 hosts_per_router=2 blue=2 routing=valiant seed=1",
         "flat hosts=5 backbone_bandwidth=40Gb/s backbone_latency=1us memory_bandwidth=400GB/s",
         "fat-tree hosts=100 oversubscription=2",
+        "fat-tree 4x4 rails=2",
     ],
 )
 def test_a_machine_of_one_line_that_is_written_down_is_the_same_machine(tmp_path: Path, line: str) -> None:

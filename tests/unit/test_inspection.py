@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, count, product
 from math import prod
@@ -278,6 +279,25 @@ def test_what_is_measured_on_a_flat_cluster_is_the_formula(
     assert measured is not None
     assert measured.source == "measured"
     assert measured.bandwidth_bytes_per_s == pytest.approx(zone.bisection_bandwidth_bytes_per_s)
+
+
+@pytest.mark.parametrize(
+    "zone_of",
+    [
+        lambda cluster: FlatCluster(replace(cluster, backbone_bandwidth_bytes_per_s=3e9)),
+        lambda cluster: FatTree(cluster, TreeShape((4, 2), (1, 4), (1, 1))),
+        lambda cluster: HyperX(cluster, (4,), 2),
+    ],
+)
+def test_each_rail_carries_as_much_as_the_first(zone_of: Callable[[Cluster], Zone]) -> None:
+    one, two = (zone_of(hosts_alike(8, rails=rails)) for rails in (1, 2))
+    assert one.bisection_bandwidth_bytes_per_s is not None
+    assert two.bisection_bandwidth_bytes_per_s == 2 * one.bisection_bandwidth_bytes_per_s
+    measured = bisection_of(without_formula(two), without_formula(two).build())
+    assert measured is not None
+    limit = two.bisection_bandwidth_bytes_per_s * (1 + 1e-9)  # each pair of hosts takes but one rail
+    assert one.bisection_bandwidth_bytes_per_s < measured.bandwidth_bytes_per_s <= limit
+    assert two.longest_route_links == reach(without_formula(two), machine(two).build()).longest_links
 
 
 def test_measuring_tries_more_than_one_way_to_halve_the_hosts() -> None:

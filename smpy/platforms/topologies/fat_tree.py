@@ -213,7 +213,7 @@ class FatTree(Zone):
             total += shape.children[level] // 2 * out[level]
             if shape.children[level] % 2 == 0:
                 break
-        return total
+        return self.cluster.rails * total
 
     def to_settings(self) -> dict[str, object]:
         shape = self.shape

@@ -72,7 +72,7 @@ class FlatCluster(Zone):
         host = min(cluster.bandwidth_bytes_per_s, cluster.limiter_bandwidth_bytes_per_s or inf)
         limits_all = cluster.backbone_bandwidth_bytes_per_s > 0 and not cluster.backbone_is_fatpipe
         backbone = cluster.backbone_bandwidth_bytes_per_s if limits_all else inf
-        return min(self.n_hosts // 2 * host, backbone)
+        return cluster.rails * min(self.n_hosts // 2 * host, backbone)
 
     def to_settings(self) -> dict[str, object]:
         if not self.cluster.backbone_bandwidth_bytes_per_s:

@@ -114,7 +114,7 @@ class HyperX(Zone):
         lines = [size**2 // 4 * cables for size, cables in zip(self.dimensions, self._cables, strict=True)]
         inside = self.hosts_per_switch // 2 if self.n_switches % 2 else 0  # of the switch that is halved itself
         n_wires = min(halving_cut(self.dimensions, lines) + inside, self.n_hosts // 2)
-        return self.cluster.bandwidth_bytes_per_s * n_wires
+        return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * n_wires
 
     def to_settings(self) -> dict[str, object]:
         return {

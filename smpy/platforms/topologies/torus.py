@@ -83,7 +83,7 @@ class Torus(Zone):
         if self.cluster.limiter_bandwidth_bytes_per_s:
             return None
         rings = [min(2, size - 1) for size in self.dimensions]
-        return self.cluster.bandwidth_bytes_per_s * halving_cut(self.dimensions, rings)
+        return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * halving_cut(self.dimensions, rings)
 
     def to_settings(self) -> dict[str, object]:
         return {"kind": "torus", "dimensions": self.dimensions}
