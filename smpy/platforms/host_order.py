@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, Literal, get_args
 
 HostOrder = Literal["natural", "lexicographic", "platform"]
@@ -49,5 +50,7 @@ def ordered_hosts(host_names: Sequence[str], order: HostOrder) -> list[int]:
         return list(numbers)
     if order == "lexicographic":
         return sorted(numbers, key=host_names.__getitem__)
+    if all(one <= other for one, other in pairwise(map(natural_key, host_names))):  # the usual case takes no memory
+        return list(numbers)
     keys = list(map(natural_key, host_names))
     return sorted(numbers, key=keys.__getitem__)
