@@ -65,7 +65,8 @@ class Description:
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
         their defaults. A name, an origin and the hash of a file are not of it.
         """
-        return sha256(canonical_text((self.zone, self.models, self.fills_hosts)).encode()).hexdigest()
+        text = canonical_text((self.zone, self.models, self.fills_hosts))
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 
     def build(self) -> Platform:
         """The machine as the kernel knows it.

@@ -235,6 +235,11 @@ def test_a_fingerprint_is_the_same_in_every_process() -> None:
     assert told.strip() == default_cluster(1).fingerprint
 
 
+def test_a_name_that_is_no_text_has_a_fingerprint() -> None:
+    names = [read_machine(f"flat hosts=2 names={name}", 1).fingerprint for name in ("n*", "\udcee*", "\udcef*")]
+    assert len(set(names)) == 3
+
+
 @pytest.mark.parametrize("option", ["host.cores=6", "nic.latency=x1.0001", "mpi.polls=grow", "host.names=m*"])
 def test_machines_that_differ_have_other_fingerprints(option: str) -> None:
     key, _, value = option.partition("=")
