@@ -161,11 +161,14 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
 
 def link_kinds(platform: Platform) -> tuple[LinkKind, ...]:
     """The kinds of links, in order of their first."""
-    kinds = list(platform.all_links())
-    first = dict(zip(reversed(kinds), reversed(range(len(kinds))), strict=True))
+    first: dict[tuple[float, float, bool], int] = {}
+    counts: Counter[tuple[float, float, bool]] = Counter()
+    for link, kind in enumerate(platform.all_links()):
+        first.setdefault(kind, link)
+        counts[kind] += 1
     return tuple(
         LinkKind(platform.link_name(first[kind]), n_links, *kind[:2], "FATPIPE" if kind[2] else "SHARED")
-        for kind, n_links in Counter(kinds).items()
+        for kind, n_links in counts.items()
     )
 
 
