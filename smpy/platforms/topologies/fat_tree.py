@@ -190,30 +190,18 @@ class FatTree(Zone):
 
     @property
     def longest_route_links(self) -> int:
-        height = max((level for level, n in enumerate(self.shape.children, start=1) if n > 1), default=0)
-        limiters = 2 * height + 1 if height and self.cluster.limiter_bandwidth_bytes_per_s else 0
-        return 2 * height + limiters
+        if self.n_hosts < 2:
+            return 0
+        places = accumulate(self.shape.children, mul)
+        height = 1 + next(level for level, n_places in enumerate(places) if n_places >= self.n_hosts)
+        return 2 * height + (2 * height + 1) * (self.cluster.limiter_bandwidth_bytes_per_s > 0)
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
-        """Of the first half of the hosts to the second.
-
-        The subtrees of the highest switches are halved, and the one in the middle, if their number is odd, in turn. All
-        that leaves the subtrees of a half arrives, so only their way out counts: the thinnest of their levels.
-        """
+        """Of the first half of the hosts to the second: what meets at the lowest switch above both does not go on."""
         if self.cluster.limiter_bandwidth_bytes_per_s:
             return None
-        shape, wire = self.shape, self.cluster.bandwidth_bytes_per_s
-        out = [wire * shape.parents[0] * shape.cables[0]]  # of a subtree of each level: the thinnest of its levels
-        for level in range(1, shape.n_levels):
-            up = wire * prod(shape.parents[: level + 1]) * shape.cables[level]
-            out.append(min(up, shape.children[level - 1] * out[-1]))
-        total = 0.0
-        for level in reversed(range(shape.n_levels)):
-            total += shape.children[level] // 2 * out[level]
-            if shape.children[level] % 2 == 0:
-                break
-        return self.cluster.rails * total
+        return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * _halves_wires(self.shape, self.n_hosts)
 
     def to_settings(self) -> dict[str, object]:
         shape = self.shape
@@ -231,6 +219,35 @@ class FatTree(Zone):
         builder.cluster(cluster, zone, add, link_name=_link_name(cluster, shape, counts["fat tree cables"]))
         counts["fat tree hosts"] += shape.n_hosts
         counts["fat tree cables"] += shape.n_wires
+
+
+def _halves_wires(tree: TreeShape, n_hosts: int) -> int:
+    """Wires that can be filled from the first half of the hosts to the second.
+
+    The switches above a node are copies of each other, which take equal parts of what leaves it: as if it had one way
+    up, as wide as all its cables.
+    """
+    half, sizes = n_hosts // 2, [1, *accumulate(tree.children, mul)]
+    above = [1, *accumulate(tree.parents, mul)]
+    width = [above[level] * tree.parents[level] * tree.cables[level] for level in range(tree.n_levels)]
+    full = [width[0]]  # what leaves a subtree whose hosts are all of one half: the thinnest of its levels
+    for level in range(1, tree.n_levels):
+        full.append(min(width[level], tree.children[level - 1] * full[-1]))
+
+    def flow(level: int, first: int) -> tuple[int, int, int]:
+        """What meets in a subtree; what leaves it from the first half, and what can enter it for the second."""
+        end = min(first + sizes[level], n_hosts)
+        if level < tree.n_levels and end - first == sizes[level] and (end <= half or first >= n_hosts - half):
+            return (0, full[level], 0) if end <= half else (0, 0, full[level])
+        if level == 0:
+            return 0, 0, 0  # the one in the middle
+        below = [flow(level - 1, child) for child in range(first, end, sizes[level - 1])]
+        met, leaving, entering = (sum(part) for part in zip(*below, strict=True))
+        meeting = min(leaving, entering)
+        way_up = width[level] if level < tree.n_levels else 0
+        return met + meeting, min(leaving - meeting, way_up), min(entering - meeting, way_up)
+
+    return flow(tree.n_levels, 0)[0]
 
 
 def _check(cluster: Cluster, tree: TreeShape) -> None:
