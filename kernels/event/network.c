@@ -42,15 +42,19 @@ int network_lose(sim *s, int transfer, int link)
     return change_lose_transfer(s, link, transfer);
 }
 
-/* A route as the platform has it becomes that of the present date. */
+/* A route as the platform has it becomes that of the present date. Its latency is added up as the platform does, so that links
+ * without any make none; what it has beside its links' stays. */
 static int bring_up_to_date(sim *s, platform_path *path)
 {
     const double *nominal_s = platform_latency_s(s->machine), *now_s = s->changes.latency_s;
+    double of_links_s = 0, nominal_of_links_s = 0;
     for (int i = 0; i < path->n; i++) {
         const int link = path->link[i];
         if (!network_link_is_on(s, link)) return change_lose_transfer(s, link, -1);
-        path->latency_s += now_s[link] - nominal_s[link];
+        nominal_of_links_s += nominal_s[link];
+        of_links_s += now_s[link];
     }
+    path->latency_s = of_links_s + (path->latency_s - nominal_of_links_s);
     return 0;
 }
 

@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
     int64_t order;               /* of the transfer, in its latency phase; -1 after */
     double latency_s;
-    double penalty;              /* not positive: first_penalty holds instead (SimGrid aborts) */
+    double penalty;              /* 0 but for rounding, or less: first_penalty holds instead (SimGrid aborts) */
     double first_penalty;
     double least_bandwidth_bytes_per_s; /* on its route, when it began; -1: it has no links */
     double bound_bytes_per_s;
@@ -189,9 +189,11 @@ static int keep_origin(sim *s, flow_network *n, int id)
     return link_uses_add(&n->uses, id, f->n, f->link) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
+static const double LEAST_PENALTY_S = 1e-15; /* rounding leaves less of differences that cancel */
+
 static double penalty_of(const flow_origin *o)
 {
-    if (o->penalty > 0) return o->penalty;
+    if (o->penalty > LEAST_PENALTY_S) return o->penalty;
     return o->first_penalty > 0 ? o->first_penalty : 1.0;
 }
 
