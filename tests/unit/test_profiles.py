@@ -409,6 +409,20 @@ def test_what_is_wrong_with_a_profile_is_told_with_its_place(read: Read, host: s
         read(host, after=after, s="0 1\n1 x", b="0 -1", g="0 1").build()
 
 
+def test_a_peer_has_the_profiles_of_a_host(tmp_path: Path) -> None:
+    peers = "".join(
+        f"<peer id='{name}' speed='1Gf' bw_in='1GBps' bw_out='1GBps' coordinates='0 0 1' {profile}/>"
+        for name, profile in (("a", "speed_file='s'"), ("b", "availability_file='s'"), ("c", "state_file='t'"))
+    )
+    (tmp_path / "s").write_text("0.5 0.5")
+    (tmp_path / "t").write_text("2 0")
+    path = tmp_path / "machine.xml"
+    path.write_text(f"<platform version='4.1'><zone id='z' routing='Vivaldi'>{peers}</zone></platform>")
+    assert finish_s(read_simgrid_xml(path), "all:execute,1e9", 3) == pytest.approx([1.5, 1.5, 1.0])
+    with pytest.raises(MachineFailure, match="host 'c' is off, and rank 2 lives on it"):
+        finish_s(read_simgrid_xml(path), "all:execute,3e9", 3)
+
+
 def test_a_cluster_has_no_profile_of_its_own(tmp_path: Path) -> None:
     cluster = "<cluster id='k' prefix='n' suffix='' radical='0-3' speed='1Gf' bw='1GBps' lat='1us' speed_file='f'/>"
     (tmp_path / "machine.xml").write_text(f"<platform version='4.1'>{cluster}</platform>")

@@ -279,18 +279,21 @@ class _Reader:
         )
 
     def _peer(self, element: Element) -> Peer:
-        element.check_attributes(("id", "speed", "bw_in", "bw_out", "lat", "coordinates"))
+        element.check_attributes(("id", "speed", "bw_in", "bw_out", "lat", "coordinates", *HOST_PROFILES))
         if element.text("lat", "0") != "0":
             element.warn("attribute 'lat' has no effect: put the latency into the third coordinate, in ms")
         coordinates = _coordinates(element)
         if coordinates is None:
             raise element.error("attribute 'coordinates' is missing: add coordinates='x y height', in ms")
+        profiles = self.profiles.of_element(element, HOST_PROFILES)
         return Peer(
             element.text("id"),
             element.quantity("speed", parse_speed_flop_per_s),
             element.quantity("bw_in", parse_bandwidth_bytes_per_s),
             element.quantity("bw_out", parse_bandwidth_bytes_per_s),
             coordinates,
+            speed_profile=profiles.get(Changing.SPEED),
+            state_profile=profiles.get(Changing.HOST_IS_ON),
             origin=element.origin,
         )
 

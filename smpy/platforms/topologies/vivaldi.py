@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.links import Coordinates
 from smpy.platforms.parts import Part, ReadPart
+from smpy.platforms.profiles import Changing, Profile
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Peer(Part):
         Of the links to it and from it; their latency is 0.
     coordinates : tuple of float
         Where it is.
+    speed_profile, state_profile : Profile, optional
+        As those of a `Host`.
     """
 
     name: str
@@ -36,6 +39,8 @@ class Peer(Part):
     bandwidth_in_bytes_per_s: float
     bandwidth_out_bytes_per_s: float
     coordinates: Coordinates
+    speed_profile: Profile | None = field(default=None, kw_only=True)
+    state_profile: Profile | None = field(default=None, kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -48,6 +53,9 @@ class Peer(Part):
         builder.link(up, self.bandwidth_out_bytes_per_s, 0.0)
         builder.link(down, self.bandwidth_in_bytes_per_s, 0.0)
         builder.wires(zone or "", self.name, up, down)
+        for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
+            if profile is not None:
+                builder.profile(what, self.name, profile)
 
 
 @topology("VIVALDI", tag="zone")
