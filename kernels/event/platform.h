@@ -45,14 +45,15 @@ int platform_n_hosts(const platform *p);
 /* Adds a zone whose routes are all declared; returns its point. The first zone is the root: its parent is -1.
  * loopback_link: the route of a member to itself unless one is declared, or -1. */
 int platform_add_full_zone(platform *p, int parent_zone, int loopback_link);
-/* Adds a zone whose routes are the shortest sequences of declared ones, by number of links: ties as in Floyd's or Dijkstra's search. */
+/* Adds a zone whose routes are the shortest sequences of declared ones, by number of links; of several, the one that Floyd's or
+ * Dijkstra's search finds first. */
 enum { SHORTEST_FLOYD = 0, SHORTEST_DIJKSTRA = 1 };
 int platform_add_shortest_zone(platform *p, int parent_zone, int rule, int loopback_link);
 /* Adds a zone of hosts with wires to a centre; if it has coordinates, every route has the distance of its ends in latency, too.
  * A route can be declared from a member to itself. */
 int platform_add_star_zone(platform *p, int parent_zone, int has_coordinates);
-/* Gives n members of a star with consecutive points their wires: links up and down, `stride` further for each one, and the backbone,
- * or -1. A member without wires is at the centre. 0, or an error. */
+/* Gives n members of a star with consecutive points their wires: links up and down, `stride` further for each one, and the
+ * backbone, or -1. A member without wires is at the centre. 0, or an error. */
 int platform_set_wires(platform *p, int zone, int first, int n, int up, int down, int stride, int backbone);
 int platform_set_coordinates(platform *p, int zone, int point, double x_ms, double y_ms, double height_ms);
 /* Adds a zone without routes. */
@@ -69,8 +70,8 @@ int platform_point_zone(const platform *p, int point); /* the point of the zone 
 int platform_add_route(platform *p, int zone, int source, int target, int source_gateway, int target_gateway, int n,
                        const int *link);
 
-/* Declares links to take instead of a route, in this direction only: between two hosts or routers of a zone (the gateways are -1), or
- * between two zones inside it at any depth, by way of a gateway inside each. */
+/* Declares links to take instead of a route, in this direction only: between two hosts or routers of a zone (the gateways are
+ * -1), or between two zones inside it at any depth, by way of a gateway inside each. */
 int platform_add_bypass(platform *p, int zone, int source, int target, int source_gateway, int target_gateway, int n,
                         const int *link);
 

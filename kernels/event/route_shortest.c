@@ -2,10 +2,10 @@
  *
  * The first time that a member is a source, its tree of shortest paths to all others is found (Dijkstra 1959) and kept, while there
  * is room; trees of other sources give way. Of several shortest paths to a member the tree has the one that SimGrid finds first:
- *   Dijkstra: it settles members by distance, then by their first mention in a route; the first one that reaches another leads to it.
- *   Floyd: it allows members 0, 1, ... as intermediate ones (Floyd 1962), and keeps a path until there is a shorter one. So the path
- *   has the smallest largest intermediate member, behind that one again the smallest largest one, and so on. `summit` links each
- *   member to the nearest one before it on its path that is larger, so these sequences are compared from their common part on.
+ *   Dijkstra: it settles members by distance, then by their first mention in a route; the first that reaches another leads to it.
+ *   Floyd: it allows members 0, 1, ... as intermediate ones (Floyd 1962), and keeps a path until there is a shorter one. So the
+ *   largest intermediate member is as small as can be, then the largest behind that one, and so on. `summit` links each member to
+ *   the nearest larger one before it on its path, so these sequences are compared from their common part on.
  *
  * Between zones, the way inside a zone from the gateway by which one route enters to that by which the next one leaves is added.
  *

@@ -371,6 +371,35 @@ static int changing(platform *p)
     return error;
 }
 
+/* Two stars of four hosts, and between them a zone whose doors are many routes apart; a shorter way back. */
+static int shortest(platform *p)
+{
+    enum { FAR = 80, HALF = 4 };
+    int star[2], first[2], router[FAR], wires = platform_add_links(p, 2 * HALF, 1e9, 1e-6, LINK_SHARED), error = wires;
+    const int root = error < 0 ? error : platform_add_shortest_zone(p, -1, SHORTEST_FLOYD, -1);
+    error = root;
+    for (int h = 0; h < 2 && error >= 0; h++) {
+        error = star[h] = platform_add_star_zone(p, root, h); /* the second one has coordinates */
+        if (error >= 0) error = first[h] = platform_add_hosts(p, star[h], HALF, 1e9, 2);
+        if (error >= 0) error = platform_set_wires(p, star[h], first[h], HALF, wires, wires + 1, 2, -1);
+        for (int i = 0; i < HALF && h && error >= 0; i++)
+            error = platform_set_coordinates(p, star[h], first[h] + i, 1e-3 * i, 0, 0);
+    }
+    const int middle = error < 0 ? error : platform_add_shortest_zone(p, root, SHORTEST_DIJKSTRA, -1);
+    error = middle;
+    for (int i = 0; i < FAR && error >= 0; i++) error = router[i] = platform_add_router(p, middle);
+    for (int i = 1; i < FAR && error >= 0; i++) {
+        error = platform_add_route(p, middle, router[i - 1], router[i], -1, -1, 1, &wires);
+        if (!error) error = platform_add_route(p, middle, router[i], router[i - 1], -1, -1, 1, &wires);
+    }
+    for (int h = 0; h < 2 && error >= 0; h++) {
+        const int door = router[h * (FAR - 1)];
+        error = platform_add_route(p, root, star[h], middle, first[h], door, 1, &wires);
+        if (!error) error = platform_add_route(p, root, middle, star[h], door, first[h], 1, &wires);
+    }
+    return error < 0 ? error : platform_add_bypass(p, root, star[1], star[0], first[1], first[0], 1, &wires);
+}
+
 /* ---- the runs ---- */
 
 typedef struct {
@@ -505,6 +534,7 @@ int main(void)
 {
     static const scenario all[] = {
         {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on shortest routes", shortest, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
         {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
         {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW, 0},
         {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},

@@ -85,9 +85,10 @@ static int add_on_rails(platform *p, int parent, int *gateway)
 /* Adds a zone of any kind below `parent`. Its point; a host or router that leads into it in *gateway. */
 static int add_part(platform *p, int parent, int depth, int *gateway)
 {
-    int kind = draw(depth > 0 ? 0 : 1, 8), zone;
+    int kind = draw(depth > 0 ? 0 : 1, 9), zone;
     if (kind <= 1) {
-        zone = platform_add_full_zone(p, parent, -1);
+        const int rule = draw(-1, SHORTEST_DIJKSTRA); /* -1: all routes are declared, not only those between neighbours */
+        zone = rule < 0 ? platform_add_full_zone(p, parent, -1) : platform_add_shortest_zone(p, parent, rule, -1);
         assert(zone >= 0);
         int n = draw(1, 3), member[4], gate[4];
         for (int i = 0; i < n; i++) {
@@ -97,10 +98,15 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++) {
                 int link[2] = {platform_add_link(p, 1e9, 1e-6 * draw(0, 9), draw(0, 1)), 0};
-                if (kind || i != j)
+                if ((kind || i != j) && (rule < 0 || abs(i - j) < 2))
                     assert(!platform_add_route(p, zone, member[i], member[j], gate[i], gate[j], draw(1, 2), link));
                 assert(platform_add_route(p, zone, member[i], member[j], 99999, gate[j], 1, link) < 0);
             }
+        if (draw(0, 2) == 0) {
+            const int link = platform_add_link(p, 1e9, 1e-6, LINK_SHARED);
+            assert(platform_add_bypass(p, zone, member[0], member[n - 1], gate[0], gate[n - 1], 1, &link) == 0);
+            assert(platform_add_bypass(p, zone, member[0], member[n - 1], gate[0], gate[n - 1], 1, &link) == PLATFORM_ROUTE_EXISTS);
+        }
         *gateway = kind ? member[0] : gate[draw(0, n - 1)];
     } else if (kind == 2) {
         cluster c = alike(draw(1, 5));
@@ -127,6 +133,12 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         zone = add_graph(p, parent, gateway);
     } else if (kind == 8) {
         zone = add_on_rails(p, parent, gateway);
+    } else if (kind == 9) {
+        const int n = draw(1, 4), wires = platform_add_links(p, 2 * n + 1, 1e9, 1e-6 * draw(0, 9), LINK_SHARED);
+        zone = platform_add_star_zone(p, parent, 0);
+        *gateway = platform_add_router(p, zone);
+        const int first = platform_add_hosts(p, zone, n, 1e9, 1);
+        assert(platform_set_wires(p, zone, first, n, wires, wires + draw(0, 1), 2, draw(0, 1) ? wires + 2 * n : -1) == 0);
     } else {
         int children[3], parents[3], cables[3], n_levels = draw(1, 3), n_hosts = 1;
         for (int l = 0; l < n_levels; l++) {
@@ -184,8 +196,23 @@ static void what_fits_nowhere_is_refused(void)
     assert(platform_route_links(p, 0, 3, 1, &gateway, &latency_s) == PLATFORM_BAD_ARGUMENT);
     assert(platform_add_route(p, root, flat, alone, flat + 1, -1, 1, &link) == 0);
     assert(platform_route_links(p, 0, 2, 1, &gateway, &latency_s) == 1 && gateway == link);
+    int star = platform_add_star_zone(p, root, 0), tip = platform_add_host(p, star, 1, 1), other = platform_add_host(p, star, 1, 1);
+    assert(platform_set_wires(p, flat, flat + 1, 1, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_wires(p, star, flat + 1, 1, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_wires(p, star, tip, 1, link, 99999, 0, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_wires(p, star, tip, 3, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_wires(p, star, tip, 2, link, link, 1 << 30, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_coordinates(p, root, tip, 0, 0, 0) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_route(p, star, tip, other, -1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_route(p, star, tip, tip, -1, -1, 1, &link) == 0);
+    assert(platform_add_route(p, star, tip, tip, -1, -1, 1, &link) == PLATFORM_ROUTE_EXISTS);
+    assert(platform_add_route(p, platform_add_empty_zone(p, root), tip, tip, -1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_bypass(p, star, flat, tip, flat + 1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_bypass(p, root, flat, star, tip, tip, 1, &link) == PLATFORM_BAD_GATEWAY);
+    assert(platform_add_bypass(p, root, flat, star, flat + 1, tip, 0, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_shortest_zone(p, root, 2, -1) == PLATFORM_BAD_ARGUMENT);
     platform_check(p);
-    assert(platform_n_hosts(p) == 3);
+    assert(platform_n_hosts(p) == 5);
     platform_free(p);
 }
 
