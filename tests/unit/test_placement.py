@@ -191,9 +191,9 @@ def test_placement_at_random_is_uniform_and_repeats_with_its_seed() -> None:
     assert place(platform, 8, map_by="random", seed=5) == place(platform, 8, map_by="random", seed=5)
     assert place(platform, 8, map_by="random", seed=5) != place(platform, 8, map_by="random", seed=6)
     for n_ranks in (1, 3, 8):  # few of many, and all
-        hosts = [host for seed in range(1000) for host in place(platform, n_ranks, map_by="random", seed=seed)]
+        hosts = [host for seed in range(400) for host in place(platform, n_ranks, map_by="random", seed=seed)]
         for host, share in enumerate([1 / 8, 2 / 8, 4 / 8, 1 / 8]):
-            assert hosts.count(host) / len(hosts) == pytest.approx(share, abs=0.04)
+            assert hosts.count(host) / len(hosts) == pytest.approx(share, abs=0.06)
 
 
 def test_ranks_beyond_the_slots_are_refused(hostfile: Path) -> None:
