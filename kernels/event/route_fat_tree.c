@@ -1,10 +1,11 @@
 /* route_fat_tree.c -- fat trees: up to a lowest common ancestor chosen by D-Mod-K (Zahavi 2010), then the only way down.
  *
- * Numbering. Level 0 is the hosts; the last of its places may be empty. The nodes of level l are numbered in a mixed radix whose
- * lowest digit is digit 0: digit j has parents[j] values if j < l, and children[j] values if j >= l. A node of level l and one of level l + 1 are joined, by cables[l]
- * parallel cables, if all their digits but digit l are equal. So a switch of level l is an ancestor of a host if their digits
- * from l on are equal, and its number is low + above[l] * high, where `low` is the number that its digits below l make up, and
- * high = host / below[l]. Wires are numbered by child, then digit l of the parent, then cable.
+ * Numbering. Level 0 is the hosts; the last of its places may be empty. The nodes of level l are numbered in a mixed radix
+ * whose lowest digit is digit 0: digit j has parents[j] values if j < l, and children[j] values if j >= l. A node of level l
+ * and one of level l + 1 are joined, by cables[l] parallel cables, if all their digits but digit l are equal. So a switch of
+ * level l is an ancestor of a host if their digits from l on are equal, and its number is low + above[l] * high, where `low` is
+ * the number that its digits below l make up, and high = host / below[l]. Wires are numbered by child, then digit l of the
+ * parent, then cable.
  *
  * D-Mod-K. The ports upward of a node are numbered by cable, then digit l of the parent; a message to host t takes port
  * t / above[l] mod parents[l] * cables[l]. */
