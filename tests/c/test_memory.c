@@ -423,7 +423,8 @@ static model all_costs(const scenario *c)
                                .ib_outbound = 0.925, .ib_crowded = 1.35, .constant_s = 1e-5},
                    .calls = {.detached_below_bytes = 65536, .early_below_bytes = c->early_below_bytes,
                              .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10}, .n_isend_overhead = n,
-                             .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1, .recv_overhead = {0, 1e-6, 1e-10}, .rendezvous_overheads = 1},
+                             .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1, .recv_overhead = {0, 1e-6, 1e-10},
+                             .rendezvous_overheads = 1},
                    .polling = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
 }
 
