@@ -83,8 +83,8 @@ LEAVES = (_cluster, _cluster, _regular, _full, _graph, _cabinets, _single)
 def _inner(draw: Draw, name: str, depth: int, leaves: Sequence[object] = LEAVES) -> Inner:
     if depth == 0:
         return draw.choice(leaves)(draw, name)  # type: ignore[operator]
-    deeper = [draw.choice((depth - 1, depth - 1, 0)) for _ in range(draw.randint(2, 3))]
-    children = [_inner(draw, f"{name}{letter}", below) for letter, below in zip("abc", deeper, strict=False)]
+    deeper = [draw.choice((depth - 1, depth - 1, 0)) for _ in range(draw.randint(2, 4))]
+    children = [_inner(draw, f"{name}{letter}", below) for letter, below in zip("abcd", deeper, strict=False)]
     return _around(draw, name, draw.choice(("Full", "Full", "Floyd", "Dijkstra")), children)
 
 
@@ -94,17 +94,23 @@ def _around(
     """A zone around others, with routes between them."""
     tag, between = draw.choice((("zone", "zoneRoute"), ("zone", "zoneRoute"), ("AS", "ASroute")))
     body, all_links, routes = "".join(child.body for child in children), "", ""
-    # where the way leads through a zone, Dijkstra's routes want it entered and left by one gateway
-    fixed = {child.name: draw.choice(child.gateways) for child in children}
+    # where the way leads through a zone, the peer's Dijkstra wants it entered and left by one gateway
+    doors = {child.name: child.gateways for child in children}
+    if routing == "Dijkstra":
+        doors = {name: (draw.choice(gateways),) for name, gateways in doors.items()}
     pairs = list(combinations(children, 2))
-    if routing != "Full" and len(children) > 2:
-        pairs = [(children[i], children[i + 1]) for i in range(len(children) - 1)]
+    if routing != "Full":
+        pairs = [
+            pair for pair in pairs if children.index(pair[1]) - children.index(pair[0]) == 1 or draw.random() < 0.3
+        ]
     for one, other in pairs:
         links, names = draw.links(draw.randint(1, 2))
-        doors = [fixed[end.name] if routing != "Full" else draw.choice(end.gateways) for end in (one, other)]
-        ends = f'src="{one.name}" dst="{other.name}" gw_src="{doors[0]}" gw_dst="{doors[1]}"'
         all_links += links
-        routes += route(between, ends, names)
+        ways = ((one, other), (other, one)) if draw.random() < 0.2 else ((one, other),)
+        for src, dst in ways:
+            gateways = f'gw_src="{draw.choice(doors[src.name])}" gw_dst="{draw.choice(doors[dst.name])}"'
+            ends = f'src="{src.name}" dst="{dst.name}" {gateways}'
+            routes += route(between, ends, draw.sample(names, len(names)), symmetrical=len(ways) == 1)
     hosts = tuple(host for child in children for host in child.hosts)
     gateways = tuple(child.gateways[0] for child in children)
     self_routes = all(child.has_self_routes for child in children)
@@ -138,14 +144,15 @@ def deep_zones(draw: Draw) -> Machine:
 @kind
 def zone_bypasses(draw: Draw) -> Machine:
     """Zones in zones where some pairs of zones, one way, do not take their route."""
-    inner = _around(draw, "y", "Full", [_inner(draw, f"y{letter}", 0, (_cluster, _full)) for letter in "ab"])
-    children = [inner, *(_inner(draw, f"z{letter}", 0, (_cluster, _full)) for letter in "bc")]
+    one, other, *children = (_inner(draw, name, 0, (_cluster, _full)) for name in ("ya", "yb", "zb", "zc"))
+    inner = _around(draw, "y", "Full", [one, other])
     (links, names), bypasses = draw.links(2), ""
-    for one, other in draw.sample([(a, b) for a in children for b in children if a is not b], 2):
+    ends = [(near, far) for near in (inner, one, other, *children) for far in children if near is not far]
+    for one, other in draw.sample(list(dict.fromkeys([*ends, *(pair[::-1] for pair in ends)])), 3):
         tag = draw.choice(("bypassZoneRoute", "bypassASroute"))
         ends = f'src="{one.name}" dst="{other.name}" gw_src="{one.gateways[0]}" gw_dst="{other.gateways[0]}"'
         bypasses += route(tag, ends, draw.sample(names, draw.randint(1, 2)))
-    return _machine(_around(draw, "z", "Full", children, links, bypasses))
+    return _machine(_around(draw, "z", "Full", [inner, *children], links, bypasses))
 
 
 def _coordinates(draw: Draw, name: str) -> Inner:

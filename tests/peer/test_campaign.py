@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.peer.__main__ import RESULT
-from tests.peer.campaign import PHASES, RUNS, SAMPLE, SEEDS, TOLERANCE, NotSupported, Run
+from tests.peer.campaign import KNOWN, PHASES, RUNS, SAMPLE, SEEDS, TOLERANCE, NotSupported, Run
 from tests.peer.machines import KINDS
 from tests.peer.runners import compile_programs, missing_tool
 
@@ -36,6 +36,8 @@ def test_every_phase_ends_when_it_does_under_smpirun(case: Run, phases: Path, tm
     except NotSupported as refusal:
         pytest.skip(f"not supported: {refusal}")
     differing = prepared.differences(ours, theirs)
+    if differing and case.name in KNOWN:
+        pytest.xfail(KNOWN[case.name])
     assert not differing, "\n".join([prepared.explain(phases), *differing[:10]])
 
 
@@ -51,3 +53,4 @@ def test_the_last_result_of_the_campaign_is_of_these_runs_and_none_failed() -> N
     assert {kind: numbers["runs"] for kind, numbers in result["kinds"].items()} == dict.fromkeys(KINDS, SEEDS)
     assert result["all"]["failed"] == 0
     assert result["all"]["worst_relative_difference"] < result["relative_tolerance"] == TOLERANCE
+    assert result["known_to_differ"].items() <= KNOWN.items()

@@ -134,11 +134,11 @@ static void mixed(void)
     MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
 }
 
-/* Every rank computes, 10 flop and more for a byte. */
+/* Every rank computes, the longer the more bytes. */
 static void compute(void)
 {
     for (int i = 0; i < n_ranks; i++) {
-        double flop = 10.0 * bytes * (1 + draw(&seed, 20));
+        double flop = (1e4 + 10.0 * bytes) * (1 + draw(&seed, 20));
         if (i == rank)
             execute(flop);
     }

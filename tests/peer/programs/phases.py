@@ -101,10 +101,9 @@ def mixed(drawn, n_bytes):
 
 
 def compute(drawn, n_bytes):
-    """Every rank computes, 10 flop and more for a byte."""
-    flop = [10.0 * n_bytes * (1 + drawn.below(20)) for _ in range(n_ranks)]
-    if flop[rank] > 0:
-        smpy.execute(flop[rank])
+    """Every rank computes, the longer the more bytes."""
+    flop = [(1e4 + 10.0 * n_bytes) * (1 + drawn.below(20)) for _ in range(n_ranks)]
+    smpy.execute(flop[rank])
 
 
 def poll(drawn, n_bytes):
