@@ -99,6 +99,12 @@ def test_of_equally_short_routes_the_one_that_the_search_finds_first_is_taken(ru
             assert platform.route(i, j).link_names == links_of(paths[i, j], routes)
 
 
+def test_floyd_takes_the_member_declared_first_and_dijkstra_the_one_that_a_route_mentions_first() -> None:
+    routes = {(0, 2): 1, (0, 1): 1, (1, 3): 1, (2, 3): 1}
+    assert built(4, routes, lib.SHORTEST_FLOYD).route(0, 3).link_names == ("0-1-0", "1-3-0")
+    assert built(4, routes, lib.SHORTEST_DIJKSTRA).route(0, 3).link_names == ("0-2-0", "2-3-0")
+
+
 @pytest.mark.parametrize("rule", [lib.SHORTEST_FLOYD, lib.SHORTEST_DIJKSTRA])
 def test_more_sources_than_are_remembered_find_their_routes_again(rule: int) -> None:
     n = 6000  # of which 64 MiB hold the trees of fewer
