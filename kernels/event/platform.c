@@ -398,8 +398,26 @@ static int append_bypass(const platform *p, const route_table *bypasses, int i, 
 
 /* ---- composed routes ---- */
 
+static void reverse(int *link, int n)
+{
+    for (int i = 0; i < n / 2; i++) {
+        const int other = link[i];
+        link[i] = link[n - 1 - i];
+        link[n - 1 - i] = other;
+    }
+}
+
+/* Moves the first n of n_all links behind the others. */
+static void move_behind(int *link, int n, int n_all)
+{
+    reverse(link, n);
+    reverse(link + n, n_all - n);
+    reverse(link, n_all);
+}
+
 /* Through the innermost zone that contains both: from the source to the gateway of the member that contains it, on to the other
- * member, and from that one's gateway to the target. The recursion is as deep as the zones. */
+ * member, and from that one's gateway to the target. The recursion is as deep as the zones. As SimGrid has it, the latency of the
+ * way between the members is added first: the last bit of a sum may decide whether a flow or a link is the slower one. */
 static int append_composed(const platform *p, int source, int target, platform_path *path)
 {
     int from = source, to = target; /* they become the members of one zone that contain source and target */
@@ -418,8 +436,11 @@ static int append_composed(const platform *p, int source, int target, platform_p
         if (bypass >= 0) return append_bypass(p, common->bypasses, bypass, source, target, path);
     }
     int error = common->kind->gateways(common->state, source_index, target_index, gateway);
-    if (!error && from != source && gateway[0] != source) error = path_append_route(p, source, gateway[0], path);
+    const int first = path->n;
     if (!error) error = common->kind->route(p, common->state, source_index, target_index, path);
+    const int n_between = path->n - first;
+    if (!error && from != source && gateway[0] != source) error = path_append_route(p, source, gateway[0], path);
+    if (!error && n_between > 0) move_behind(path->link + first, n_between, path->n - first);
     if (!error && to != target && gateway[1] != target) error = path_append_route(p, gateway[1], target, path);
     return error;
 }
