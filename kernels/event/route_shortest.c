@@ -217,6 +217,16 @@ static int follow(const shortest *z, const int *tree, int source, int target, st
     return 0;
 }
 
+/* The latency of the steps alone, added up from the last one: so SimGrid does with Dijkstra's search, to the last bit. */
+static double latency_from_behind(const platform *p, const route_table *t, const steps *s, double latency_s)
+{
+    for (int k = 0; k < s->n; k++) {
+        const table_route *r = &t->routes[s->step[k]];
+        for (int i = 0; i < r->n; i++) latency_s += platform_link_latency_s(p, t->pool[r->first + i]);
+    }
+    return latency_s;
+}
+
 static int find_steps(shortest *z, int source, int target, steps *s)
 {
     int error = 0;
@@ -242,12 +252,17 @@ static int route(const platform *p, const void *state, int source, int target, p
     steps s;
     int error = find_steps(z, source, target, &s), entered = -1; /* entered: the gateway by which a zone was */
     if (error < 0) return error;
+    const double before_s = path->latency_s;
+    int is_through = 0; /* zones, whose own latencies are between those of the steps */
     for (int k = s.n - 1; k >= 0 && !error; k--) {
         const int *gateway = z->routes.routes[s.step[k]].gateway;
-        if (entered != gateway[0] && k < s.n - 1) error = path_append_route(p, entered, gateway[0], path);
+        const int has_way_inside = entered != gateway[0] && k < s.n - 1;
+        if (has_way_inside) error = path_append_route(p, entered, gateway[0], path);
+        is_through |= has_way_inside;
         if (!error) error = route_table_append(p, &z->routes, s.step[k], path);
         entered = gateway[1];
     }
+    if (!z->is_floyd && !is_through) path->latency_s = latency_from_behind(p, &z->routes, &s, before_s);
     steps_free(&s);
     return error;
 }
