@@ -19,6 +19,7 @@ HOSTS = {
     "fat_tree_3": ("n", 16),
     "fat_tree_3_shared": ("n", 16),
     "fat_tree_64": ("n", 64),
+    "star": ("n", 16),
     "zero_latency": ("h", 3),
     "torus": ("n", 24),
     "torus_limited": ("n", 15),
