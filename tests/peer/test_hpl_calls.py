@@ -11,7 +11,7 @@ from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s,
 
 pytestmark = pytest.mark.peer
 
-TOLERANCE = 1e-6  # relative
+TOLERANCE = 1e-5  # relative: of two events less than 1 ns apart, which are one date, either may come first
 STAR = {  # 16 hosts of 12 cores; no two sums of these numbers are equal
     "smpi/lat-factor": "0:1.17;1000:1.93;8192:2.71;65536:4.37",
     "smpi/bw-factor": "0:0.71;1000:0.43;8192:0.83;65536:0.967",
