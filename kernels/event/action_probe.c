@@ -53,6 +53,7 @@ static int step(sim *s, int id, action *a)
     switch (a->stage++) {
     case MADE:
         a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id);
+        if (s->model.polling.iprobe_part > 0) a->probe.flop *= s->model.polling.iprobe_part;
         return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED:

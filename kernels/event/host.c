@@ -27,13 +27,28 @@ void hosts_free(hosts *all)
     free(all->at);
 }
 
+/* A limit, if there is none yet. */
+static int limit(resource *r, double part)
+{
+    if (r->limited) return 0;
+    r->limited = calloc(1, sizeof *r->limited);
+    if (!r->limited) return SIM_OUT_OF_MEMORY;
+    r->limited->nominal_per_s = r->unit_per_s;
+    r->limited->per_s = part * r->unit_per_s;
+    return 0;
+}
+
+int hosts_limit(hosts *all, double part)
+{
+    for (int h = 0; h < all->n; h++)
+        if (limit(&all->at[h].cores, part) < 0) return SIM_OUT_OF_MEMORY;
+    return 0;
+}
+
 int host_changes_speed(host *h, double highest_factor)
 {
-    const double speed = host_speed_flop_per_s(h);
-    if (!h->cores.limited) h->cores.limited = calloc(1, sizeof *h->cores.limited);
-    if (!h->cores.limited) return SIM_OUT_OF_MEMORY;
-    h->cores.limited->per_s = speed;
-    h->fastest_flop_per_s = fmax(h->fastest_flop_per_s, highest_factor * speed);
+    if (limit(&h->cores, 1) < 0) return SIM_OUT_OF_MEMORY;
+    h->fastest_flop_per_s = fmax(h->fastest_flop_per_s, highest_factor * host_speed_flop_per_s(h));
     return 0;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
 
 typedef struct {
     double per_s;
+    double nominal_per_s;        /* speed of a unit while nothing changes it */
     resource_queue queue;
 } resource_limit;
 
@@ -29,12 +30,12 @@ typedef struct {
     int n_units;
     double since_s;
     resource_queue free;
-    resource_limit *limited;     /* NULL: a unit is never faster than any limit, because its speed does not change */
+    resource_limit *limited;     /* NULL: a unit is never faster than any limit */
 } resource;
 
 typedef struct {
     double flop, bytes;
-    int is_limited;              /* to the speed of a core while nothing changes it */
+    int is_limited;              /* to the speed of a core while nothing changes it, or a part of that (hosts_limit) */
 } execution;
 
 typedef struct {
@@ -58,7 +59,7 @@ void hosts_free(hosts *all);
 /* Of a core, while nothing changes it. */
 static inline double host_speed_flop_per_s(const host *h)
 {
-    return h->cores.limited ? h->cores.limited->per_s : h->cores.unit_per_s;
+    return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
 }
 
 /* Has each timeline a core of its own? */
@@ -73,6 +74,8 @@ static inline int host_knows_ends(const host *h)
     return host_has_a_core_for_each(h) && !h->cores.limited;
 }
 
+/* What is limited on any host takes at most a part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
+int hosts_limit(hosts *all, double part);
 int host_changes_speed(host *h, double highest_factor); /* from now on its executions are all users: 0, or SIM_OUT_OF_MEMORY */
 static inline int resource_n_users(const resource *r)
 {

@@ -68,7 +68,7 @@ IB_PENALTIES: Final = Penalties()
 
 _NETWORK_NUMBERS: Final = ("weight_bytes", "tcp_gamma_bytes", "crosstraffic", "envelope_bytes", "constant_s")
 _CALL_NUMBERS: Final = ("detached_below_bytes", "early_below_bytes", "rendezvous_overheads")
-_POLL_NUMBERS: Final = ("test_s", "iprobe_s", "polls_grow", "polls_notice")
+_POLL_NUMBERS: Final = ("test_s", "iprobe_s", "iprobe_part", "polls_grow", "polls_notice")
 _OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
 
 
@@ -206,6 +206,8 @@ class Polling:
     ----------
     test_s, iprobe_s : float
         The cost of a first poll.
+    iprobe_part : float
+        Of a core, is the most that a probe takes, above 0 and at most 1.
     polls_grow : bool
         The k-th failed poll in a row, of all ranks together, costs k times that.
     polls_notice : bool
@@ -216,16 +218,21 @@ class Polling:
     Raises
     ------
     ValueError
-        If a cost is negative.
+        If a cost is negative, or a part is none.
     """
 
     test_s: float = 1e-4
     iprobe_s: float = 1e-4
     polls_grow: bool = True
     polls_notice: bool = False
+    iprobe_part: float = 1.0
 
     def __post_init__(self) -> None:
         _check_not_negative(self, _POLL_NUMBERS)
+        if not 0 < self.iprobe_part <= 1:
+            raise ValueError(
+                f"iprobe_part is {self.iprobe_part}: a probe takes a part of a core, above 0 and at most 1"
+            )
 
 
 @dataclass(frozen=True, slots=True)

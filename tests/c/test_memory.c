@@ -425,7 +425,8 @@ static model all_costs(const scenario *c)
                              .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10}, .n_isend_overhead = n,
                              .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1, .recv_overhead = {0, 1e-6, 1e-10},
                              .rendezvous_overheads = 1},
-                   .polling = {.test_s = 1e-6, .iprobe_s = 1e-6, .grow = 1, .notice = c->polls_notice}};
+                   .polling = {.test_s = 1e-6, .iprobe_s = 1e-6, .iprobe_part = c->polls_notice ? 0 : 0.5, .grow = 1,
+                               .notice = c->polls_notice}};
 }
 
 static void read_deliveries(sim *s)

@@ -93,6 +93,23 @@ def test_a_synchronous_message_never_travels_early(tmp_path: Path) -> None:
     assert min(finish_s("0:ssend,1,100/1:execute,1e9;recv,0,100", ["h0", "h1"], early, tmp_path)) > 1
 
 
+CROWDED: Final = """<platform version="4.1"><zone id="world" routing="Full">
+<host id="h0" speed="1Gf"/><host id="h1" speed="1Gf"/>
+<link id="L" bandwidth="125MBps" latency="50us"/><route src="h0" dst="h1"><link_ctn id="L"/></route>
+</zone></platform>
+"""
+
+
+@pytest.mark.parametrize("part", [0.25, 0.5])
+def test_a_probe_leaves_a_part_of_its_core_to_others(part: float, tmp_path: Path) -> None:
+    (tmp_path / "crowded.xml").write_text(CROWDED)
+    settings = {"smpi/iprobe-cpu-usage": str(part), "smpi/iprobe": "1ms", "smpi/grow-injected-times": "no"}
+    steps = "0:execute,1.95e7;send,1,10/1:iprobe;recv,0,10/2:execute,1e6"
+    dates_s = finish_s(steps, ["h0", "h1", "h1"], settings, tmp_path, tmp_path / "crowded.xml")
+    assert dates_s[2] == pytest.approx(1e-3 / (1 - part), rel=1e-9)  # 20 probes of 1 ms, each of which takes its part
+    assert dates_s[1] == pytest.approx(20e-3 + 2.01467 * LATENCY_S + 26 * 1.05 / (0.812084 * BANDWIDTH_BYTES_PER_S))
+
+
 def test_starting_mpi_takes_its_time(tmp_path: Path) -> None:
     dates_s = finish_s("0:send,1,100/1:execute,1e9", ["h0", "h1"], {"smpi/init": "0.5"}, tmp_path)
     assert dates_s == pytest.approx([0.5, 1.5], rel=1e-12)

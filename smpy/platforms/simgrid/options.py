@@ -179,6 +179,7 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
     "polling": {
         "smpi/test": _sets("test_s", parse_time_s),
         "smpi/iprobe": _sets("iprobe_s", parse_time_s),
+        "smpi/iprobe-cpu-usage": _sets("iprobe_part", float),
         "smpi/grow-injected-times": _sets("polls_grow", _yes_or_no),
         "smpy/polls": _polls,
     },
@@ -197,7 +198,6 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "surf/precision": _only("1e-9"),
         "maxmin/precision": _only("1e-5"),
         "maxmin/concurrency-limit": _only("-1"),
-        "smpi/iprobe-cpu-usage": _only("1"),
         "smpi/barrier-collectives": _only("no"),
         "smpi/simulate-computation": _instead("--compute says whether computing takes time"),
         "smpi/host-speed": _instead("--host-speed says how fast this machine is"),
