@@ -321,6 +321,8 @@ def test_what_the_format_has_and_smpy_has_not_is_refused_by_name(read: Read, bod
     [
         ("<platform version='4.1'>\n<zone id='z'\n</platform>", r"machine.xml:3: not well-formed XML, at column 1"),
         ("", r"machine.xml:1: not well-formed XML.*no element found"),
+        ("<platform version='4.1'><zone id='z' routing='Full'/><config/></platform>", r"options come before"),
+        ("<platform version='4.1'><zone id='z' routing='Full'><random/></zone></platform>", r"<random> cannot"),
         ("<machine/>", r"machine.xml:1: <machine>: a platform file begins with <platform"),
         ("<platform version='3'/>", r"version '3' cannot be read: versions 4.0 and 4.1 can"),
         ("<platform version='4.1'><host id='h' speed='1Gf'/></platform>", r"<host> stands outside of all zones"),

@@ -82,6 +82,8 @@ def read_simgrid_xml(
     models = with_options(Models(), options, [element for element in root.children if element.tag == "config"])
     zone, reader = None, _Reader()
     for element in root.children:
+        if element.tag == "config" and zone is not None:
+            raise element.error("options come before the first zone: move it up")
         if element.tag in ("trace", "trace_connect"):
             reader.part(element)
         elif element.tag not in ("config", *_IGNORED_TAGS):
@@ -143,6 +145,8 @@ class _Reader:
     def part(self, element: Element) -> Part | None:
         """The part that an element describes; None for a note to other tools."""
         tag = element.tag
+        if tag == "random":
+            raise element.error("<random> cannot stand in a zone: leave it out, nothing reads it")
         if tag in _IGNORED_TAGS:
             return None
         if tag in _REFUSED_TAGS:
