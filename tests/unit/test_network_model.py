@@ -99,6 +99,7 @@ def test_the_loopback_of_full_zones_is_an_option(read: Read) -> None:
 
 def test_options_that_say_what_is_so_anyway_are_accepted(read: Read) -> None:
     assert read(config({"network/optim": "Full", "smpi/coll-selector": "default"})).models == Models()
+    assert read(config({"cpu/optim": "TI"})).models == Models()
     assert read(config({"surf/precision": "1e-09", "smpi/iprobe-cpu-usage": "1.0"})).models == Models()
 
 
@@ -211,7 +212,7 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
         ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
         ("smpy/polls", "never", "'never' is not a rule for polls: grow and notice are"),
         ("surf/precision", "1e-6", "option surf/precision: smpy has only 1e-9, and '1e-6' would give other dates"),
-        ("cpu/optim", "TI", "smpy has only Full and Lazy"),
+        ("cpu/optim", "none", "smpy has only Full and Lazy and TI"),
     ],
 )
 def test_an_option_with_a_wrong_value_is_refused(read: Read, name: str, value: str, message: str) -> None:

@@ -190,7 +190,7 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "network/optim": _only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
         "network/solver": _only("maxmin"),
         "cpu/model": _only("Cas01"),
-        "cpu/optim": _only("Full", "Lazy"),
+        "cpu/optim": _only("Full", "Lazy", "TI"),  # which promise the same dates, too
         "cpu/solver": _only("maxmin"),
         "host/model": _only("compound"),
         "precision/timing": _only("1e-9"),
