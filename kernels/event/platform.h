@@ -117,8 +117,8 @@ int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const
                            uint64_t seed);
 
 /* Adds a HyperX (Ahn et al. 2009): a lattice of size[0] x size[1] x ... switches, cables[d] between every two that differ in
- * coordinate d alone, hosts_per_switch hosts below each; returns the zone's point. The points of its hosts follow, those of
- * switch 0 first.
+ * coordinate d alone, hosts_per_switch places for hosts below each, the last of which may be empty; returns the zone's point. The
+ * points of its hosts follow, those of switch 0 first.
  * is_valiant: routes go over a switch that is drawn for each pair of hosts by `seed`, not straight in the order of dimensions. */
 int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size, const int *cables,
                         int hosts_per_switch, int is_valiant, uint64_t seed);

@@ -2,10 +2,10 @@
  * differ in one coordinate are joined; dimension-order routes, or Valiant's (Valiant, Brebner 1981) over a switch drawn for each
  * pair of hosts.
  *
- * Numbering. Switch s has in dimension d the coordinate s / stride[d] mod size[d]; host h is below switch h / hosts_per_switch.
- * The first wires are those of the hosts, upward to their switch. Then come those of each dimension: by line (the switches that
- * differ in that coordinate alone, numbered by their other coordinates), by pair of coordinates i < j (number j (j - 1) / 2 + i),
- * by cable. Upward is from i to j.
+ * Numbering. Switch s has in dimension d the coordinate s / stride[d] mod size[d]; host h is below switch h / hosts_per_switch,
+ * so that the last places for hosts may be empty. The first wires are those of the hosts, upward to their switch. Then
+ * come those of each dimension: by line (the switches that differ in that coordinate alone, numbered by their other coordinates),
+ * by pair of coordinates i < j (number j (j - 1) / 2 + i), by cable. Upward is from i to j.
  *
  * The messages between two hosts take cable (source + target) mod cables in each direction, on every wire they cross. */
 #include "seeded_choice.h"
@@ -78,9 +78,9 @@ static int lay_out(hyperx *z)
         if (z->size[d] < 1 || z->cables[d] < 1) return PLATFORM_BAD_ARGUMENT;
         z->stride[d] = (int)switches;
         switches *= z->size[d];
-        if (switches > z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+        if (switches > INT_MAX) return PLATFORM_TOO_LARGE;
     }
-    if (switches * z->hosts_per_switch != z->n_hosts) return PLATFORM_BAD_ARGUMENT;
+    if (switches * z->hosts_per_switch < z->n_hosts) return PLATFORM_BAD_ARGUMENT;
     z->n_switches = (int)switches;
     for (int d = 0; d < z->n_dimensions; d++) {
         z->first_wire[d] = (int)wires;

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms import Cluster, Description, FullZone, HyperX, NumberedNames, Platform
+from smpy.platforms import Cluster, Description, FullZone, HyperX, NumberedNames, Platform, read_machine
 
 SMALL = settings(max_examples=60)
 Node = tuple[Any, ...]  # a switch is "s" and its coordinates, a host its number
@@ -231,7 +231,7 @@ def test_every_link_has_a_name_of_its_own(net: HyperX) -> None:
         ({"dimensions": ()}, "has 0 dimensions"),
         ({"dimensions": (1,) * 17}, "has 17 dimensions: it needs 1 to 16"),
         ({"dimensions": (2, 0)}, "has a 0 among its numbers"),
-        ({"dimensions": (2, 3)}, "has 8 hosts and its shape needs 2 x 3 switches x 2 = 12"),
+        ({"dimensions": (3, 1)}, "has 8 hosts and its shape 3 x 1 switches x 2 = 6 places"),
         ({"hosts_per_switch": 2**40}, "can be 2,147,483,647 cables and hosts"),
         ({"cables": (1,)}, "has 2 dimensions and 1 numbers of cables"),
         ({"cables": (1, 0)}, "has a 0 among its numbers"),
@@ -258,9 +258,22 @@ def test_the_kernel_refuses_what_cannot_be_numbered() -> None:
     assert add([64, 64], [1, 2**20], 1) == lib.PLATFORM_TOO_LARGE
     assert add([64, 64], [2**31 - 1, 1], 1) == lib.PLATFORM_TOO_LARGE
     assert add([64, 64], [1, 0], 1) == lib.PLATFORM_BAD_ARGUMENT
-    assert add([64, 64], [1, 1], 2) == lib.PLATFORM_BAD_ARGUMENT
-    assert add([2**31 - 1, 2**31 - 1], [1, 1], 2**31 - 1) == lib.PLATFORM_BAD_ARGUMENT
+    assert add([64, 63], [1, 1], 1) == lib.PLATFORM_BAD_ARGUMENT
+    assert add([2**31 - 1, 2**31 - 1], [1, 1], 2**31 - 1) == lib.PLATFORM_TOO_LARGE
+    assert add([2**31 - 1, 1], [1, 1], 2**31 - 1) == lib.PLATFORM_TOO_LARGE
     assert add([1] * 17, [1] * 17, 4096) == lib.PLATFORM_BAD_ARGUMENT
+
+
+def test_the_last_places_may_be_empty_and_the_cables_are_still_there() -> None:
+    full = lattice((3, 2), 3, cables=(2, 1))
+    part = HyperX(cluster(14), (3, 2), 3, (2, 1))
+    whole, partly = built(full), built(part)
+    assert partly.n_links == whole.n_links - 2 * (18 - 14)
+    for source, target in product(range(14), repeat=2):
+        assert partly.route(source, target) == whole.route(source, target)
+    assert read_machine("hyperx 3x2 hosts=14", 1).zone == read_machine("hyperx 3x2 hosts=14 hosts_per_switch=3", 1).zone
+    assert full.bisection_bandwidth_bytes_per_s is not None
+    assert part.bisection_bandwidth_bytes_per_s is None
 
 
 def test_a_lattice_stands_in_a_larger_zone() -> None:

@@ -42,7 +42,7 @@ class HyperX(Zone):
     dimensions : tuple of int
         Switches in each dimension.
     hosts_per_switch : int
-        Hosts below each switch, with one wire each.
+        Places for hosts below each switch, with one wire each host; the last places may be empty.
     cables : tuple of int
         Parallel cables between two switches that differ in each dimension; none given: one.
     routing : {"dimension_order", "valiant"}
@@ -75,11 +75,12 @@ class HyperX(Zone):
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> HyperX:
-        """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"."""
+        """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"; as many hosts a switch as are needed."""
         dimensions = settings.integers("dimensions")
-        hosts_per_switch = settings.integer("hosts_per_switch", most=COUNT_MAX)
+        fitting = None if hosts.count is None else -(-hosts.count // prod(dimensions))
+        hosts_per_switch = settings.integer("hosts_per_switch", fitting, most=COUNT_MAX)
         return cls(
-            hosts.cluster(prod(dimensions) * hosts_per_switch),
+            hosts.cluster_within(prod(dimensions) * hosts_per_switch),
             dimensions,
             hosts_per_switch,
             settings.integers("cables", ()),
@@ -102,14 +103,14 @@ class HyperX(Zone):
 
     @property
     def longest_route_links(self) -> int | None:
-        if self.routing == "valiant" or self.cluster.limiter_bandwidth_bytes_per_s:
+        if self.routing == "valiant" or self.cluster.limiter_bandwidth_bytes_per_s or self.n_hosts < self._n_places:
             return None
         return 2 + sum(size > 1 for size in self.dimensions) if self.n_hosts > 1 else 0
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
         """What the cables between two halves of the switches carry, or the wires of half of the hosts."""
-        if self.cluster.limiter_bandwidth_bytes_per_s:
+        if self.cluster.limiter_bandwidth_bytes_per_s or self.n_hosts < self._n_places:
             return None
         lines = [size**2 // 4 * cables for size, cables in zip(self.dimensions, self._cables, strict=True)]
         inside = self.hosts_per_switch // 2 if self.n_switches % 2 else 0  # of the switch that is halved itself
@@ -137,6 +138,10 @@ class HyperX(Zone):
         builder.cluster(self.cluster, zone, add, link_name=self._link_name())
 
     @property
+    def _n_places(self) -> int:
+        return self.n_switches * self.hosts_per_switch
+
+    @property
     def _cables(self) -> tuple[int, ...]:
         return self.cables or (1,) * len(self.dimensions)
 
@@ -156,12 +161,11 @@ class HyperX(Zone):
             raise PlatformError(f"{name} has a 0 among its numbers: switches, cables and hosts are at least 1")
         if max(*self._cables, self.hosts_per_switch) > COUNT_MAX:
             raise PlatformError(f"{name} is too large: there can be {COUNT_MAX:,} cables and hosts")
-        n_hosts = self.n_switches * self.hosts_per_switch
-        if n_hosts != self.n_hosts:
+        if self._n_places < self.n_hosts:
             product = " x ".join(map(str, self.dimensions))
             raise PlatformError(
-                f"{name} has {self.n_hosts} hosts and its shape needs {product} switches x {self.hosts_per_switch} = "
-                f"{n_hosts}: change its hosts, its dimensions or its hosts a switch"
+                f"{name} has {self.n_hosts} hosts and its shape {product} switches x {self.hosts_per_switch} = "
+                f"{self._n_places} places: change its hosts, its dimensions or its hosts a switch"
             )
         if self.cluster.backbone_bandwidth_bytes_per_s:
             raise PlatformError(f"{name} has a backbone: only flat clusters have one, remove it")
