@@ -65,6 +65,7 @@ def test_a_preset_that_is_written_down_is_the_same_machine(tmp_path: Path, name:
     [
         "torus 4x3 nic.duplex=half",
         "hyperx 4x2 hosts_per_switch=3 cables=1x2 routing=valiant seed=5",
+        "hyperx 3x2 hosts=14 cables=2x1 rails=2",
         "dragonfly groups=3 chassis_per_group=2 routers_per_chassis=3 hosts_per_router=2 blue=2 routing=valiant seed=1",
         "flat hosts=5 backbone_bandwidth=40Gb/s backbone_latency=1us memory_bandwidth=400GB/s",
         "fat-tree hosts=100 oversubscription=2",

@@ -131,8 +131,8 @@ def _nic(cluster: Cluster) -> dict[str, object]:
         "bandwidth": exact_bandwidth(cluster.bandwidth_bytes_per_s),
         "latency": exact_time(cluster.latency_s),
         "duplex": "full" if cluster.is_split else "half",
-        **({"rails": cluster.rails} if cluster.rails > 1 else {}),
         **_unless_zero("limit", cluster.limiter_bandwidth_bytes_per_s),
+        **({"rails": cluster.rails} if cluster.rails > 1 else {}),
     }
 
 
