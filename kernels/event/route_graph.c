@@ -3,8 +3,8 @@
  *
  * The first nodes are the hosts. Where there are switches, hosts forward nothing; where all nodes are hosts, they do. A tree of
  * shortest paths to a target is computed when the first message goes there, and trees are kept while there is room for them. Of
- * several shortest paths, each node takes the one whose next node has the lowest number. The messages between two hosts take
- * cable (source + target) mod cables of each edge.
+ * several shortest paths, each node takes the one whose next node has the lowest number. The messages from one host to another take
+ * cable (source + target / cables) mod cables of each edge.
  *
  * A host with one edge, to a node that forwards, is a leaf. Trees leave leaves out: the way to a leaf leads to its neighbour.
  *
@@ -182,22 +182,22 @@ static int append_limiter(const platform *p, const graph *z, int node, platform_
     return z->links.limiters >= 0 && node < z->n_hosts ? path_append(p, path, z->links.limiters + node) : 0;
 }
 
-static int link_of(const graph *z, const half_edge *h, int64_t pair)
+static int link_of(const graph *z, const half_edge *h, const host_pair *pair)
 {
     const edge *e = &z->edges[h->edge];
     const int stride = z->links.wire_stride;
-    return e->first_link + (int)(pair % e->cables) * stride + (h->is_down ? stride - 1 : 0);
+    return e->first_link + cable_between(pair, e->cables) * stride + (h->is_down ? stride - 1 : 0);
 }
 
 /* Over a half-edge, with the limiter of the host that it reaches. */
-static int append_hop(const platform *p, const graph *z, const half_edge *h, int64_t pair, platform_path *path)
+static int append_hop(const platform *p, const graph *z, const half_edge *h, const host_pair *pair, platform_path *path)
 {
     const int error = path_append(p, path, link_of(z, h, pair));
     return error ? error : append_limiter(p, z, h->to, path);
 }
 
 /* Between two inner nodes. */
-static int append_shortest(const platform *p, const graph *z, int node, int goal, int64_t pair, platform_path *path)
+static int append_shortest(const platform *p, const graph *z, int node, int goal, const host_pair *pair, platform_path *path)
 {
     while (atomic_flag_test_and_set_explicit(&z->found->lock, memory_order_acquire)) {}
     const int *step = steps_to(z, z->inner_of[goal]);
@@ -212,7 +212,7 @@ static int append_shortest(const platform *p, const graph *z, int node, int goal
 }
 
 /* Without a loopback: over the host's first edge and back. */
-static int append_return(const platform *p, const graph *z, int host, int64_t pair, platform_path *path)
+static int append_return(const platform *p, const graph *z, int host, const host_pair *pair, platform_path *path)
 {
     if (z->start[host] == z->start[host + 1]) return PLATFORM_NO_ROUTE;
     const half_edge *out = &z->half[z->start[host]];
@@ -226,18 +226,18 @@ static int append_return(const platform *p, const graph *z, int host, int64_t pa
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)
 {
     const graph *z = state;
-    const int64_t pair = (int64_t)source + target;
+    const host_pair pair = {source, target};
     if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
-    if (source == target) return append_return(p, z, source, pair, path);
+    if (source == target) return append_return(p, z, source, &pair, path);
     const half_edge *first = &z->half[z->start[source]], *last = &z->half[z->start[target]];
     int node = source, goal = is_leaf(z, target) ? last->to : target;
     int error = append_limiter(p, z, source, path);
     if (!error && is_leaf(z, source)) {
-        error = append_hop(p, z, first, pair, path);
+        error = append_hop(p, z, first, &pair, path);
         node = first->to;
     }
-    if (!error && node != goal) error = append_shortest(p, z, node, goal, pair, path);
-    if (!error && is_leaf(z, target)) error = append_hop(p, z, &z->half[last->back], pair, path);
+    if (!error && node != goal) error = append_shortest(p, z, node, goal, &pair, path);
+    if (!error && is_leaf(z, target)) error = append_hop(p, z, &z->half[last->back], &pair, path);
     return error;
 }
 

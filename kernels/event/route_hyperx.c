@@ -7,7 +7,7 @@
  * come those of each dimension: by line (the switches that differ in that coordinate alone, numbered by their other coordinates),
  * by pair of coordinates i < j (number j (j - 1) / 2 + i), by cable. Upward is from i to j.
  *
- * The messages between two hosts take cable (source + target) mod cables in each direction, on every wire they cross. */
+ * The messages from one host to another take cable (source + target / cables) mod cables of all parallel ones that they cross. */
 #include "seeded_choice.h"
 #include "zone.h"
 
@@ -26,23 +26,23 @@ typedef struct {
     uint64_t seed;
 } hyperx;
 
-static int append_trunk(const platform *p, const hyperx *z, int d, int at, int from, int to, int64_t pair, platform_path *path)
+static int append_trunk(const platform *p, const hyperx *z, int d, int at, int from, int to, int cable, platform_path *path)
 {
     const int line = at % z->stride[d] + z->stride[d] * (at / z->stride[d] / z->size[d]);
     const int64_t low = from < to ? from : to, high = from < to ? to : from, n_pairs = (int64_t)z->size[d] * (z->size[d] - 1) / 2;
-    const int64_t wire = (line * n_pairs + high * (high - 1) / 2 + low) * z->cables[d] + pair % z->cables[d];
+    const int64_t wire = (line * n_pairs + high * (high - 1) / 2 + low) * z->cables[d] + cable;
     const int number = z->first_wire[d] + (int)wire;
     return path_append(p, path, from < to ? wire_up(&z->links, number) : wire_down(&z->links, number));
 }
 
 /* From one switch to another, in the order of the dimensions. */
-static int cross(const platform *p, const hyperx *z, int at, int goal, int64_t pair, platform_path *path)
+static int cross(const platform *p, const hyperx *z, int at, int goal, const host_pair *pair, platform_path *path)
 {
     int error = 0;
     for (int d = 0; d < z->n_dimensions && !error; d++) {
         const int from = at / z->stride[d] % z->size[d], to = goal / z->stride[d] % z->size[d];
         if (from == to) continue;
-        error = append_trunk(p, z, d, at, from, to, pair, path);
+        error = append_trunk(p, z, d, at, from, to, cable_between(pair, z->cables[d]), path);
         at += (to - from) * z->stride[d];
     }
     return error;
@@ -53,16 +53,16 @@ static int route(const platform *p, const void *state, int source, int target, p
     const hyperx *z = state;
     const cluster_links *l = &z->links;
     const int start = source / z->hosts_per_switch, goal = target / z->hosts_per_switch, returns = source == target;
-    const int64_t pair = (int64_t)source + target;
+    const host_pair pair = {source, target};
     if (returns && l->loopbacks >= 0) return path_append(p, path, l->loopbacks + source);
     int error = 0, at = start;
     if (l->limiters >= 0) error = path_append(p, path, l->limiters + source);
     if (!error) error = path_append(p, path, wire_up(l, source));
     if (!error && z->is_valiant && start != goal) {
         at = seeded_choice(z->seed, source, target, z->n_switches);
-        error = cross(p, z, start, at, pair, path);
+        error = cross(p, z, start, at, &pair, path);
     }
-    if (!error) error = cross(p, z, at, goal, pair, path);
+    if (!error) error = cross(p, z, at, goal, &pair, path);
     if (!error && !(returns && wire_down(l, target) == wire_up(l, source))) error = path_append(p, path, wire_down(l, target));
     if (!error && !returns && l->limiters >= 0) error = path_append(p, path, l->limiters + target);
     return error;

@@ -66,6 +66,18 @@ int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches
 int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,
                         cluster_links *out);
 
+typedef struct {
+    int source, target; /* hosts, by local index */
+} host_pair;
+
+/* Which of n parallel cables the messages from one host to another take. Hosts in a row use all of them, whether they send to one
+ * host, or each to that at some distance, or in reverse order. (By source + target mod n, they would not: s + (s + distance) is
+ * always even, or always odd, and s + (last - s) is always the same.) */
+static inline int cable_between(const host_pair *pair, int n)
+{
+    return (int)(((int64_t)pair->source + pair->target / n) % n);
+}
+
 static inline int wire_up(const cluster_links *l, int wire) { return l->wires + wire * l->wire_stride; }
 static inline int wire_down(const cluster_links *l, int wire) { return wire_up(l, wire) + l->wire_stride - 1; }
 #endif

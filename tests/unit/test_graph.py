@@ -78,7 +78,7 @@ class Search:
         names, node = list(limiter), source
         if source == target:
             node = next(b for a, b in self.cables if a == source)
-            away, back = self.cable(source, node, 2 * source), self.cable(node, source, 2 * source)
+            away, back = self.cable(source, node, source, source), self.cable(node, source, source, source)
             return [*limiter, *dict.fromkeys([away, back])]
         while node != target:
             following = min(
@@ -86,15 +86,16 @@ class Search:
                 if a == node and b in found and (b == target or self.forwards[b])
                 and self.over(found, a, b) == found[a]
             )  # fmt: skip
-            names.append(self.cable(node, following, source + target))
+            names.append(self.cable(node, following, source, target))
             node = following
             if limiter and node < self.net.n_hosts:
                 names.append(f"g_link_{node}_limiter")
         return names
 
-    def cable(self, a: int, b: int, pair: int) -> str:
+    def cable(self, a: int, b: int, source: int, target: int) -> str:
         edge, half = self.cables[a, b]
-        return f"g_{edge.a}_{edge.b}_cable_{pair % edge.cables}" + half * self.net.cluster.is_split
+        number = (source + target // edge.cables) % edge.cables
+        return f"g_{edge.a}_{edge.b}_cable_{number}" + half * self.net.cluster.is_split
 
 
 @st.composite

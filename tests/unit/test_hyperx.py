@@ -118,7 +118,7 @@ def test_a_route_corrects_one_coordinate_after_the_other_and_is_a_shortest_one(n
 
 @SMALL
 @given(lattices(routing="dimension_order"))
-def test_both_directions_of_a_pair_take_the_cable_that_their_sum_says(net: HyperX) -> None:
+def test_a_pair_takes_the_cable_that_source_and_target_say(net: HyperX) -> None:
     platform = built(net)
     for source, target in product(range(net.n_hosts), repeat=2):
         for name in platform.route(source, target).link_names:
@@ -129,7 +129,8 @@ def test_both_directions_of_a_pair_take_the_cable_that_their_sum_says(net: Hyper
                     d for d, size in enumerate(net.dimensions)
                     if a // prod(net.dimensions[:d]) % size != b // prod(net.dimensions[:d]) % size
                 )  # fmt: skip
-                assert cable == (source + target) % net.cables[dimension]
+                n_cables = net.cables[dimension]
+                assert cable == (source + target // n_cables) % n_cables
 
 
 @SMALL
@@ -193,6 +194,18 @@ def test_all_to_all_loads_the_cables_of_a_dimension_alike(
             continue
         d = next(d for d in range(len(dimensions)) if low[1 + d] != high[1 + d])
         assert load == pytest.approx(hosts**2 * net.n_switches / dimensions[d] / (cables or (1,) * 9)[d], abs=hosts)
+
+
+@pytest.mark.parametrize("n_cables", [2, 4, 8])
+def test_hosts_that_send_in_a_pattern_use_all_cables_between_their_switches_alike(n_cables: int) -> None:
+    n, n_switches = 8, 8
+    platform = built(lattice((n_switches,), n, cables=(n_cables,)))
+    n_hosts = n * n_switches
+    patterns = [[(s + distance) % n_hosts for s in range(n_hosts)] for distance in (n, 3 * n, n_hosts // 2)]
+    patterns += [[s ^ mask for s in range(n_hosts)] for mask in (n, 2 * n, n_hosts - 1)] + [list(range(n_hosts))[::-1]]
+    for targets in patterns:
+        loads = Counter(name for pair in enumerate(targets) for name in platform.route(*pair).link_names)
+        assert {load for name, load in loads.items() if "switch" in name} == {n // n_cables}
 
 
 def test_half_of_the_hosts_reach_the_other_half_over_the_bisection_that_the_paper_gives() -> None:

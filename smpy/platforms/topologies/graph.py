@@ -30,8 +30,8 @@ class Graph(Zone):
 
     Nodes are numbered: hosts in their order, then switches in the order in which edges name them. Where several paths
     are equally short, each node takes the one whose next node has the lowest number; all messages between two nodes go
-    that way. Those between two hosts take the same one of parallel cables in both directions: number
-    (source + target) mod cables.
+    that way. Those from one host to another take one of parallel cables: number
+    (source + target // cables) mod cables, so that hosts in a row use all of them.
 
     Hosts forward nothing where there are switches; where all nodes are hosts, they do.
 

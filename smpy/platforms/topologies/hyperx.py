@@ -31,8 +31,8 @@ ROUTINGS: Final = ("dimension_order", "valiant")
 class HyperX(Zone):
     """Switches on a lattice, of which all that differ in one coordinate are joined [1]_; hosts below each switch.
 
-    It has no router, one of its hosts can be the gateway. The messages between two hosts take the same one of the
-    parallel cables in both directions: number (source + target) mod cables.
+    It has no router, one of its hosts can be the gateway. The messages from one host to another take one of
+    parallel cables: number (source + target // cables) mod cables, so that hosts in a row use all of them.
 
     Parameters
     ----------
