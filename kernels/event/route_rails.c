@@ -1,9 +1,10 @@
 /* route_rails.c -- hosts with several network cards: planes over the same hosts, of which each pair of hosts uses one.
  *
- * Members i and j take plane (f(i) + f(j)) mod n_rails, both ways, where f(i) = i + a fixed random number for each i / n_rails.
- * So a host meets the members of each such group on a plane each: it sends to many, and receives from many, with the bandwidth of
- * all its cards, and has that of one card with each of them. The random numbers keep the choice apart from those that networks
- * make by numbers of hosts mod cables: within a plane, all cables are used.
+ * Messages from member s to member t take plane (s + s / k + t + t / k^2 + h(s / k^3) + h(t / k^3)) mod k of k planes, where h is
+ * random and always the same. So a host meets the members of each group of k on a plane each: it sends to many, and receives
+ * from many, with the bandwidth of all its cards, and has that of one card with each of them. And k^2 hosts in a row use all
+ * planes alike when each sends to that at some distance, or that differs in a bit. The random numbers keep the choice apart from
+ * those that networks make by numbers of hosts mod cables: within a plane, all cables are used.
  *
  * Invariant: the members of each plane have the local indices that they have here. */
 #include "seeded_choice.h"
@@ -21,15 +22,18 @@ typedef struct {
     plane *planes;
 } rails;
 
-static uint64_t turn(const rails *z, int member)
+/* What a member adds to the number of the plane. */
+static uint64_t turn(const rails *z, int member, uint64_t step)
 {
-    return (uint64_t)member + mixed((uint64_t)(member / z->n_rails)) % (uint64_t)z->n_rails;
+    const uint64_t k = (uint64_t)z->n_rails, m = (uint64_t)member;
+    return m + m / step + mixed(m / k / k / k) % k;
 }
 
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)
 {
     const rails *z = state;
-    const int rail = (int)((turn(z, source) + turn(z, target)) % (uint64_t)z->n_rails);
+    const uint64_t k = (uint64_t)z->n_rails;
+    const int rail = (int)((turn(z, source, k) + turn(z, target, k * k)) % k);
     if (rail >= z->n_planes) return PLATFORM_NO_ROUTE;
     return z->planes[rail].kind->route(p, z->planes[rail].state, source, target, path);
 }

@@ -127,10 +127,10 @@ class Cluster:
         Names and values of what is noted of each host, such as its power.
     rails : int
         Network cards a host has. So many planes of the network there are, each with links of its own, whose names begin
-        with ``rail0_``, ``rail1_``, ... if there are several. Each pair of hosts takes one, in both directions, and a
-        host takes another one for each of `rails` hosts in a row (counted from a multiple of `rails`): it has the
-        bandwidth of all its cards to many others, and that of one card to each. Beyond that the choice is random, and
-        always the same.
+        with ``rail0_``, ``rail1_``, ... if there are several. All messages from one host to another take one of them;
+        those to `rails` hosts in a row (counted from a multiple of `rails`), and from them, one each: a host has the
+        bandwidth of all its cards with many others, and that of one card with each. `kernels/event/route_rails.c` has
+        the rule.
     """
 
     name: str

@@ -72,7 +72,7 @@ def built(network: str, rails: int) -> Platform:
 
 @every_network
 @pytest.mark.parametrize("rails", [2, 3])
-def test_each_rail_is_the_same_network_and_each_pair_takes_one_of_them_both_ways(network: str, rails: int) -> None:
+def test_each_rail_is_the_same_network_and_each_pair_takes_one_of_them(network: str, rails: int) -> None:
     single, several = built(network, 1), built(network, rails)
     assert several.host_names == single.host_names
     assert several.n_links == rails * single.n_links
@@ -81,7 +81,7 @@ def test_each_rail_is_the_same_network_and_each_pair_takes_one_of_them_both_ways
     }
     for source, target in product(range(N_HOSTS), repeat=2):
         route, alone = several.route(source, target), single.route(source, target)
-        rail = rail_of(several, target, source)
+        rail = rail_of(several, source, target)
         assert route.link_names == tuple(f"rail{rail}_{name}" for name in alone.link_names)
         assert route.latency_s == alone.latency_s
 
@@ -99,11 +99,28 @@ def test_a_host_meets_the_members_of_each_group_on_a_rail_each(rails: int) -> No
             assert {rail_of(platform, host, first + i) for i in range(rails)} == set(range(rails))
 
 
+@pytest.mark.parametrize("n_cables", [1, 2, 4])
+@pytest.mark.parametrize("rails", [2, 4])
+def test_hosts_that_send_in_a_pattern_use_all_rails_and_their_cables_alike(rails: int, n_cables: int) -> None:
+    n, n_switches = 64, 4
+    hosts = Cluster(
+        "c", NumberedNames("n", (range(n * n_switches),)), 1e9, BANDWIDTH_BYTES_PER_S, LATENCY_S, rails=rails
+    )
+    platform = Description("c", HyperX(hosts, (n_switches,), n, (n_cables,))).build()
+    patterns = [[(s + distance) % (n * n_switches) for s in range(n * n_switches)] for distance in (n, 2 * n)]
+    patterns += [[s ^ mask for s in range(n * n_switches)] for mask in (n, 2 * n, 3 * n)]
+    for targets in patterns:
+        loads = Counter(name for pair in enumerate(targets) for name in platform.route(*pair).link_names)
+        trunks = {name: load for name, load in loads.items() if "switch" in name}
+        assert len(trunks) == rails * n_cables * len({(s // n, t // n) for s, t in enumerate(targets)})
+        assert max(trunks.values()) <= (1 if n_cables == 1 else 1.75) * n / n_cables / rails
+
+
 @pytest.mark.parametrize("rails", [2, 3, 4])
 @pytest.mark.parametrize(
     ("shape", "n_hosts"),
     [
-        (lambda cluster: FatTree(cluster, TreeShape((8, 4, 4), (1, 4, 4), (1, 2, 2))), 128),
+        (lambda cluster: FatTree(cluster, TreeShape((8, 4, 4), (1, 4, 4), (1, 2, 4))), 128),
         (lambda cluster: HyperX(cluster, (4, 4), 8, (2, 4)), 128),
         (lambda cluster: Graph(cluster, (*(Edge(f"n{i}", f"s{i // 32}") for i in range(64)), Edge("s0", "s1", 8))), 64),
     ],
@@ -167,7 +184,8 @@ def test_a_cluster_on_rails_stands_in_a_larger_zone_behind_its_router() -> None:
     desk = platform.host_number("desk")
     up, cord = platform.route(0, desk).link_names
     assert (up[:4], up[5:], cord) == ("rail", "_c_link_0_UP", "cord")
-    assert platform.route(desk, 0).link_names == ("cord", up.replace("UP", "DOWN"))
+    cord, down = platform.route(desk, 0).link_names
+    assert (down[:4], down[5:], cord) == ("rail", "_c_link_0_DOWN", "cord")
     up, down = platform.route(0, 1).link_names
     assert (up[5:], down) == ("_c_link_0_UP", f"{up[:5]}_c_link_1_DOWN")
     assert platform.host_names == [f"n{host}" for host in range(N_HOSTS)] + ["desk"]
