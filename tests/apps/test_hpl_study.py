@@ -93,9 +93,8 @@ def test_what_ifs_change_the_time_as_they_do_in_the_study(tmp_path: Path) -> Non
     assert ratios == pytest.approx([time_s / told_s[0] for time_s in told_s], rel=study["ratio_tolerance"])
 
 
-@pytest.mark.parametrize(
-    "n_top_switches", [pytest.param("16", marks=pytest.mark.slow), pytest.param("1", marks=pytest.mark.campaign)]
-)
+@pytest.mark.campaign
+@pytest.mark.parametrize("n_top_switches", ["16", "1"])
 @pytest.mark.timeout(3600)
 def test_slow_links_take_the_time_of_the_study_by_the_rule_of_its_year(n_top_switches: str, tmp_path: Path) -> None:
     study = ORACLE["topology"]

@@ -91,6 +91,7 @@ def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table, folder: 
     table.at_most("the same, wall time", summary["wall_s"], "s", 60)
 
 
+@pytest.mark.slow
 def test_hpl_on_4096_ranks_takes_less_than_a_minute_and_a_half(table: Table, folder: Path) -> None:
     root = Path(__file__).parents[2]
     recipe = subprocess.run(["make", "-n", "hpl"], cwd=root, capture_output=True, encoding="utf-8", check=True).stdout
@@ -121,6 +122,7 @@ def test_a_million_eager_messages_to_a_consumer_that_keeps_pace_need_little_memo
     table.at_most("a million eager messages of 60 KB, memory", summary["peak_rss_bytes"] / 1e6, "MB", 200)
 
 
+@pytest.mark.slow
 def test_a_ring_alltoall_on_4096_ranks_takes_less_than_a_gigabyte(table: Table, folder: Path) -> None:
     command = smpy_command("alltoall", (1, 1), 4096, options=("--algorithm", "alltoall=ring"))
     summary = smpy_summary(command, folder)

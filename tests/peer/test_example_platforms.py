@@ -19,11 +19,13 @@ from tests.peer.campaign import NotSupported, Prepared
 from tests.peer.machines import Draw
 from tests.peer.runners import compile_programs, missing_tool
 
-pytestmark = pytest.mark.peer
-
 FOLDERS = ("examples/platforms", "teshsuite/platforms")
 SOURCES = os.environ.get("SIMGRID_SOURCES")
 FILES = sorted(file for folder in FOLDERS for file in Path(SOURCES, folder).rglob("*.xml")) if SOURCES else []
+SAMPLED = [  # every sixth file goes with each change, the rest with the campaign
+    pytest.param(file, marks=pytest.mark.campaign if place % 6 else pytest.mark.peer)
+    for place, file in enumerate(FILES)
+]
 SIZES = (1, 1000, 30_000, 70_000, 1_000_000)
 PHASES = 13  # of four pairs each
 N_RANKS = 24
@@ -57,7 +59,7 @@ def hosts_in(file: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not FILES, reason="SIMGRID_SOURCES names no folder with SimGrid's sources")
-@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+@pytest.mark.parametrize("file", SAMPLED, ids=[file.stem for file in FILES])
 def test_ping_pongs_on_an_example_platform_take_what_they_take_under_smpirun(
     file: Path, phases: Path, tmp_path: Path
 ) -> None:
