@@ -59,7 +59,6 @@ REFUSALS = (
 
 # Runs that are known to differ, and why.
 KNOWN = {
-    "deep_zones-6-smpi": "the last bit of a latency decides whether a FATPIPE link limits one flow or all on it",
     "clusters-17-factors": "one exchange is 9 ns late; why is not known",
 }
 
