@@ -16,7 +16,10 @@ from tests.peer.runners import missing_tool
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 
 
-@pytest.mark.parametrize("workload", WORKLOADS, ids=[workload.name for workload in WORKLOADS])
+@pytest.mark.parametrize(
+    "workload",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.n_ranks >= 4096)) for each in WORKLOADS],
+)
 def test_smpy_is_faster_than_smpirun(workload: Workload, table: Table, folder: Path) -> None:
     short = smpy_command(workload.program, workload.short, workload.n_ranks, workload.platform)
     long = smpy_command(workload.program, workload.long, workload.n_ranks, workload.platform)
