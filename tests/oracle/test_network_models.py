@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
 from smpy.errors import PlatformError
 from smpy.platforms.models import IDEAL_PARTS, SMPI_BANDWIDTH_FACTOR, SMPI_LATENCY_FACTOR
+from tests.oracle.performed import performed_s
 from tests.peer.case import PLATFORMS
 
 HERE = Path(__file__).parent
@@ -27,20 +26,8 @@ ENVELOPE_BYTES = 16
 def finish_s(
     steps: str, hosts: list[str], settings: dict[str, str], folder: Path, platform: str | Path = "full"
 ) -> list[float]:
-    (folder / "hostfile").write_text("".join(f"{host}\n" for host in hosts))
-    config = RunConfig(
-        n_ranks=len(hosts),
-        program=str(HERE / "steps.py"),
-        args=(steps,),
-        platform=PLATFORMS / f"{platform}.xml" if isinstance(platform, str) else platform,
-        hostfile=folder / "hostfile",
-        options=tuple(settings.items()),
-        compute="none",
-    )
-    outcome = run(config)
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.summary.finish_s.tolist()
+    path = PLATFORMS / f"{platform}.xml" if isinstance(platform, str) else platform
+    return performed_s(steps, hosts, path, folder, settings.items())
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

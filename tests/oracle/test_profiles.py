@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
 from smpy.errors import PlatformWarning
+from tests.oracle.performed import performed_s
 
 HERE = Path(__file__).parent
 ORACLE = json.loads((HERE / "profiles.json").read_text())
@@ -24,22 +23,9 @@ def finish_s(example: dict[str, Any], folder: Path) -> list[float]:
     props = "".join(f'<prop id="{name}" value="{value}"/>' for name, value in example["options"].items())
     head = '<platform version="4.1">'
     (folder / "machine.xml").write_text(xml.replace(head, f'{head}<config id="General">{props}</config>'))
-    (folder / "hosts").write_text("a\nb\nc\n")
     for name, text in example["files"].items():
         (folder / name).write_text(text)
-    outcome = run(
-        RunConfig(
-            n_ranks=3,
-            program=str(HERE / "steps.py"),
-            args=(example["steps"],),
-            platform=folder / "machine.xml",
-            hostfile=folder / "hosts",
-            compute="none",
-        )
-    )
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.summary.finish_s.tolist()
+    return performed_s(example["steps"], ("a", "b", "c"), folder / "machine.xml", folder)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from tests.oracle.performed import performed_s
 from tests.peer.case import platform_xml
 
 HERE = Path(__file__).parent
@@ -19,19 +18,8 @@ EXAMPLES = {example["id"]: example for example in ORACLE["examples"]}
 
 def finish_s(example: dict[str, Any], folder: Path) -> list[float]:
     (folder / "platform.xml").write_text(platform_xml(example["platform"], example["options"]))
-    (folder / "hostfile").write_text("".join(f"{host}\n" for host in example["hosts"]))
-    config = RunConfig(
-        n_ranks=example["ranks"],
-        program=str(HERE / "steps.py"),
-        args=(example["steps"],),
-        platform=folder / "platform.xml",
-        hostfile=folder / "hostfile",
-        compute="none",
-    )
-    outcome = run(config)
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.summary.finish_s.tolist()
+    assert len(example["hosts"]) == example["ranks"]
+    return performed_s(example["steps"], example["hosts"], folder / "platform.xml", folder)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
