@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.host_order import HostOrder
     from smpy.platforms.inspection import HostKind, HostRanks, LinkKind, Overview, Reach, RouteView
+    from smpy.platforms.memory import Memory
     from smpy.platforms.placement import MapBy
 
 EXIT_FAILURE: Final = 1
@@ -259,9 +260,18 @@ def _host_text(kind: HostKind) -> str:
 
     names = ", ".join(kind.names[:_NAMES_MAX]) + (", ..." if len(kind.names) > _NAMES_MAX else "")
     sockets = f" on {kind.sockets} sockets" if kind.sockets > 1 else ""
-    return (
-        f"{kind.n_hosts:,} of {_count(kind.cores, 'core')}{sockets} at {format_speed(kind.speed_flop_per_s)}: {names}"
-    )
+    cores = f"{_count(kind.cores, 'core')}{sockets} at {format_speed(kind.speed_flop_per_s)}"
+    return f"{kind.n_hosts:,} of {cores}{_memory_text(kind.memory)}: {names}"
+
+
+def _memory_text(memory: Memory) -> str:
+    """What is known of it, behind a comma."""
+    from smpy.units import format_bytes
+
+    shared = f", memory {_rate(memory.bandwidth_bytes_per_s)}" if memory.bandwidth_bytes_per_s else ""
+    alone = f", {_rate(memory.core_bandwidth_bytes_per_s)} a core" if memory.core_bandwidth_bytes_per_s else ""
+    caches = [f"{format_bytes(each.size_bytes)} at {_rate(each.core_bandwidth_bytes_per_s)}" for each in memory.caches]
+    return f"{shared}{alone}{', caches of a core ' if caches else ''}{', '.join(caches)}"
 
 
 def _link_text(kind: LinkKind) -> str:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from smpy.platforms.hostfile import read_hostfile
     from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
+    from smpy.platforms.memory import Cache, Memory
     from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
     from smpy.platforms.own_format.settings import Settings
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
-    from smpy.platforms.parts import Part, ReadPart, Zone
+    from smpy.platforms.parts import Computer, Part, ReadPart, Zone
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
     from smpy.platforms.profiles import Changing, Profile, read_profile
@@ -45,10 +46,12 @@ __all__ = [
     "Backbone",
     "BypassRoute",
     "Cabinet",
+    "Cache",
     "CallCosts",
     "Changing",
     "Cluster",
     "CollectiveChoice",
+    "Computer",
     "Coordinates",
     "DeclaredRoute",
     "DeclaredZone",
@@ -71,6 +74,7 @@ __all__ = [
     "HyperX",
     "Link",
     "ListedNames",
+    "Memory",
     "Models",
     "NetworkModel",
     "NumberedNames",
@@ -117,9 +121,10 @@ _NAMES: Final = {
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
+    "memory": ("Cache", "Memory"),
     "own_format.settings": ("Settings",),
     "own_format.wanted_hosts": ("WantedHosts",),
-    "parts": ("Part", "ReadPart", "Zone"),
+    "parts": ("Computer", "Part", "ReadPart", "Zone"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),
     "profiles": ("Changing", "Profile", "read_profile"),

@@ -17,8 +17,9 @@ from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
+from smpy.platforms.memory import Memory
 from smpy.platforms.models import Models
-from smpy.platforms.platform import HostProperties, Platform
+from smpy.platforms.platform import HostRuns, Platform
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import format_bytes
 
@@ -26,6 +27,7 @@ LOOPBACK_NAME: Final = "__loopback__"
 COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
 HOST_BYTES: Final = 300  # measured
 LINK_BYTES: Final = 24
+NO_MEMORY: Final = Memory()
 
 
 def located(wrong: PlatformError, origin: str) -> PlatformError:
@@ -70,7 +72,8 @@ class PlatformBuilder:
         self._handle = ffi.gc(_made(lib.platform_new()), lib.platform_free)
         self._points: dict[str, int] = {}
         self._host_names: list[str] = []
-        self._properties = HostProperties()
+        self._properties = HostRuns[tuple[tuple[str, str], ...]](())
+        self._memory = HostRuns(NO_MEMORY)
         self._sockets = array("i")
         self._links = LinkNames()
         self._split: set[str] = set()
@@ -125,16 +128,18 @@ class PlatformBuilder:
         properties: tuple[tuple[str, str], ...] = (),
         sockets: int = 1,
         coordinates: Coordinates | None = None,
+        memory: Memory = NO_MEMORY,
     ) -> None:
         """A computer; coordinates are for Vivaldi zones, which need them."""
         self._check_new(name)
-        self._check_host(name, speed_flop_per_s, cores, sockets)
+        self._check_host(name, speed_flop_per_s, cores, sockets, memory)
         self._points[name] = _number(
             lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
             f"host {name!r} in zone {zone!r}",
         )
         self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
+        self._memory.add(len(self._host_names), memory)
         self._host_names.append(name)
         self._sockets.append(sockets)
 
@@ -147,7 +152,13 @@ class PlatformBuilder:
         self._place_at(name, zone, coordinates)
 
     def cabinet(
-        self, zone: str, hosts: NumberedNames, speed_flop_per_s: float, bandwidth_bytes_per_s: float, latency_s: float
+        self,
+        zone: str,
+        hosts: NumberedNames,
+        speed_flop_per_s: float,
+        bandwidth_bytes_per_s: float,
+        latency_s: float,
+        memory: Memory = NO_MEMORY,
     ) -> None:
         """Hosts of a star that are all alike, with their wires."""
         backbone = self._backbone_of(zone, "a cabinet")
@@ -156,7 +167,7 @@ class PlatformBuilder:
             for name in names:
                 self._check_new(name)
             raise PlatformError("a cabinet declares a host twice")
-        self._check_host(names[0], speed_flop_per_s, 1, 1)
+        self._check_host(names[0], speed_flop_per_s, 1, 1, memory)
         self._check_link(f"link_{names[0]}_UP", bandwidth_bytes_per_s, latency_s)
         what = f"the cabinet of host {names[0]!r}"
         first = _number(lib.platform_add_hosts(self._handle, self._points[zone], n, speed_flop_per_s, 1), what)
@@ -170,6 +181,7 @@ class PlatformBuilder:
         _number(lib.platform_set_wires(self._handle, self._points[zone], *wires), what)
         self._points.update(zip(names, range(first, first + n), strict=True))
         self._properties.add(len(self._host_names), ())
+        self._memory.add(len(self._host_names), memory)
         self._host_names.extend(names)
         self._sockets.extend(array("i", [1]) * n)
 
@@ -244,6 +256,7 @@ class PlatformBuilder:
         if router_name is not None:
             self._points[router_name] = zone + 1 + len(host_names)
         self._properties.add(len(self._host_names), cluster.properties)
+        self._memory.add(len(self._host_names), cluster.memory)
         self._host_names.extend(host_names)
         self._sockets.extend(array("i", [cluster.sockets]) * len(host_names))
 
@@ -349,6 +362,7 @@ class PlatformBuilder:
             self._links,
             self._models,
             properties=self._properties,
+            memory=self._memory,
             sockets=self._sockets,
             fills_hosts=fills_hosts,
             sha256=sha256,
@@ -438,13 +452,17 @@ class PlatformBuilder:
             raise PlatformError(f"{name!r} is declared twice: hosts, routers and zones need names of their own")
 
     @staticmethod
-    def _check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int) -> None:
+    def _check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int, memory: Memory) -> None:
         if not speed_flop_per_s > 0:
             raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
         if not 1 <= cores <= COUNT_MAX:
             raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
         if not 1 <= sockets <= cores or cores % sockets:
             raise PlatformError(f"host {name!r} has {cores} cores on {sockets} sockets: each has the same number")
+        try:
+            memory.check()
+        except PlatformError as wrong:
+            raise PlatformError(f"host {name!r}: {wrong}") from None
 
     @staticmethod
     def _check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> None:
@@ -469,7 +487,7 @@ class PlatformBuilder:
                 f"cluster {cluster.name!r} declares a host twice, or gives one its own or its router's name"
             )
         some_host = f"{host_names[0]} of cluster {cluster.name}"
-        self._check_host(some_host, cluster.speed_flop_per_s, cluster.cores, cluster.sockets)
+        self._check_host(some_host, cluster.speed_flop_per_s, cluster.cores, cluster.sockets, cluster.memory)
         if not 1 <= cluster.rails <= COUNT_MAX:
             raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
         if not cluster.bandwidth_bytes_per_s > 0:

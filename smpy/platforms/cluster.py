@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
+from smpy.platforms.memory import Cache, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,10 @@ class Cluster:
         Whether a wire is two links, one each way, rather than one that both ways share.
     cores : int
         Cores a host has.
-    memory_bandwidth_bytes_per_s : float
-        Of a host; kept with it, no model uses it.
+    memory_bandwidth_bytes_per_s, core_memory_bandwidth_bytes_per_s : float
+        Of main memory: what all cores of a host share, and what one core has of it at most; 0: not known.
+    caches : tuple of Cache
+        Of a core, by rising size.
     loopback_bandwidth_bytes_per_s, loopback_latency_s : float
         From a host to itself, without contention.
     limiter_bandwidth_bytes_per_s : float
@@ -141,6 +144,8 @@ class Cluster:
     is_split: bool = True
     cores: int = 1
     memory_bandwidth_bytes_per_s: float = 0.0
+    core_memory_bandwidth_bytes_per_s: float = 0.0
+    caches: tuple[Cache, ...] = ()
     loopback_bandwidth_bytes_per_s: float = 0.0
     loopback_latency_s: float = 0.0
     limiter_bandwidth_bytes_per_s: float = 0.0
@@ -154,6 +159,11 @@ class Cluster:
     @property
     def n_hosts(self) -> int:
         return self.hosts.n_names
+
+    @property
+    def memory(self) -> Memory:
+        """Of each host."""
+        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
 
     def to_c(self) -> Any:
         """The kernel's `cluster`, owned by the cffi object that is returned."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.links import Coordinates, Hop, Sharing
-from smpy.platforms.parts import Part
+from smpy.platforms.parts import Computer, Part
 from smpy.platforms.profiles import Changing, Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Host(Part):
+class Host(Computer):
     """A computer.
 
     Parameters
@@ -47,7 +47,9 @@ class Host(Part):
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.host(
-            self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets, self.coordinates
+            *(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets),
+            coordinates=self.coordinates,
+            memory=self.memory,
         )
         for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
             if profile is not None:

@@ -12,6 +12,7 @@ from typing import Final
 from smpy.platforms.bisection import Bisection, bisection_of
 from smpy.platforms.description import Description
 from smpy.platforms.host_ranges import folded_names
+from smpy.platforms.memory import Memory
 from smpy.platforms.platform import Platform
 
 ALL_PAIRS_MAX: Final = 100_000  # of hosts whose routes are walked
@@ -33,6 +34,7 @@ class HostKind:
     sockets: int
     cores: int
     speed_flop_per_s: float
+    memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def overview(description: Description, platform: Platform) -> Overview:
 
 def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
     """The kinds of hosts, in order of their first."""
-    names: dict[tuple[int, int, float], list[str]] = {}
+    names: dict[tuple[int, int, float, Memory], list[str]] = {}
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
     return tuple(HostKind(tuple(folded_names(those)), len(those), *kind) for kind, those in names.items())

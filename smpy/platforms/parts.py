@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smpy.platforms.memory import Cache, Memory
+
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.own_format.settings import Settings
@@ -41,6 +43,28 @@ class Part:
             If it does not fit what is there.
         """
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Computer(Part):
+    """A host, or several that are alike, with their memory.
+
+    Attributes
+    ----------
+    memory_bandwidth_bytes_per_s, core_memory_bandwidth_bytes_per_s : float
+        Of main memory: what all cores of a host share, and what one core has of it at most; 0: not known.
+    caches : tuple of Cache
+        Of a core, by rising size.
+    """
+
+    memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
+    core_memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
+    caches: tuple[Cache, ...] = field(default=(), kw_only=True)
+
+    @property
+    def memory(self) -> Memory:
+        """Of each host."""
+        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
 
 
 class Zone(Part):

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms.link_names import LinkNames
 from smpy.platforms.links import Sharing
+from smpy.platforms.memory import Memory
 from smpy.platforms.models import CallCosts, Models
+
+V = TypeVar("V")
 
 OVERHEAD_PROPERTIES: Final = ("smpi/os", "smpi/ois", "smpi/or")
 """Properties of a host that stand above the machine's options of these names, for the ranks on it."""
@@ -28,27 +31,33 @@ class Route:
     latency_s: float
 
 
-class HostProperties:
-    """What is noted of hosts: one value for each run of hosts that are noted alike."""
+class HostRuns(Generic[V]):
+    """A value of each host: one for each run of hosts that are alike.
 
-    def __init__(self) -> None:
-        self._firsts: Final[list[int]] = []  # the first host of each run, rising
-        self._values: Final[list[tuple[tuple[str, str], ...]]] = []
+    Parameters
+    ----------
+    default : V
+        Of hosts before the first that is added.
+    """
 
-    def add(self, first_host: int, properties: tuple[tuple[str, str], ...]) -> None:
-        """Notes them of a host, and of those after it until the next one is added."""
-        if properties != (self._values[-1] if self._values else ()):
+    def __init__(self, default: V) -> None:
+        self._firsts: Final = [0]  # the first host of each run, rising
+        self._values: Final = [default]
+
+    def add(self, first_host: int, value: V) -> None:
+        """The value of a host, and of those after it until the next one is added."""
+        if value != self._values[-1]:
             self._firsts.append(first_host)
-            self._values.append(properties)
+            self._values.append(value)
 
-    def runs(self, n_hosts: int) -> Iterator[tuple[range, dict[str, str]]]:
-        """Hosts in a row that are noted alike, and what is noted of them."""
+    def runs(self, n_hosts: int) -> Iterator[tuple[range, V]]:
+        """Hosts in a row that are alike, and their value."""
         for run, (first, end) in enumerate(pairwise((*self._firsts, n_hosts))):
-            yield range(first, end), dict(self._values[run])
+            if first < end:
+                yield range(first, end), self._values[run]
 
-    def of(self, host: int) -> dict[str, str]:
-        run = bisect_right(self._firsts, host) - 1
-        return dict(self._values[run]) if run >= 0 else {}
+    def of(self, host: int) -> V:
+        return self._values[bisect_right(self._firsts, host) - 1]
 
 
 class Platform:
@@ -78,7 +87,8 @@ class Platform:
         link_names: LinkNames,
         models: Models,
         *,
-        properties: HostProperties | None = None,
+        properties: HostRuns[tuple[tuple[str, str], ...]],
+        memory: HostRuns[Memory],
         sockets: Sequence[int],
         fills_hosts: bool = False,
         sha256: str | None = None,
@@ -90,7 +100,8 @@ class Platform:
         self.fills_hosts: Final = fills_hosts
         self.sha256: Final = sha256
         self._link_names: Final = link_names
-        self._properties: Final = properties or HostProperties()
+        self._properties: Final = properties
+        self._memory: Final = memory
         self._sockets: Final = sockets
 
     @property
@@ -126,7 +137,22 @@ class Platform:
         {'price': '900'}
         """
         self._check_host(host)
-        return self._properties.of(host)
+        return dict(self._properties.of(host))
+
+    def memory(self, host: int) -> Memory:
+        """How fast the cores of a host read and write its memory, as far as that is known.
+
+        Examples
+        --------
+        >>> from smpy.platforms import read_machine
+        >>> machine = read_machine("flat memory_bandwidth=400GB/s host.caches=1MiB:60GB/s", 1).build()
+        >>> machine.memory(0).bandwidth_bytes_per_s
+        400000000000.0
+        >>> machine.memory(0).caches
+        (Cache(size_bytes=1048576.0, core_bandwidth_bytes_per_s=60000000000.0),)
+        """
+        self._check_host(host)
+        return self._memory.of(host)
 
     def sockets(self, host: int) -> int:
         """How many sockets share a host's cores, equally."""
@@ -142,7 +168,8 @@ class Platform:
             If one cannot be read.
         """
         found: dict[CallCosts, list[int]] = {}
-        for hosts, properties in self._properties.runs(self.n_hosts):
+        for hosts, noted in self._properties.runs(self.n_hosts):
+            properties = dict(noted)
             own = {key: properties[key] for key in OVERHEAD_PROPERTIES if key in properties}
             if own:
                 from smpy.platforms.simgrid.options import with_options
@@ -220,11 +247,13 @@ class Platform:
             Sharing.FATPIPE if is_fatpipe else Sharing.SHARED,
         )
 
-    def all_hosts(self) -> Iterator[tuple[int, int, float]]:
-        """Sockets, cores and speed of every host, by number; fast on a large machine."""
+    def all_hosts(self) -> Iterator[tuple[int, int, float, Memory]]:
+        """Sockets, cores, speed and memory of every host, by number; fast on a large machine."""
         hosts = range(self.n_hosts)
         cores = map(partial(lib.platform_cores, self.handle), hosts)
-        return zip(self._sockets, cores, map(partial(lib.platform_speed_flop_per_s, self.handle), hosts), strict=True)
+        speeds = map(partial(lib.platform_speed_flop_per_s, self.handle), hosts)
+        memories = (memory for run, memory in self._memory.runs(self.n_hosts) for _ in run)
+        return zip(self._sockets, cores, speeds, memories, strict=True)
 
     def all_links(self) -> Iterator[tuple[float, float, bool]]:
         """Bandwidth and latency of every link, by number, and whether it is a fatpipe; fast on a large machine."""

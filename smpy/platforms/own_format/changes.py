@@ -43,11 +43,12 @@ class _Alike(NamedTuple):
     read: Callable[[Setting], float]
     profile_of: Changing | None = None
     is_whole: bool = False
+    can_be_new: bool = False  # in a part without one, whose number is 0
 
 
 ALIKE: Final = {
     "network.bandwidth": _Alike(
-        re.compile(r"(?!loopback|memory)\w*bandwidth(_in|_out)?_bytes_per_s"),
+        re.compile(r"(?!loopback|memory|core_)\w*bandwidth(_in|_out)?_bytes_per_s"),
         lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "200Gb/s"),
         Changing.BANDWIDTH,
     ),
@@ -59,6 +60,14 @@ ALIKE: Final = {
     "host.speed": _Alike(
         re.compile("speed_flop_per_s"), lambda setting: quantity_of(setting, parse_speed_flop_per_s, "50Gf")
     ),
+    **{
+        f"host.{key}": _Alike(
+            re.compile(f"{key}_bytes_per_s"),
+            lambda setting: quantity_of(setting, parse_bandwidth_bytes_per_s, "400GB/s"),
+            can_be_new=True,
+        )
+        for key in ("memory_bandwidth", "core_memory_bandwidth")
+    },
     "host.cores": _Alike(re.compile("cores"), number_of, is_whole=True),
 }
 KIND: Final = "topology.kind"
@@ -149,7 +158,7 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
         before = getattr(part, field.name)
         if alike.fields.fullmatch(field.name):
             carrier = field.name.replace("latency_s", "bandwidth_bytes_per_s")
-            is_there = before is not None and getattr(part, carrier, None) != 0
+            is_there = before is not None and (alike.can_be_new or getattr(part, carrier, None) != 0)
             after = _number(before, setting, alike) if is_there else before
         elif field.name == "coordinates" and is_latency and before is not None:
             after = tuple(number * setting.factor for number in before)
@@ -179,6 +188,8 @@ def _followed(profile: Profile, setting: Setting) -> Profile:
 
 def _number(before: float, setting: Setting, alike: _Alike) -> float:
     """A number, changed."""
+    if alike.can_be_new and before == 0 and setting.value is None:
+        raise setting.error("a host does not say it, and nothing times a factor is nothing: give its value")
     after = before * setting.factor if setting.value is None else alike.read(setting)
     is_zero_fine = alike.profile_of is Changing.LATENCY
     if not (0 < after < math.inf or (after == 0 and is_zero_fine)):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.default_cluster import (
     CABLE_BANDWIDTH_BYTES_PER_S,
@@ -20,11 +21,18 @@ from smpy.platforms.default_cluster import (
     SOCKETS_PER_HOST,
 )
 from smpy.platforms.description import Description
+from smpy.platforms.memory import Cache, Memory
 from smpy.platforms.own_format.models import read_models
-from smpy.platforms.own_format.settings import Settings, Tree
+from smpy.platforms.own_format.settings import Settings, Tree, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
 from smpy.platforms.topologies import topologies
-from smpy.units import parse_bandwidth_bytes_per_s, parse_power_w, parse_speed_flop_per_s, parse_time_s
+from smpy.units import (
+    parse_bandwidth_bytes_per_s,
+    parse_power_w,
+    parse_size_bytes,
+    parse_speed_flop_per_s,
+    parse_time_s,
+)
 
 HOSTS_MAX: Final = 2**31 - 1
 RAILS_MAX: Final = 1024
@@ -90,6 +98,10 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
         cores=cores,
         sockets=sockets,
         memory_bandwidth_bytes_per_s=host.quantity("memory_bandwidth", parse_bandwidth_bytes_per_s, "400GB/s", 0.0),
+        core_memory_bandwidth_bytes_per_s=host.quantity(
+            "core_memory_bandwidth", parse_bandwidth_bytes_per_s, "25GB/s", 0.0
+        ),
+        caches=_caches(host),
         properties=properties,
         speed_flop_per_s=host.quantity(
             "speed", parse_speed_flop_per_s, "49.6Gf", CORE_SPEED_FLOP_PER_S, is_positive=True
@@ -109,7 +121,26 @@ def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...
         rails=nic.integer("rails", 1, most=RAILS_MAX),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
     )
+    _check(like.memory, host, "core_memory_bandwidth")
     return WantedHosts(host, like, names, count)
+
+
+def _caches(host: Settings) -> tuple[Cache, ...]:
+    """The sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by rising size."""
+    rows = sorted(
+        (quantity_of(size, parse_size_bytes, "32KiB"), quantity_of(bandwidth, parse_bandwidth_bytes_per_s, "100GB/s"))
+        for size, bandwidth in host.by_size("caches") or ()
+    )
+    caches = tuple(Cache(*row) for row in rows)
+    _check(Memory(caches=caches), host, "caches")
+    return caches
+
+
+def _check(memory: Memory, host: Settings, key: str) -> None:
+    try:
+        memory.check()
+    except PlatformError as wrong:
+        raise host.error(key, str(wrong)) from None
 
 
 def _names(host: Settings) -> NumberedNames:

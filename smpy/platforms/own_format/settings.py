@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -214,10 +214,7 @@ class Settings:
         inner = self._tree.get(key)
         if isinstance(inner, dict):
             self._known[key] = None
-            return [
-                (replace(value, value=size), value) if isinstance(value, Setting) else self._refuse_table(key, value)
-                for size, value in inner.items()
-            ]
+            return [(replace(value, value=size), value) for size, value in self._rows(key, inner)]
         found = self.value(key)
         if found is None:
             return None
@@ -239,6 +236,8 @@ class Settings:
     def error(self, key: str, message: str) -> PlatformError:
         """The error to raise about a key, at its place."""
         found = self._tree.get(key)
+        if isinstance(found, dict) and found:
+            found = replace(first_setting(found, self._origin), key=self._path(key))
         if isinstance(found, Setting):
             return found.error(message)
         error = PlatformError(f"{self._origin}: {self._path(key)}: {message}")
@@ -264,6 +263,14 @@ class Settings:
                     raise inside._unknown(key, homes)
 
     # ---- what the methods share ----
+
+    def _rows(self, key: str, table: Tree) -> Iterator[tuple[str, Setting]]:
+        for size, value in table.items():
+            if isinstance(value, dict):
+                self._refuse_table(key, value)
+            if value.factor != 1:
+                raise value.error("it cannot be multiplied: give its value")
+            yield size, value
 
     def _all(self) -> list[Settings]:
         return [self, *(inside for table in self._tables.values() for inside in table._all())]
@@ -296,6 +303,8 @@ class Settings:
         found = self._value(key, default, "number", example, can_be_scaled=True)
         number = default if found is None else read(found)
         assert number is not None
+        if found is None and number == 0 and self._factor(key) != 1:
+            raise self.error(key, "the machine does not say it, and nothing times a factor is nothing: give its value")
         number *= self._factor(key)
         if not 0 <= number < math.inf or (is_positive and number == 0):
             limit = "above 0" if is_positive else "at least 0"

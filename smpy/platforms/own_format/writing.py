@@ -15,6 +15,7 @@ from typing import Any
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.description import Description
+from smpy.platforms.memory import Memory
 from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.toml_reader import read_toml
@@ -122,7 +123,18 @@ def _host(machine: Description, cluster: Cluster) -> dict[str, object]:
         "speed": exact_speed(cluster.speed_flop_per_s),
         "loopback_bandwidth": exact_bandwidth(cluster.loopback_bandwidth_bytes_per_s),
         "loopback_latency": exact_time(cluster.loopback_latency_s),
-        **_unless_zero("memory_bandwidth", cluster.memory_bandwidth_bytes_per_s),
+        **_memory(cluster.memory),
+    }
+
+
+def _memory(memory: Memory) -> dict[str, object]:
+    caches = {
+        exact_size(cache.size_bytes): exact_bandwidth(cache.core_bandwidth_bytes_per_s) for cache in memory.caches
+    }
+    return {
+        **_unless_zero("memory_bandwidth", memory.bandwidth_bytes_per_s),
+        **_unless_zero("core_memory_bandwidth", memory.core_bandwidth_bytes_per_s),
+        **({"caches": caches} if caches else {}),
     }
 
 

@@ -8,7 +8,7 @@ from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import NumberedNames
 from smpy.platforms.declared_parts import Link
 from smpy.platforms.declared_zone import DeclaredZone
-from smpy.platforms.parts import Part
+from smpy.platforms.parts import Computer, Part
 from smpy.platforms.topologies import topology
 
 
@@ -42,7 +42,7 @@ class HostLink(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Cabinet(Part):
+class Cabinet(Computer):
     """Hosts that are all alike, each with a link up and a link down.
 
     Parameters
@@ -65,7 +65,8 @@ class Cabinet(Part):
         return self.hosts.n_names
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.cabinet(zone or "", self.hosts, self.speed_flop_per_s, self.bandwidth_bytes_per_s, self.latency_s)
+        wires = self.bandwidth_bytes_per_s, self.latency_s
+        builder.cabinet(zone or "", self.hosts, self.speed_flop_per_s, *wires, self.memory)
 
 
 @topology("CLUSTER", tag="zone")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.links import Coordinates
-from smpy.platforms.parts import Part, ReadPart
+from smpy.platforms.parts import Computer, ReadPart
 from smpy.platforms.profiles import Changing, Profile
 from smpy.platforms.topologies import topology
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Peer(Part):
+class Peer(Computer):
     """A host with a link each way to the network.
 
     Parameters
@@ -49,7 +49,7 @@ class Peer(Part):
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         up, down = (f"link_{self.name}_{half}" for half in ("UP", "DOWN"))
         builder.check_vivaldi(zone or "", "a peer")
-        builder.host(self.name, zone or "", self.speed_flop_per_s, coordinates=self.coordinates)
+        builder.host(self.name, zone or "", self.speed_flop_per_s, coordinates=self.coordinates, memory=self.memory)
         builder.link(up, self.bandwidth_out_bytes_per_s, 0.0)
         builder.link(down, self.bandwidth_in_bytes_per_s, 0.0)
         builder.wires(zone or "", self.name, up, down)

@@ -1,0 +1,79 @@
+"""The memory of a host: how fast its cores read and write it, together, alone, and in their caches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from smpy.errors import PlatformError
+from smpy.units import format_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A level of a core's caches.
+
+    Parameters
+    ----------
+    size_bytes : float
+        The largest working set of a core that stays in it: of a cache that cores share, a core's part.
+    core_bandwidth_bytes_per_s : float
+        What a core reads and writes there, whatever the other cores do.
+    """
+
+    size_bytes: float
+    core_bandwidth_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """How fast the cores of a host read and write; a bandwidth of 0 is not known.
+
+    Parameters
+    ----------
+    bandwidth_bytes_per_s : float
+        Of its main memory, which all its cores share.
+    core_bandwidth_bytes_per_s : float
+        Of main memory, what one core has of it at most: even alone.
+    caches : tuple of Cache
+        By rising size; what exceeds the last one is in main memory.
+    """
+
+    bandwidth_bytes_per_s: float = 0.0
+    core_bandwidth_bytes_per_s: float = 0.0
+    caches: tuple[Cache, ...] = ()
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be.
+
+        Raises
+        ------
+        PlatformError
+            If one is out of range, or caches do not grow.
+        """
+        for what, bandwidth in (
+            ("memory", self.bandwidth_bytes_per_s),
+            ("memory of a core", self.core_bandwidth_bytes_per_s),
+        ):
+            if not 0 <= bandwidth < inf:
+                raise PlatformError(
+                    f"{what} has a bandwidth of {bandwidth:g} bytes/s: give one, or 0 if it is not known"
+                )
+        if 0 < self.bandwidth_bytes_per_s < self.core_bandwidth_bytes_per_s:
+            raise PlatformError(
+                f"one core has a memory bandwidth of {format_bytes(self.core_bandwidth_bytes_per_s)}/s, and all cores "
+                f"of the host have {format_bytes(self.bandwidth_bytes_per_s)}/s together: it cannot be more"
+            )
+        for cache in self.caches:
+            if not (0 < cache.size_bytes < inf and 0 < cache.core_bandwidth_bytes_per_s < inf):
+                raise PlatformError(
+                    f"a cache of {cache.size_bytes:g} bytes at {cache.core_bandwidth_bytes_per_s:g} bytes/s: both must "
+                    "be above 0 and finite"
+                )
+        for below, above in pairwise(self.caches):
+            if not below.size_bytes < above.size_bytes:
+                raise PlatformError(
+                    f"a cache of {format_bytes(above.size_bytes)} follows one of {format_bytes(below.size_bytes)}: "
+                    "list each size once, the smallest first"
+                )
