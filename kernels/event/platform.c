@@ -361,20 +361,25 @@ static int zone_around(const platform *p, int number, int level)
     return p->zones[z].point;
 }
 
+/* How many zones around a point lie inside another one, which is around it. */
+static int n_zones_around(const platform *p, const zone *common, int number)
+{
+    return p->zones[p->points[number].zone].depth - common->depth;
+}
+
 /* The bypass route between the zones around source and target, those i and j levels out; -1: there is none. */
 static int bypass_at(const platform *p, const zone *common, int source, int target, int i, int j)
 {
-    const int n_source = p->zones[p->points[source].zone].depth - common->depth;
-    const int n_target = p->zones[p->points[target].zone].depth - common->depth;
-    if (i >= n_source || j >= n_target) return -1;
+    if (i >= n_zones_around(p, common, source) || j >= n_zones_around(p, common, target)) return -1;
     return route_table_find(common->bypasses, zone_around(p, source, i), zone_around(p, target, j));
 }
 
-/* The first bypass route that there is, from the innermost zones outward. */
+/* The first bypass route that there is, from the innermost zones outward; -1: there is none. */
 static int find_bypass(const platform *p, const zone *common, int source, int target)
 {
     if (p->points[source].zone == p->points[target].zone) return route_table_find(common->bypasses, source, target);
-    for (int level = 0; level < PLATFORM_DEPTH; level++) {
+    const int n_source = n_zones_around(p, common, source), n_target = n_zones_around(p, common, target);
+    for (int level = 0; level < n_source || level < n_target; level++) {
         int found = -1;
         for (int i = 0; i < level && found < 0; i++) {
             found = bypass_at(p, common, source, target, i, level);
