@@ -10,7 +10,8 @@
  *
  * Invariants: (1) tree_of[i] is the number of a tree whose target is inner node i, or -1;
  *             (2) step[i] of a tree is the half-edge from inner node i towards the target; -1 at the target, and without a way;
- *             (3) lengths of edges are positive: the next node on a shortest path is nearer to the target;
+ *             (3) lengths of edges are positive: the next node on a shortest path is nearer to the target, or its distance became
+ *                 final earlier, where a sum of seconds has swallowed femtoseconds;
  *             (4) `lock` is held while a forest is in use: worlds of several threads may share a platform. */
 #include "heap.h"
 #include "zone.h"
@@ -100,7 +101,8 @@ static int offer(const graph *z, int *step, int from, const half_edge *h, int i)
         step[i] = h->back;
         return is_first ? 1 : 2;
     }
-    if (distance == known[i] && from < z->half[step[i]].to) step[i] = h->back;
+    const int is_nearer = known[z->inner_of[from]] < distance; /* if the sum has swallowed the length, a way might turn back */
+    if (distance == known[i] && is_nearer && from < z->half[step[i]].to) step[i] = h->back;
     return 0;
 }
 

@@ -136,6 +136,17 @@ def test_routes_are_the_shortest_paths_whose_next_nodes_are_lowest_or_the_graph_
         assert list(platform.route(source, target).link_names) == search.route(source, target)
 
 
+@given(st.permutations(range(5)), st.sampled_from([9.5, 1e3, 1e9]))
+def test_ways_lead_to_their_target_where_latencies_are_so_large_that_others_are_lost_in_rounding(
+    numbers: list[int], latency_s: float
+) -> None:
+    pairs = [(0, 1, latency_s), (1, 2, 0.0), (2, 3, 0.0), (3, 4, latency_s), (4, 0, latency_s)]
+    edges = tuple(Edge(f"n{numbers[a]}", f"n{numbers[b]}", 1, 1e9, length_s) for a, b, length_s in pairs)
+    platform = built(graph(5, edges, "least_latency"))
+    for source, target in product(range(5), repeat=2):
+        assert len(platform.route(source, target).link_names) <= 4
+
+
 def test_a_way_that_is_found_to_be_shorter_after_others_were_begun_is_taken() -> None:
     """Dijkstra's algorithm comes to x over t first (10 us), and finds y (3 us) before it leaves x."""
     lengths = {"t x": 10, "t y": 1, "y x": 2, "t z": 5, "z w": 2, "x w": 1, "w s": 1, "z s": 2.5, "n0 s": 1, "t n1": 1}
