@@ -121,10 +121,14 @@ static int reserve_zone(platform *p)
 
 /* ---- links ---- */
 
+static int can_be_link(double bandwidth_bytes_per_s, double latency_s)
+{
+    return bandwidth_bytes_per_s > 0 && isfinite(bandwidth_bytes_per_s) && latency_s >= 0 && isfinite(latency_s);
+}
+
 int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy)
 {
-    if (n < 0 || !(bandwidth_bytes_per_s > 0) || !isfinite(bandwidth_bytes_per_s) || !(latency_s >= 0)
-        || !isfinite(latency_s) || (policy != LINK_SHARED && policy != LINK_FATPIPE))
+    if (n < 0 || !can_be_link(bandwidth_bytes_per_s, latency_s) || (policy != LINK_SHARED && policy != LINK_FATPIPE))
         return PLATFORM_BAD_ARGUMENT;
     int error = reserve_links(p, n);
     if (error < 0) return error;
@@ -141,6 +145,17 @@ int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double 
 int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy)
 {
     return platform_add_links(p, 1, bandwidth_bytes_per_s, latency_s, policy);
+}
+
+int platform_set_links(platform *p, int first, int n, double bandwidth_bytes_per_s, double latency_s)
+{
+    if (first < 0 || n < 0 || n > p->n_links - first || !can_be_link(bandwidth_bytes_per_s, latency_s))
+        return PLATFORM_BAD_ARGUMENT;
+    for (int i = first; i < first + n; i++) {
+        p->bandwidth_bytes_per_s[i] = bandwidth_bytes_per_s;
+        p->latency_s[i] = latency_s;
+    }
+    return 0;
 }
 
 int platform_n_links(const platform *p) { return p->n_links; }

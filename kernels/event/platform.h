@@ -39,6 +39,8 @@ void platform_free(platform *p);
 int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_s, int policy); /* its number */
 /* Adds n >= 0 equal links with consecutive numbers; the first one's. */
 int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
+/* Gives n links with consecutive numbers another bandwidth and latency, before any world reads the platform. 0, or an error. */
+int platform_set_links(platform *p, int first, int n, double bandwidth_bytes_per_s, double latency_s);
 int platform_n_links(const platform *p);
 int platform_n_hosts(const platform *p);
 

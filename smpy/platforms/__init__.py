@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.edge_list import Edge, hosts_among, read_edges
     from smpy.platforms.hostfile import read_hostfile
+    from smpy.platforms.link_classes import LinkClass
     from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
     from smpy.platforms.memory import Cache, Memory
@@ -73,6 +74,7 @@ __all__ = [
     "HostLink",
     "HyperX",
     "Link",
+    "LinkClass",
     "ListedNames",
     "Memory",
     "Models",
@@ -119,6 +121,7 @@ _NAMES: Final = {
     "edge_list": ("Edge", "hosts_among", "read_edges"),
     "hostfile": ("read_hostfile",),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
+    "link_classes": ("LinkClass",),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
     "memory": ("Cache", "Memory"),

@@ -15,6 +15,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.link_classes import WireBlock
 from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.memory import Memory
@@ -230,6 +231,7 @@ class PlatformBuilder:
         *,
         link_name: LinkNamer,
         router_name: str | None = None,
+        own_wires: Sequence[WireBlock] = (),
     ) -> None:
         """A zone of hosts that are all alike.
 
@@ -246,11 +248,13 @@ class PlatformBuilder:
             What the i-th of its links is called.
         router_name : str, optional
             Of its router, if it has one.
+        own_wires : sequence of WireBlock
+            Wires whose bandwidth and latency are not the cluster's.
         """
         routers = () if router_name is None else (router_name,)
         host_names = list(cluster.hosts)
         at = self._open_cluster(cluster, host_names, parent, routers)
-        zone = self._planes(cluster, at, add, link_name)
+        zone = self._planes(cluster, at, add, link_name, own_wires)
         self._points[cluster.name] = zone
         self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
         if router_name is not None:
@@ -260,7 +264,14 @@ class PlatformBuilder:
         self._host_names.extend(host_names)
         self._sockets.extend(array("i", [cluster.sockets]) * len(host_names))
 
-    def _planes(self, cluster: Cluster, at: int, add: Callable[[Any, int, Any], int], link_name: LinkNamer) -> int:
+    def _planes(
+        self,
+        cluster: Cluster,
+        at: int,
+        add: Callable[[Any, int, Any], int],
+        link_name: LinkNamer,
+        own_wires: Sequence[WireBlock],
+    ) -> int:
         """Adds a cluster's network, once for each rail; the point of its zone."""
         what = f"cluster {cluster.name!r}"
         if cluster.rails > 1:
@@ -269,6 +280,11 @@ class PlatformBuilder:
         for rail in range(cluster.rails):
             zone = _number(add(self._handle, at, cluster.to_c()), what)
             n_links = lib.platform_n_links(self._handle) - len(self._links)
+            halves = 2 if cluster.is_split else 1
+            for block in own_wires:
+                links = len(self._links) + halves * block.first, halves * block.n_wires
+                numbers = block.bandwidth_bytes_per_s, block.latency_s
+                _number(lib.platform_set_links(self._handle, *links, *numbers), f"the links of {what}")
             self._links.add_block(n_links, link_name if cluster.rails == 1 else _on_rail(rail, link_name))
             if rail == 0:
                 self.check_room(f"{what} on {cluster.rails} rails", 0, (cluster.rails - 1) * n_links)

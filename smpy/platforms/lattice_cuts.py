@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 
-def halving_cut(sizes: Sequence[int], line_cuts: Sequence[int]) -> int:
+def halving_cut(sizes: Sequence[int], line_cuts: Sequence[float]) -> float:
     """The fewest wires between two halves of a lattice, if these are cut out dimension by dimension.
 
     A dimension of even size is cut in the middle. One of odd size leaves its middle layer over, whose halves go to the
@@ -17,8 +17,8 @@ def halving_cut(sizes: Sequence[int], line_cuts: Sequence[int]) -> int:
     ----------
     sizes : sequence of int
         Nodes in each dimension.
-    line_cuts : sequence of int
-        Wires between the halves of a line of each dimension.
+    line_cuts : sequence of float
+        Wires between the halves of a line of each dimension, or what they are worth.
 
     Examples
     --------
@@ -30,7 +30,8 @@ def halving_cut(sizes: Sequence[int], line_cuts: Sequence[int]) -> int:
     lines = [line for line in zip(sizes, line_cuts, strict=True) if line[0] > 1]
     odd = sorted((line for line in lines if line[0] % 2), key=lambda line: line[1] / (line[0] - 1))
     even = [line for line in lines if line[0] % 2 == 0]
-    n_nodes, cut_before = prod(sizes), 0  # of the layer that is still to be halved
+    n_nodes = prod(sizes)  # of the layer that is still to be halved
+    cut_before: float = 0
     totals = []
     for size, line_cut in odd:
         totals += [cut_before + n_nodes // length * cut for length, cut in even]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations, count, product
 from math import prod
@@ -28,6 +28,7 @@ from smpy.platforms import (
     Hop,
     Host,
     Link,
+    LinkClass,
     NumberedNames,
     Part,
     Platform,
@@ -164,14 +165,17 @@ def test_on_a_large_machine_a_sample_of_routes_is_walked() -> None:
 # ---- bisection ----
 
 
-def max_flow(shape: TreeShape, sources: set[int], targets: set[int]) -> int:
-    """Cables that can be filled from some hosts of a fat tree to others (Edmonds, Karp 1972)."""
+def max_flow(shape: TreeShape, sources: set[int], targets: set[int], worths: Sequence[int] = (1, 1, 1)) -> int:
+    """Cables that can be filled from some hosts of a fat tree to others (Edmonds, Karp 1972).
+
+    Those of a level are worth so many each.
+    """
     graph, number = FatTreeGraph(shape), count(2)
     ids = {node: next(number) for level in graph.levels for node in level}
     edges: dict[tuple[int, int], int] = {}
     for cable in {id(cable): cable for cable in graph.up_port.values()}.values():
         for edge in ((ids[cable.child], ids[cable.parent]), (ids[cable.parent], ids[cable.child])):
-            edges[edge] = edges.get(edge, 0) + 1
+            edges[edge] = edges.get(edge, 0) + worths[cable.child[0]]
     edges |= {(0, ids[graph.hosts[host]]): 10_000 for host in sources}
     edges |= {(ids[graph.hosts[host]], 1): 10_000 for host in targets}
     rows, columns = zip(*edges, strict=True)
@@ -187,8 +191,11 @@ def test_the_bisection_of_a_fat_tree_is_the_maximum_flow_between_its_halves(
 ) -> None:
     n_hosts = data.draw(st.integers(1, shape.n_hosts))  # the last places may be empty
     half = n_hosts // 2
-    expected = max_flow(shape, set(range(half)), set(range(n_hosts - half, n_hosts))) if half else 0
-    assert FatTree(hosts_alike(n_hosts), shape).bisection_bandwidth_bytes_per_s == pytest.approx(BANDWIDTH * expected)
+    worths = (1, *data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3))))
+    expected = max_flow(shape, set(range(half)), set(range(n_hosts - half, n_hosts)), worths) if half else 0
+    classes = tuple(LinkClass(f"level{i + 1}", worths[i] * BANDWIDTH, 0.0) for i in range(1, shape.n_levels))
+    found = FatTree(hosts_alike(n_hosts), shape, classes).bisection_bandwidth_bytes_per_s
+    assert found == pytest.approx(BANDWIDTH * expected)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +257,10 @@ def test_no_halves_of_a_hyperx_send_less_to_each_other_than_the_formula_says(
         if len(differ) == 1:
             edges[n_hosts + i, n_hosts + j] = cables[differ[0]]
     hyperx = HyperX(hosts_alike(n_hosts), sizes, hosts_per_switch, cables)
-    assert hyperx.bisection_bandwidth_bytes_per_s == BANDWIDTH * least_cut(edges, n_hosts)
+    classes = tuple(LinkClass(f"dimension{d}", cables[d] * BANDWIDTH, 0.0) for d in range(len(sizes)))
+    expected = BANDWIDTH * least_cut(edges, n_hosts)
+    assert hyperx.bisection_bandwidth_bytes_per_s == expected
+    assert replace(hyperx, cables=(), link_classes=classes).bisection_bandwidth_bytes_per_s == expected
 
 
 @settings(max_examples=30)

@@ -14,6 +14,13 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_classes import (
+    LinkClass,
+    WireKind,
+    link_class_settings,
+    read_link_classes,
+    wire_blocks,
+)
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
 
 _ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
+_COLOURS: Final = ("green", "black", "blue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,8 @@ class Dragonfly(Zone):
         Which routes there are between groups.
     seed : int
         Of the groups that Valiant's routes go by.
+    link_classes : tuple of LinkClass
+        Wires that are unlike those of hosts: ``green``, ``black``, ``blue``; of a bundle, each wire in it.
 
     References
     ----------
@@ -111,6 +121,7 @@ class Dragonfly(Zone):
     shape: DragonflyShape
     routing: str = "minimal"
     seed: int = 0
+    link_classes: tuple[LinkClass, ...] = ()
 
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> Dragonfly:
@@ -133,7 +144,9 @@ class Dragonfly(Zone):
             green=settings.integer("green", 1, most=COUNT_MAX),
         )
         routing = settings.choice("routing", _ROUTINGS, "minimal")
-        return cls(hosts.cluster(shape.n_hosts), shape, routing, settings.integer("seed", 0, least=0))
+        cluster = hosts.cluster(shape.n_hosts)
+        classes = read_link_classes(settings, _COLOURS, cluster)
+        return cls(cluster, shape, routing, settings.integer("seed", 0, least=0), classes)
 
     @property
     def n_hosts(self) -> int:
@@ -151,7 +164,9 @@ class Dragonfly(Zone):
         return 2 * wires + 1 if self.cluster.limiter_bandwidth_bytes_per_s else wires
 
     def to_settings(self) -> dict[str, object]:
-        return {"kind": "dragonfly", **asdict(self.shape), "routing": self.routing, "seed": self.seed}
+        return {"kind": "dragonfly", **asdict(self.shape), "routing": self.routing, "seed": self.seed} | (
+            link_class_settings(self.link_classes)
+        )
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts
@@ -180,7 +195,13 @@ class Dragonfly(Zone):
             )
             return int(lib.platform_add_dragonfly(handle, at, hosts, shape_c, _ROUTINGS[self.routing], self.seed))
 
-        builder.cluster(cluster, zone, add, link_name=_link_name(cluster, shape, counts["dragonfly wires"]))
+        bundles = 1, shape.green, shape.black, shape.blue
+        wires = [WireKind(*kind) for kind in zip(("", *_COLOURS), shape.wires, bundles, strict=True)]
+        builder.cluster(
+            *(cluster, zone, add),
+            link_name=_link_name(cluster, shape, counts["dragonfly wires"]),
+            own_wires=wire_blocks(f"dragonfly {cluster.name!r}", self.link_classes, wires),
+        )
         counts["dragonfly wires"] += n_wires
 
 

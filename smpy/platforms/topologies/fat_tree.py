@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, prod
@@ -13,6 +14,14 @@ from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_classes import (
+    LinkClass,
+    WireKind,
+    link_class_settings,
+    read_link_classes,
+    relative_bandwidth,
+    wire_blocks,
+)
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 
 PORTS: Final = 40  # of a switch that is not described
 PORTS_MAX: Final = 1_000_000
+USUAL_LEVELS: Final = 4  # a machine may speak of the cables of so many, although the hosts that a run needs fill fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +83,14 @@ class TreeShape:
         return sum(self.nodes_of_level(level) for level in range(1, self.n_levels + 1))
 
     @property
+    def wires_of_levels(self) -> tuple[int, ...]:
+        """How many lead up from the nodes of levels 0, 1, ..."""
+        levels = range(self.n_levels)
+        return tuple(self.nodes_of_level(level) * self.parents[level] * self.cables[level] for level in levels)
+
+    @property
     def n_wires(self) -> int:
-        return sum(
-            self.nodes_of_level(level) * self.parents[level] * self.cables[level] for level in range(self.n_levels)
-        )
+        return sum(self.wires_of_levels)
 
 
 def switched_tree(n_hosts: int, ports: int, oversubscription: float = 1.0) -> TreeShape:
@@ -140,10 +154,13 @@ class FatTree(Zone):
         Its hosts and wires; it has no backbone.
     shape : TreeShape
         How they are joined; its last places may be empty.
+    link_classes : tuple of LinkClass
+        Wires that are unlike those of hosts: ``level2`` are those from switches of level 1 up, and so on.
     """
 
     cluster: Cluster
     shape: TreeShape
+    link_classes: tuple[LinkClass, ...] = ()
 
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> FatTree:
@@ -182,7 +199,11 @@ class FatTree(Zone):
                 shape = switched_tree(hosts.needed if hosts.count is None else hosts.count, ports, oversubscription)
             except ValueError as wrong:
                 raise settings.error("ports", str(wrong)) from None
-        return cls(hosts.cluster_within(shape.n_hosts), shape)
+        cluster = hosts.cluster_within(shape.n_hosts)
+        highest = max(shape.n_levels, 0 if settings.is_written("children") else USUAL_LEVELS)
+        levels = [f"level{level}" for level in range(2, highest + 1)]
+        classes = read_link_classes(settings, levels, cluster)
+        return cls(cluster, shape, tuple(each for each in classes if each.name in levels[: shape.n_levels - 1]))
 
     @property
     def n_hosts(self) -> int:
@@ -201,11 +222,18 @@ class FatTree(Zone):
         """Of the first half of the hosts to the second: what meets at the lowest switch above both does not go on."""
         if self.cluster.limiter_bandwidth_bytes_per_s:
             return None
-        return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * _halves_wires(self.shape, self.n_hosts)
+        relative = [
+            relative_bandwidth(self.link_classes, f"level{level}", self.cluster)
+            for level in range(1, self.shape.n_levels + 1)
+        ]
+        n_wires = _halves_wires(self.shape, self.n_hosts, relative)
+        return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * n_wires
 
     def to_settings(self) -> dict[str, object]:
         shape = self.shape
-        return {"kind": "fat-tree", "children": shape.children, "parents": shape.parents, "cables": shape.cables}
+        return {"kind": "fat-tree", "children": shape.children, "parents": shape.parents, "cables": shape.cables} | (
+            link_class_settings(self.link_classes)
+        )
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         cluster, shape, counts = self.cluster, self.shape, builder.counts
@@ -216,25 +244,39 @@ class FatTree(Zone):
             numbers = shape.n_levels, shape.children, shape.parents, shape.cables
             return int(lib.platform_add_fat_tree(handle, at, hosts, *numbers, counts["fat tree hosts"]))
 
-        builder.cluster(cluster, zone, add, link_name=_link_name(cluster, shape, counts["fat tree cables"]))
+        builder.cluster(
+            *(cluster, zone, add),
+            link_name=_link_name(cluster, shape, counts["fat tree cables"]),
+            own_wires=wire_blocks(
+                f"fat tree {cluster.name!r}",
+                self.link_classes,
+                [
+                    WireKind(f"level{level + 1}" if level else "", n_wires)
+                    for level, n_wires in enumerate(shape.wires_of_levels)
+                ],
+            ),
+        )
         counts["fat tree hosts"] += shape.n_hosts
         counts["fat tree cables"] += shape.n_wires
 
 
-def _halves_wires(tree: TreeShape, n_hosts: int) -> int:
-    """Wires that can be filled from the first half of the hosts to the second.
+def _halves_wires(tree: TreeShape, n_hosts: int, relative: Sequence[float]) -> float:
+    """Wires of hosts that can be filled from the first half of the hosts to the second.
+
+    A wire of a level is worth `relative` of them.
 
     The switches above a node are copies of each other, which take equal parts of what leaves it: as if it had one way
     up, as wide as all its cables.
     """
     half, sizes = n_hosts // 2, [1, *accumulate(tree.children, mul)]
     above = [1, *accumulate(tree.parents, mul)]
-    width = [above[level] * tree.parents[level] * tree.cables[level] for level in range(tree.n_levels)]
+    ups = zip(above, tree.parents, tree.cables, relative, strict=False)
+    width = [nodes * parents * cables * worth for nodes, parents, cables, worth in ups]
     full = [width[0]]  # what leaves a subtree whose hosts are all of one half: the thinnest of its levels
     for level in range(1, tree.n_levels):
         full.append(min(width[level], tree.children[level - 1] * full[-1]))
 
-    def flow(level: int, first: int) -> tuple[int, int, int]:
+    def flow(level: int, first: int) -> tuple[float, float, float]:
         """What meets in a subtree; what leaves it from the first half, and what can enter it for the second."""
         end = min(first + sizes[level], n_hosts)
         if level < tree.n_levels and end - first == sizes[level] and (end <= half or first >= n_hosts - half):
@@ -276,10 +318,9 @@ def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer
 
     A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
     """
-    levels = range(tree.n_levels)
     above = [1, *accumulate(tree.parents, mul)]
     first_node = [0, *accumulate(tree.nodes_of_level(level) for level in range(tree.n_levels + 1))]
-    first_wire = [0, *accumulate(tree.nodes_of_level(i) * tree.parents[i] * tree.cables[i] for i in levels)]
+    first_wire = [0, *accumulate(tree.wires_of_levels)]
 
     def node_id(level: int, node: int) -> int:
         number = first_node[level] + node

@@ -14,6 +14,14 @@ from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
+from smpy.platforms.link_classes import (
+    LinkClass,
+    WireKind,
+    link_class_settings,
+    read_link_classes,
+    relative_bandwidth,
+    wire_blocks,
+)
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
@@ -50,6 +58,8 @@ class HyperX(Zone):
         pair of hosts (not for hosts of one switch), and from there to the target [2]_.
     seed : int
         Draws these switches.
+    link_classes : tuple of LinkClass
+        Wires that are unlike those of hosts: ``dimension0`` are those between switches that differ in dimension 0.
 
     References
     ----------
@@ -72,6 +82,7 @@ class HyperX(Zone):
     cables: tuple[int, ...] = ()
     routing: Literal["dimension_order", "valiant"] = "dimension_order"
     seed: int = 0
+    link_classes: tuple[LinkClass, ...] = ()
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> HyperX:
@@ -79,13 +90,16 @@ class HyperX(Zone):
         dimensions = settings.integers("dimensions")
         fitting = None if hosts.count is None else -(-hosts.count // prod(dimensions))
         hosts_per_switch = settings.integer("hosts_per_switch", fitting, most=COUNT_MAX)
+        cluster = hosts.cluster_within(prod(dimensions) * hosts_per_switch)
+        classes = [_class(dimension) for dimension in range(len(dimensions))]
         return cls(
-            hosts.cluster_within(prod(dimensions) * hosts_per_switch),
+            cluster,
             dimensions,
             hosts_per_switch,
             settings.integers("cables", ()),
             cast("Literal['dimension_order', 'valiant']", settings.choice("routing", ROUTINGS, ROUTINGS[0])),
             settings.integer("seed", 0, least=0),
+            read_link_classes(settings, classes, cluster),
         )
 
     @property
@@ -112,7 +126,10 @@ class HyperX(Zone):
         """What the cables between two halves of the switches carry, or the wires of half of the hosts."""
         if self.cluster.limiter_bandwidth_bytes_per_s or self.n_hosts < self._n_places:
             return None
-        lines = [size**2 // 4 * cables for size, cables in zip(self.dimensions, self._cables, strict=True)]
+        lines = [
+            size**2 // 4 * cables * relative_bandwidth(self.link_classes, _class(dimension), self.cluster)
+            for dimension, (size, cables) in enumerate(zip(self.dimensions, self._cables, strict=True))
+        ]
         inside = self.hosts_per_switch // 2 if self.n_switches % 2 else 0  # of the switch that is halved itself
         n_wires = min(halving_cut(self.dimensions, lines) + inside, self.n_hosts // 2)
         return self.cluster.rails * self.cluster.bandwidth_bytes_per_s * n_wires
@@ -125,6 +142,7 @@ class HyperX(Zone):
             **({"cables": self.cables} if self.cables else {}),
             "routing": self.routing,
             "seed": self.seed,
+            **link_class_settings(self.link_classes),
         }
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
@@ -135,7 +153,10 @@ class HyperX(Zone):
             shape = len(self.dimensions), self.dimensions, self._cables, self.hosts_per_switch
             return int(lib.platform_add_hyperx(handle, at, hosts, *shape, self.routing == "valiant", self.seed))
 
-        builder.cluster(self.cluster, zone, add, link_name=self._link_name())
+        trunks = [WireKind(_class(dimension), self._n_trunks(dimension)) for dimension in range(len(self.dimensions))]
+        wires = [WireKind("", self.n_hosts), *trunks]
+        own_wires = wire_blocks(f"HyperX {self.cluster.name!r}", self.link_classes, wires)
+        builder.cluster(self.cluster, zone, add, link_name=self._link_name(), own_wires=own_wires)
 
     @property
     def _n_places(self) -> int:
@@ -195,3 +216,8 @@ class HyperX(Zone):
             return f"{cluster.name}_switch_{a}_{b}_cable_{cable}{half}"
 
         return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
+
+
+def _class(dimension: int) -> str:
+    """The name of the class of wires between switches that differ in a dimension."""
+    return f"dimension{dimension}"
