@@ -6,19 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
-from smpy.platforms.own_format.changes import apply_changes, changed_alike, split_options
-from smpy.platforms.own_format.describe import describe
-from smpy.platforms.own_format.one_line import SHORT_KEYS, read_one_line
-from smpy.platforms.own_format.settings import meant
-from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
-from smpy.platforms.simgrid.reader import read_simgrid_xml
-from smpy.platforms.topologies import topologies
+from smpy.platforms.topologies import topology_names
+
+if TYPE_CHECKING:
+    from smpy.platforms.own_format.changes import Change
 
 
 def read_machine(
@@ -53,22 +51,38 @@ def read_machine(
     >>> read_machine("flat hosts=16 cores=8 nic=25Gb/s", 128)
     <Description of flat hosts=16 cores=8 nic=25Gb/s: 16 hosts>
     """
-    changes, simgrid_options = split_options(options)
-    path, line = machine_file(what), str(what)
+    changes, simgrid_options = _split(options)
+    path = machine_file(what)
+    data = None if path is None else _content(path)
+    if path is not None and data is not None and _is_xml(path, data):
+        from smpy.platforms.simgrid.reader import read_simgrid_xml  # a run reads one of the formats
+
+        return _changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
+    machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
+    return replace(machine, models=with_options(machine.models, simgrid_options))
+
+
+def _in_own_format(
+    path: Path | None, data: bytes | None, line: str, changes: list[Change], n_ranks: int, ranks_per_host: int
+) -> Description:
+    """The machine of a TOML file, of a preset or of one line."""
+    from smpy.platforms.own_format.describe import describe
+    from smpy.platforms.own_format.one_line import SHORT_KEYS, read_one_line
+    from smpy.platforms.own_format.toml_reader import read_toml
+
     short_keys: tuple[str, ...] = ()
     if path is not None:
-        data = _content(path)
-        if _is_xml(path, data):
-            return changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
-        tree, origin, digest = read_toml(path, data, named=preset_file), str(path), sha256(data).hexdigest()
+        tree, origin = read_toml(path, data, named=preset_file), str(path)
     elif preset := preset_file(line):
-        tree, origin, digest = read_toml(preset, named=preset_file), str(preset), None
+        tree, origin = read_toml(preset, named=preset_file), str(preset)
     else:
-        words = {kind: known.word for kind, known in topologies("machine").items()}
-        tree, origin, digest, short_keys = read_one_line(line, words), repr(line), None, tuple(SHORT_KEYS)
-    left = apply_changes(tree, changes)
-    machine = changed_alike(describe(tree, line, origin, n_ranks, ranks_per_host, short_keys), left)
-    return replace(machine, models=with_options(machine.models, simgrid_options), sha256=digest)
+        tree, origin, short_keys = read_one_line(line), repr(line), tuple(SHORT_KEYS)
+    if changes:
+        from smpy.platforms.own_format.changes import apply_changes
+
+        changes = apply_changes(tree, changes)
+    machine = _changed_alike(describe(tree, line, origin, n_ranks, ranks_per_host, short_keys), changes)
+    return machine if data is None else replace(machine, sha256=sha256(data).hexdigest())
 
 
 def changed(machine: Description, options: Iterable[tuple[str, str]]) -> Description:
@@ -79,9 +93,27 @@ def changed(machine: Description, options: Iterable[tuple[str, str]]) -> Descrip
     UsageError
         If an option cannot be applied.
     """
-    changes, simgrid_options = split_options(options)
-    machine = changed_alike(machine, changes)
+    changes, simgrid_options = _split(options)
+    machine = _changed_alike(machine, changes)
     return replace(machine, models=with_options(machine.models, simgrid_options))
+
+
+def _split(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple[str, str]]]:
+    """The options of the machine, and SimGrid's; few runs have any."""
+    given = list(options)
+    if not given:
+        return [], []
+    from smpy.platforms.own_format.changes import split_options
+
+    return split_options(given)
+
+
+def _changed_alike(machine: Description, changes: list[Change]) -> Description:
+    if not changes:
+        return machine
+    from smpy.platforms.own_format.changes import changed_alike
+
+    return changed_alike(machine, changes)
 
 
 def machine_file(what: str | Path) -> Path | None:
@@ -96,7 +128,7 @@ def _is_line(text: str) -> bool:
     words = text.split()
     if not words or text.lower().endswith((".xml", ".toml")) or _exists(text):
         return False
-    return len(words) > 1 or "=" in text or words[0] in topologies("machine")
+    return len(words) > 1 or "=" in text or words[0] in topology_names("machine")
 
 
 def _exists(text: str) -> bool:
@@ -117,7 +149,9 @@ def _instead(path: Path) -> str:
     """What may have been meant by a name that is no file."""
     if path.suffix:
         return ""
-    presets, kinds = preset_names(), sorted(topologies("machine"))
+    from smpy.platforms.own_format.settings import meant
+
+    presets, kinds = preset_names(), sorted(topology_names("machine"))
     return (
         f". A machine is FILE.xml, FILE.toml, a preset ({', '.join(presets)}), or one line such as "
         f'"fat-tree hosts=100 cores=64 nic=200Gb/s" (it begins with {", ".join(kinds)})'

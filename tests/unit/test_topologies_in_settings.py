@@ -10,14 +10,14 @@ from smpy.errors import PlatformError
 from smpy.platforms import Cluster, Dragonfly, DragonflyShape, NumberedNames, Torus, Zone
 from smpy.platforms.own_format.settings import Setting, Settings
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
-from smpy.platforms.topologies import topologies
+from smpy.platforms.topologies import topology_named
 
 LIKE = Cluster("c", NumberedNames("n", ()), 1e9, 1e9, 1e-6)
 
 
 def zone(kind: str, count: int | None = None, **values: object) -> Zone:
     settings = Settings("topology", {key: Setting(value, "here", key) for key, value in values.items()}, "here")
-    made = topologies("machine")[kind].kind.from_settings(
+    made = topology_named("machine", kind).kind.from_settings(
         settings, WantedHosts(Settings("host", {}, ""), LIKE, NumberedNames("n", ()), count, 1)
     )
     settings.check_keys()
@@ -30,7 +30,7 @@ def hosts(n: int) -> Cluster:
 
 def test_a_torus_takes_its_dimensions() -> None:
     assert zone("torus", dimensions="4x3x2") == zone("torus", 24, dimensions=[4, 3, 2]) == Torus(hosts(24), (4, 3, 2))
-    assert topologies("machine")["torus"].word == "dimensions"
+    assert topology_named("machine", "torus").word == "dimensions"
 
 
 def test_a_dragonfly_takes_its_shape_and_its_routing() -> None:

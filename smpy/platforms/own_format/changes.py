@@ -17,7 +17,6 @@ from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.settings import Setting, Tree, meant, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
-from smpy.platforms.topologies.vivaldi import VivaldiZone
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
 
@@ -151,8 +150,8 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
     if not is_dataclass(part) or isinstance(part, type):
         return part
     is_latency = alike.profile_of is Changing.LATENCY
-    if is_latency and setting.value is not None and isinstance(part, VivaldiZone):
-        raise setting.error("the latency between hosts of a Vivaldi zone is their distance: multiply it, as in x2")
+    if is_latency and setting.value is not None:
+        _check_latency_is_of_links(part, setting)
     new = {}
     for field in fields(part):
         before = getattr(part, field.name)
@@ -170,6 +169,13 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
         if after is not before:
             new[field.name] = after
     return replace(part, **new) if new else part
+
+
+def _check_latency_is_of_links(part: Any, setting: Setting) -> None:
+    from smpy.platforms.topologies.vivaldi import VivaldiZone
+
+    if isinstance(part, VivaldiZone):
+        raise setting.error("the latency between hosts of a Vivaldi zone is their distance: multiply it, as in x2")
 
 
 def _profiled(part: Any, name: str) -> Changing | None:

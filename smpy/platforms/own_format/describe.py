@@ -25,7 +25,7 @@ from smpy.platforms.memory import Cache, Memory
 from smpy.platforms.own_format.models import read_models
 from smpy.platforms.own_format.settings import Settings, Tree, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
-from smpy.platforms.topologies import topologies
+from smpy.platforms.topologies import topology_named, topology_names
 from smpy.units import (
     parse_bandwidth_bytes_per_s,
     parse_power_w,
@@ -71,10 +71,9 @@ def describe(
     hosts = _hosts(machine.table("host"), machine.table("nic"), properties)
     hosts = hosts.for_ranks(n_ranks, ranks_per_host)
     topology = machine.table("topology", tuple(short_keys))
-    kinds = topologies("machine")
-    kind = topology.choice("kind", sorted(kinds), "fat-tree")
+    kind = topology.choice("kind", topology_names("machine"), "fat-tree")
     hosts = hosts.called(topology.text("name", "cluster"))
-    zone = kinds[kind].kind.from_settings(topology, hosts)
+    zone = topology_named("machine", kind).kind.from_settings(topology, hosts)
     models = read_models(machine.table("network"), machine.table("mpi"))
     machine.check_keys()
     return Description(named, zone, models, fills_hosts=True, origin=origin)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.own_format.settings import Setting, Tree, meant, put
+from smpy.platforms.topologies import topology_named, topology_names
 
 SHORT_KEYS: Final = {
     "hosts": "host.count",
@@ -24,7 +24,7 @@ SHORT_KEYS: Final = {
 }
 
 
-def read_one_line(line: str, word_keys: Mapping[str, str]) -> Tree:
+def read_one_line(line: str) -> Tree:
     """The settings of a line: a kind of topology, what its bare word says, and KEY=VALUE in any order.
 
     A key is one of `SHORT_KEYS`, a dotted one as in TOML (`mpi.eager_limit=16KiB`), or one of the topology's.
@@ -33,8 +33,6 @@ def read_one_line(line: str, word_keys: Mapping[str, str]) -> Tree:
     ----------
     line : str
         The line.
-    word_keys : mapping of str to str
-        The kinds of topologies, and the key that a bare word after each stands for, or "".
 
     Raises
     ------
@@ -46,17 +44,18 @@ def read_one_line(line: str, word_keys: Mapping[str, str]) -> Tree:
         kind, *words = shlex.split(line)
     except ValueError:
         raise PlatformError(f"{origin}: a quote is never closed, or nothing is said") from None
-    if kind not in word_keys:
+    kinds = topology_names("machine")
+    if kind not in kinds:
         raise PlatformError(
-            f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(sorted(word_keys))}"
-            f"{meant(kind, word_keys)}"
+            f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(kinds)}{meant(kind, kinds)}"
         )
+    key_of_word = topology_named("machine", kind).word
     tree: Tree = {"topology": {"kind": Setting(kind, origin, "topology", Path())}}
     seen = set()
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            key, value = word_keys[kind], word
+            key, value = key_of_word, word
         if not key:
             raise PlatformError(f"{origin}: {word!r} is no KEY=VALUE, and {kind} takes no word without a key")
         path = SHORT_KEYS.get(key, key if "." in key else f"topology.{key}")

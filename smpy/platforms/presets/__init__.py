@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +50,8 @@ def presets() -> list[Preset]:
 
 
 def _preset(name: str) -> Preset:
+    import tomllib  # a run that reads XML needs the names alone
+
     told: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     sources = tuple(told.get("sources", ()))
     if "include" in told:

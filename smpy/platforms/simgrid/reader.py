@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
@@ -25,10 +25,12 @@ from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read
 from smpy.platforms.simgrid.elements import Element, meant, read_elements
 from smpy.platforms.simgrid.options import parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
-from smpy.platforms.topologies import topologies
-from smpy.platforms.topologies.star import Backbone, Cabinet, HostLink
-from smpy.platforms.topologies.vivaldi import Peer
+from smpy.platforms.topologies import topology_named, topology_names
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+
+if TYPE_CHECKING:
+    from smpy.platforms.topologies.star import Backbone, Cabinet, HostLink
+    from smpy.platforms.topologies.vivaldi import Peer
 
 _REMOVED: Final = "was removed from the format with version 4: rewrite the file for 4.1"
 _REFUSED_TAGS: Final = dict.fromkeys(
@@ -109,8 +111,6 @@ class _Reader:
     """Makes parts of elements, each by the method for its tag."""
 
     def __init__(self) -> None:
-        self._clusters: Final = topologies("cluster")
-        self._zones: Final = topologies("zone")
         self.profiles: Final = ProfileReader()
         self._methods: Final[dict[str, Callable[[Element], Part | None]]] = {
             "zone": self._zone,
@@ -156,13 +156,13 @@ class _Reader:
         return self._methods[tag](element)
 
     def _zone(self, element: Element) -> Zone:
-        routing = element.choice("routing", (*self._zones, *_REFUSED_ROUTINGS))
-        if routing not in self._zones:
+        routing = element.choice("routing", (*topology_names("zone"), *_REFUSED_ROUTINGS))
+        if routing in _REFUSED_ROUTINGS:
             raise element.error(f"routing {element.text('routing')!r} is not supported: links are wires here")
-        return self._zones[routing].kind.from_xml(element, self.part)
+        return topology_named("zone", routing).kind.from_xml(element, self.part)
 
     def _cluster(self, element: Element) -> Zone:
-        known = self._clusters[element.choice("topology", tuple(self._clusters), "FLAT")]
+        known = topology_named("cluster", element.choice("topology", topology_names("cluster"), "FLAT"))
         element.check_attributes((*CLUSTER_ATTRIBUTES, *known.attributes))
         self._parts_of_host(element)
         return known.kind.from_xml(element, self.part)
@@ -258,6 +258,8 @@ class _Reader:
         return tuple(hops)
 
     def _backbone(self, element: Element) -> Backbone:
+        from smpy.platforms.topologies.star import Backbone
+
         element.check_attributes(("id", "bandwidth", "latency"))
         link = Link(
             element.text("id"),
@@ -268,10 +270,14 @@ class _Reader:
         return Backbone(link, origin=element.origin)
 
     def _host_link(self, element: Element) -> HostLink:
+        from smpy.platforms.topologies.star import HostLink
+
         element.check_attributes(("id", "up", "down"))
         return HostLink(element.text("id"), element.text("up"), element.text("down"), origin=element.origin)
 
     def _cabinet(self, element: Element) -> Cabinet:
+        from smpy.platforms.topologies.star import Cabinet
+
         element.check_attributes(("id", "prefix", "suffix", "radical", "speed", "bw", "lat"))
         element.text("id")
         return Cabinet(
@@ -283,6 +289,8 @@ class _Reader:
         )
 
     def _peer(self, element: Element) -> Peer:
+        from smpy.platforms.topologies.vivaldi import Peer
+
         element.check_attributes(("id", "speed", "bw_in", "bw_out", "lat", "coordinates", *HOST_PROFILES))
         if element.text("lat", "0") != "0":
             element.warn("attribute 'lat' has no effect: put the latency into the third coordinate, in ms")

@@ -1,13 +1,13 @@
 """The topologies there are, a file each: its value, its attributes in XML, its links' names, how it is built.
 
-A topology is a `Zone` under a decorator; those in this folder are found when a file is read. One from outside smpy
-registers in the same way, and is then read from XML like the others.
+A topology is a `Zone` under a decorator; those in this folder are listed below by the names that files use, and
+imported when a file names them. One from outside smpy registers in the same way, and is then read from XML like the
+others.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
@@ -24,6 +24,26 @@ class Registered(NamedTuple):
     word: str = ""
 
 
+_MODULES: Final = {
+    "cluster": {"DRAGONFLY": "dragonfly", "FAT_TREE": "fat_tree", "FLAT": "flat_cluster", "TORUS": "torus"},
+    "zone": {
+        "CLUSTER": "star",
+        "DIJKSTRA": "dijkstra",
+        "DIJKSTRACACHE": "dijkstra",
+        "FLOYD": "floyd",
+        "FULL": "full",
+        "NONE": "empty",
+        "VIVALDI": "vivaldi",
+    },
+    "machine": {
+        "dragonfly": "dragonfly",
+        "fat-tree": "fat_tree",
+        "flat": "flat_cluster",
+        "graph": "graph",
+        "hyperx": "hyperx",
+        "torus": "torus",
+    },
+}  # in this folder
 _topologies: Final[dict[tuple[str, str], Registered]] = {}
 
 
@@ -52,19 +72,31 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
     """
 
     def register(kind: Z) -> Z:
-        if not kind.__module__.startswith(f"{__name__}."):
-            topologies(tag)  # smpy's own come first
+        home = _home(tag, name)
         known = _topologies.get((tag, name))
-        if known is not None:
-            raise ValueError(f"{known.kind.__module__} has a topology {name!r}: give the one here another name")
+        if known is not None or home not in (None, kind.__module__):
+            there = known.kind.__module__ if known is not None else home
+            raise ValueError(f"{there} has a topology {name!r}: give the one here another name")
         _topologies[tag, name] = Registered(kind, attributes, word)
         return kind
 
     return register
 
 
-def topologies(tag: str) -> dict[str, Registered]:
-    """The topologies of elements with that tag, or of a "machine", by their names in files."""
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
-    return {name: known for (of, name), known in _topologies.items() if of == tag}
+def topology_names(tag: str) -> list[str]:
+    """How files name the topologies of elements with that tag, or of a "machine"; sorted."""
+    return sorted({*_MODULES[tag], *(name for of, name in _topologies if of == tag)})
+
+
+def topology_named(tag: str, name: str) -> Registered:
+    """The topology of that name, which is one of `topology_names`."""
+    home = _home(tag, name)
+    if home is not None:
+        importlib.import_module(home)
+    return _topologies[tag, name]
+
+
+def _home(tag: str, name: str) -> str | None:
+    """The module in this folder where a topology is; None: it is from outside smpy."""
+    module = _MODULES[tag].get(name)
+    return None if module is None else f"{__name__}.{module}"
