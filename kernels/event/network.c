@@ -42,26 +42,21 @@ int network_lose(sim *s, int transfer, int link)
     return change_lose_transfer(s, link, transfer);
 }
 
-/* A route as the platform has it becomes that of the present date. Its latency is added up as the platform does, so that links
- * without any make none; what it has beside its links' stays. */
-static int bring_up_to_date(sim *s, platform_path *path)
+/* The first link of a path that is off; -1: there is none. */
+static int link_off(const sim *s, const platform_path *path)
 {
-    const double *nominal_s = platform_latency_s(s->machine), *now_s = s->changes.latency_s;
-    double of_links_s = 0, nominal_of_links_s = 0;
-    for (int i = 0; i < path->n; i++) {
-        const int link = path->link[i];
-        if (!network_link_is_on(s, link)) return change_lose_transfer(s, link, -1);
-        nominal_of_links_s += nominal_s[link];
-        of_links_s += now_s[link];
-    }
-    path->latency_s = of_links_s + (path->latency_s - nominal_of_links_s);
-    return 0;
+    for (int i = 0; s->changes.link_is_off && i < path->n; i++)
+        if (s->changes.link_is_off[path->link[i]]) return path->link[i];
+    return -1;
 }
 
 int network_route(sim *s, int source_host, int target_host, platform_path *path)
 {
+    path->link_latency_s = s->changes.own_latency_s;
     const int error = platform_route(s->machine, source_host, target_host, path);
-    if (error == 0) return s->changes.n_of_links ? bring_up_to_date(s, path) : 0;
+    const int off = error ? -1 : link_off(s, path);
+    if (off >= 0) return change_lose_transfer(s, off, -1);
+    if (!error) return 0;
     if (error == PLATFORM_NO_MEMORY) return SIM_OUT_OF_MEMORY;
     s->unreached_host[0] = source_host;
     s->unreached_host[1] = target_host;

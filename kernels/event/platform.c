@@ -333,6 +333,11 @@ int platform_add_route(platform *p, int zone_point, int source, int target, int 
 
 /* ---- routing ---- */
 
+double path_link_latency_s(const platform *p, const platform_path *path, int link)
+{
+    return path->link_latency_s ? path->link_latency_s[link] : p->latency_s[link];
+}
+
 int path_append(const platform *p, platform_path *path, int link)
 {
     if (path->n == path->room) {
@@ -342,7 +347,7 @@ int path_append(const platform *p, platform_path *path, int link)
         path->room = room;
     }
     path->link[path->n++] = link;
-    path->latency_s += p->latency_s[link];
+    path->latency_s += path_link_latency_s(p, path, link);
     return 0;
 }
 

@@ -12,7 +12,7 @@
  *   (3) a declared route joins two members of its zone by links that exist, and names a gateway for each that is a zone: a host or
  *       router inside it.
  * Invariant of a path: (4) it lists links in travelling order; its latency is the sum of theirs, and of distances in zones that
- * have coordinates. */
+ * have coordinates, each in the order in which SimGrid adds it. */
 #ifndef SMPY_PLATFORM_H
 #define SMPY_PLATFORM_H
 #include <stdint.h>
@@ -154,6 +154,7 @@ int platform_cores(const platform *p, int host);
 
 typedef struct {
     double latency_s;
+    const double *link_latency_s; /* [n_links]: what each link adds to it, set by the caller; NULL: the platform's own */
     int n, room;
     int *link; /* owned; grows */
 } platform_path;

@@ -218,11 +218,12 @@ static int follow(const shortest *z, const int *tree, int source, int target, st
 }
 
 /* The latency of the steps alone, added up from the last one: so SimGrid does with Dijkstra's search, to the last bit. */
-static double latency_from_behind(const platform *p, const route_table *t, const steps *s, double latency_s)
+static double latency_from_behind(const platform *p, const route_table *t, const steps *s, const platform_path *path,
+                                  double latency_s)
 {
     for (int k = 0; k < s->n; k++) {
         const table_route *r = &t->routes[s->step[k]];
-        for (int i = 0; i < r->n; i++) latency_s += platform_link_latency_s(p, t->pool[r->first + i]);
+        for (int i = 0; i < r->n; i++) latency_s += path_link_latency_s(p, path, t->pool[r->first + i]);
     }
     return latency_s;
 }
@@ -262,7 +263,7 @@ static int route(const platform *p, const void *state, int source, int target, p
         if (!error) error = route_table_append(p, &z->routes, s.step[k], path);
         entered = gateway[1];
     }
-    if (!z->is_floyd && !is_through) path->latency_s = latency_from_behind(p, &z->routes, &s, before_s);
+    if (!z->is_floyd && !is_through) path->latency_s = latency_from_behind(p, &z->routes, &s, path, before_s);
     steps_free(&s);
     return error;
 }

@@ -50,6 +50,7 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);
 int zone_add_router(platform *p, int zone_point);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
+double path_link_latency_s(const platform *p, const platform_path *path, int link); /* what a link adds to that of the path */
 /* Appends the route between two hosts or routers of any zones. 0, or a negative error. */
 int path_append_route(const platform *p, int source, int target, platform_path *path);
 void *zone_state(const platform *p, int zone_point, const zone_kind *kind); /* NULL: it is no zone of that kind */

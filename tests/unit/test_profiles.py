@@ -27,6 +27,7 @@ from smpy.platforms import (
     NumberedNames,
     Profile,
     ProfileConnection,
+    Router,
     Sharing,
     read_profile,
     read_simgrid_xml,
@@ -133,6 +134,32 @@ def test_a_run_with_a_profile_that_begins_later_has_the_bits_of_one_without() ->
     later = Profile(((1e6, 1.0),))
     with_profiles = pair(Sharing.SHARED, bandwidth_profile=later, latency_profile=later, state_profile=later)
     assert finish_s(with_profiles, SEND) == finish_s(pair(Sharing.SHARED), SEND)
+
+
+@SOME
+@given(st.lists(st.integers(10, 99), min_size=3, max_size=3))
+def test_a_way_through_zones_whose_links_have_lost_their_latency_is_one_that_never_had_any(
+    latencies_us: list[int],
+) -> None:
+    def machine(latencies_us: list[int]) -> Description:
+        none = Profile(((0.001, 0.0),))
+        near, out, between = (
+            Link(name, bandwidth, latency_us * 1e-6, latency_profile=none)
+            for name, bandwidth, latency_us in zip("nom", (1e9, 1e9, 1e8), latencies_us, strict=True)
+        )
+        way_out = DeclaredRoute("a", "door", (Hop("n"), Hop("o")))
+        zones = [FullZone("A", (Host("a", 1e9), Router("door"), near, out, way_out))]
+        zones += [FullZone(name.upper(), (Host(name, 1e9),)) for name in "bcd"]
+        late = Link("late", 1e9, 2e-4)
+        ways = (
+            DeclaredRoute("A", "B", (Hop("m"),), ("door", "b")),
+            DeclaredRoute("C", "D", (Hop("m"), Hop("late")), ("c", "d")),
+        )
+        return Description("zones", FullZone("w", (*zones, between, late, *ways)))
+
+    sends = "0:sleep,1;send,1,1000000/1:recv,0,1000000/2:sleep,1;send,3,1000000/3:recv,2,1000000"
+    expected_s = finish_s(machine([0, 0, 0]), sends, 4, "a b c d")
+    assert finish_s(machine(latencies_us), sends, 4, "a b c d") == expected_s
 
 
 def test_a_host_that_stops_goes_on_when_it_has_a_speed_again() -> None:
