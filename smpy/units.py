@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL: Final = {"": 1.0} | {prefix: 1e3 ** (i + 1) for i, prefix in enumerate("kMGTPEZY")}
 _BINARY: Final = {f"{prefix}i": 1024.0 ** (i + 1) for i, prefix in enumerate("KMGTPEZY")}
 _LONG: Final = ("", "kilo", "mega", "giga", "tera", "peta", "exa", "zeta", "yotta")
@@ -29,6 +29,10 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
 }
 _BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
 _POWER: Final = {f"{prefix}W": scale for prefix, scale in _DECIMAL.items()} | {"mW": 1e-3}
+SMALLEST: Final = 1e-30  # what a number of a machine may be beside 0: farther out, what is computed of it is no number
+LARGEST: Final = 1e30
+_LONGEST_IN_DAYS_S: Final = 86400e5
+
 _TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SPEED_STEPS: Final = ((1e15, "Pf"), (1e12, "Tf"), (1e9, "Gf"), (1e6, "Mf"), (1.0, "f"))
 _BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -134,6 +138,24 @@ def parse_power_w(text: str) -> float:
     return _parse(text, _POWER, "power", '"350W"')
 
 
+def parse_number(text: str) -> float:
+    """A number without a unit, such as "0.97".
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> parse_number("1.5e3")
+    1500.0
+    """
+    if _NUMBER.fullmatch(text.strip()) is None or not math.isfinite(float(text)):
+        raise ValueError(f"{text!r} is not a number that can be computed with")
+    return float(text)
+
+
 def has_unit(text: str) -> bool:
     """Whether a quantity says its unit; zero needs none."""
     number = _NUMBER.match(text.strip())
@@ -156,7 +178,7 @@ def format_time(time_s: float) -> str:
     >>> format_time(4000)
     '1 h 6 min 40 s'
     """
-    if abs(time_s) < 120:
+    if abs(time_s) < 120 or abs(time_s) > _LONGEST_IN_DAYS_S:
         return _scaled(time_s, _TIME_STEPS) if time_s else "0 s"
     minutes, seconds = divmod(round(abs(time_s)), 60)
     hours, minutes = divmod(minutes, 60)
@@ -249,6 +271,13 @@ def exact_size(size_bytes: float) -> str:
 
 
 def _exact(value: float, parse: Callable[[str], float], units: dict[str, float]) -> str:
-    texts = [f"{value / scale!r}".removesuffix(".0") + unit for unit, scale in units.items()]
-    exact = [text for text in texts if parse(text) == value]
-    return min(exact, key=len, default=f"{value!r}")
+    scaled = [(value / scale, unit) for unit, scale in units.items()]
+    texts = [f"{number!r}".removesuffix(".0") + unit for number, unit in scaled if math.isfinite(number)]
+    return min((text for text in texts if _is_read_as(text, value, parse)), key=len, default=f"{value!r}")
+
+
+def _is_read_as(text: str, value: float, parse: Callable[[str], float]) -> bool:
+    try:
+        return parse(text) == value
+    except ValueError:  # rounding made it larger than any number
+        return False

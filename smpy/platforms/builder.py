@@ -22,13 +22,14 @@ from smpy.platforms.memory import Memory
 from smpy.platforms.models import Models
 from smpy.platforms.platform import HostRuns, Platform
 from smpy.platforms.profiles import Changing, Profile
-from smpy.units import format_bytes
+from smpy.units import LARGEST, SMALLEST, format_bytes
 
 LOOPBACK_NAME: Final = "__loopback__"
 COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
 HOST_BYTES: Final = 300  # measured
 LINK_BYTES: Final = 24
 NO_MEMORY: Final = Memory()
+_TOO_SMALL: Final = f"it must be at least {SMALLEST:g}"
 
 
 def located(wrong: PlatformError, origin: str) -> PlatformError:
@@ -471,6 +472,8 @@ class PlatformBuilder:
     def _check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int, memory: Memory) -> None:
         if not speed_flop_per_s > 0:
             raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
+        if speed_flop_per_s < SMALLEST:
+            raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: {_TOO_SMALL}")
         if not 1 <= cores <= COUNT_MAX:
             raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
         if not 1 <= sockets <= cores or cores % sockets:
@@ -486,8 +489,12 @@ class PlatformBuilder:
             raise PlatformError(
                 f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0"
             )
+        if bandwidth_bytes_per_s < SMALLEST:
+            raise PlatformError(f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: {_TOO_SMALL}")
         if not latency_s >= 0:
             raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
+        if latency_s > LARGEST:
+            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it can be {LARGEST:g} s")
 
     def _open_cluster(
         self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]
@@ -508,14 +515,18 @@ class PlatformBuilder:
             raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
         if not cluster.bandwidth_bytes_per_s > 0:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
+        self._check_link(f"{cluster.name}_link", cluster.bandwidth_bytes_per_s, cluster.latency_s)
         for what, bandwidth, latency in (
             ("loopback", cluster.loopback_bandwidth_bytes_per_s, cluster.loopback_latency_s),
             ("backbone", cluster.backbone_bandwidth_bytes_per_s, cluster.backbone_latency_s),
+            ("limiter", cluster.limiter_bandwidth_bytes_per_s, 0.0),
         ):
             if latency > 0 and not bandwidth > 0:
                 raise PlatformError(
                     f"the {what} of cluster {cluster.name!r} has a latency and no bandwidth: give it one"
                 )
+            if bandwidth != 0 or latency != 0:
+                self._check_link(f"{cluster.name}_{what}", bandwidth, latency)
         return self._zone_or_root(parent, cluster.name)
 
     def _zone_or_root(self, parent: str | None, name: str) -> int:

@@ -73,7 +73,7 @@ def read_entries(path: str | Path, platform: Platform) -> list[HostEntry]:
 def lines_of(path: str | Path, what: str) -> Iterator[tuple[int, str]]:
     """The lines of a file that say something, without their comments, and their numbers."""
     try:
-        lines = read_input(path, what).decode("utf-8").splitlines()
+        lines = read_input(path, what).decode("utf-8-sig").splitlines()
     except OSError as wrong:
         raise PlatformError(f"cannot read {what} {str(path)!r}: {wrong.strerror}") from None
     except UnicodeDecodeError:

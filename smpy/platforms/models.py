@@ -14,9 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import UsageError
+from smpy.units import LARGEST, SMALLEST
 
 FACTORS_MAX: Final = 32
 OVERHEADS_MAX: Final = 16
+_RANGE: Final = f"from {SMALLEST:g} to {LARGEST:g}"
 SIZE_MAX_BYTES: Final = 2**63 - 1
 NETWORK_KINDS: Final = dict.fromkeys(("smpi", "lv08", "cm02", "raw"), lib.NETWORK_FLOW) | {
     "ib": lib.NETWORK_IB,
@@ -74,8 +76,11 @@ _OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
 
 def _check_not_negative(part: object, names: Iterable[str]) -> None:
     for name in names:
-        if not getattr(part, name) >= 0:
-            raise ValueError(f"{name} is {getattr(part, name)}: it cannot be negative")
+        number = getattr(part, name)
+        if not number >= 0:
+            raise ValueError(f"{name} is {number}: it cannot be negative")
+        if number > LARGEST:
+            raise ValueError(f"{name} is {number:g}: it can be {LARGEST:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +141,14 @@ class NetworkModel:
             raise ValueError(f"network model {self.kind!r} is none of {', '.join(NETWORK_KINDS)}")
         if not set(self.ideal) <= set(IDEAL_PARTS):
             raise ValueError(f"ideal is {self.ideal}: its parts are {', '.join(IDEAL_PARTS)}")
-        if not self.constant_s < math.inf:
-            raise ValueError("constant_s must be finite")
-        if not all(0 < penalty < math.inf for penalty in self.penalties):
-            raise ValueError("penalties must be above 0 and finite")
-        if not self.loopback_bandwidth_bytes_per_s > 0:
-            raise ValueError("loopback_bandwidth_bytes_per_s must be above 0")
-        if not all(0 < step.value < math.inf for step in self.bandwidth_factor):
-            raise ValueError("bandwidth_factor must be above 0 and finite everywhere")
-        if not all(0 <= step.value < math.inf for step in self.latency_factor):
-            raise ValueError("latency_factor must be finite everywhere, and cannot be negative")
+        if not all(SMALLEST <= penalty <= LARGEST for penalty in self.penalties):
+            raise ValueError(f"penalties must be above 0 and finite: {_RANGE}")
+        if not self.loopback_bandwidth_bytes_per_s >= SMALLEST:
+            raise ValueError(f"loopback_bandwidth_bytes_per_s must be above 0: {_RANGE}")
+        if not all(SMALLEST <= step.value <= LARGEST for step in self.bandwidth_factor):
+            raise ValueError(f"bandwidth_factor must be above 0 and finite everywhere: {_RANGE}")
+        if not all(0 <= step.value <= LARGEST for step in self.latency_factor):
+            raise ValueError(f"latency_factor must be finite everywhere, and cannot be negative: up to {LARGEST:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +197,11 @@ class CallCosts:
                 f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
             )
         for name in _OVERHEADS:
-            if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in getattr(self, name)):
+            rows: tuple[Overhead, ...] = getattr(self, name)
+            if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in rows):
                 raise ValueError(f"{name} cannot be negative anywhere")
+            if not all(row.constant_s <= LARGEST and row.per_byte_s <= LARGEST for row in rows):
+                raise ValueError(f"{name} can be {LARGEST:g} s, and as much for a byte")
 
 
 @dataclass(frozen=True, slots=True)

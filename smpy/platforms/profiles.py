@@ -13,10 +13,9 @@ from typing import Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
+from smpy.units import LARGEST, SMALLEST
 
 SHORTEST_PERIOD_S: Final = 1e-9
-SMALLEST: Final = 1e-30  # of what a value may be beside 0
-LARGEST: Final = 1e30
 _NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _VALUE: Final = re.compile(rf"({_NUMBER})\s+({_NUMBER})", re.ASCII)
 _REPETITION: Final = re.compile(rf"(LOOPAFTER|PERIODICITY)\s+({_NUMBER})", re.ASCII)

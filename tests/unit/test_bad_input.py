@@ -218,6 +218,84 @@ def test_numbers_and_names_that_nobody_meant_are_refused(tmp_path: Path, text: s
         read_simgrid_xml(path).build()
 
 
+OUT_OF_RANGE = {
+    "flat hosts=2 nic=1e-320Gb/s": r"nic: it is 1.2.*e-312, and must be from 1e-30 to 1e\+30",
+    "flat hosts=2 latency=1e300s": r"latency: it is 1e\+300",
+    "flat hosts=2 speed=1e-300f": r"speed: it is 1e-300",
+    "flat hosts=2 mpi.copy_bandwidth=1e-310B/s": r"copy_bandwidth: it is 1e-310",
+    "flat hosts=2 mpi.eager_limit=0 mpi.copy_bandwidth=1e-310B/s": r"copy_bandwidth: it is 1e-310",
+    "flat hosts=2 mpi.send_overhead=0:1us:1e300s": r"send_overhead: .* is too long",
+    "flat hosts=2 network.crosstraffic=1e308": r"crosstraffic: it is 1e\+308",
+    "flat hosts=2 network.latency_factor=1e308": r"latency_factor must be finite everywhere",
+    "flat hosts=2 network.bandwidth_factor=1e-308": r"bandwidth_factor must be above 0",
+    "hyperx 2x2 hosts=4 nic.limit=1e-320B/s": r"limit: it is .*e-321",
+}
+
+
+@pytest.mark.parametrize("line", OUT_OF_RANGE)
+def test_a_number_that_leads_beyond_all_numbers_is_refused(line: str) -> None:
+    """With an endless date or an idle link, a run would end as a deadlock that nobody made."""
+    with pytest.raises(PlatformError, match=OUT_OF_RANGE[line]):
+        read_machine(line, 2).build()
+
+
+ATTRIBUTES_OUT_OF_RANGE = {
+    ("bw='1GBps'", "bw='1e-320GBps'"): "link 'c_link' has a bandwidth of .* at least 1e-30",
+    ("lat='1us'", "lat='1e300s'"): "link 'c_link' has a latency of 1e\\+300 s: it can be 1e\\+30 s",
+    ("lat='1us'", "lat='-1us'"): "link 'c_link' has a latency of -1e-06 s: it cannot be negative",
+    ("lat='1us'", "lat='1us' loopback_bw='-1Bps'"): "link 'c_loopback' has a bandwidth of -1 bytes/s",
+    ("lat='1us'", "lat='1us' loopback_bw='1Bps' loopback_lat='-1s'"): "link 'c_loopback' has a latency of -1 s",
+    ("lat='1us'", "lat='1us' limiter_link='-1Bps'"): "link 'c_limiter' has a bandwidth of -1 bytes/s",
+    ("lat='1us'", "lat='1us' bb_bw='1Bps' bb_lat='-1s'"): "link 'c_backbone' has a latency of -1 s",
+    ("speed='1Gf'", "speed='1e-300f'"): "has a speed of 1e-300 flop/s: it must be at least 1e-30",
+}
+
+
+@pytest.mark.parametrize(("usual", "odd"), ATTRIBUTES_OUT_OF_RANGE)
+def test_a_number_of_a_cluster_that_cannot_be_is_named(tmp_path: Path, usual: str, odd: str) -> None:
+    path = _platform(tmp_path, CLUSTER.format("0-3", "").replace(usual, odd))
+    with pytest.raises(PlatformError, match=ATTRIBUTES_OUT_OF_RANGE[usual, odd]):
+        read_simgrid_xml(path).build()
+
+
+LOOSELY_WRITTEN = {
+    "<host id='h' speed='1Gf' core='1_0'/>": "core",
+    "<host id='h' speed='1Gf' core='\u0663'/>": "core",
+    "<host id='h' speed='\u0663Gf'/>": "speed",
+    "<host id='h' speed='1Gf' coordinates='1_0 0 0'/>": "coordinates",
+    "<host id='h' speed='1Gf'/></zone><trace id='t' periodicity='nan'>0 1</trace><zone>": "periodicity",
+}
+
+
+@pytest.mark.parametrize("inside", LOOSELY_WRITTEN)
+def test_a_number_is_written_in_plain_digits(tmp_path: Path, inside: str) -> None:
+    path = tmp_path / "machine.xml"
+    path.write_text(f"<platform version='4.1'><zone id='z' routing='Full'>{inside}</zone></platform>", "utf-8")
+    with pytest.raises(PlatformError, match=LOOSELY_WRITTEN[inside]):
+        read_simgrid_xml(path).build()
+
+
+def test_what_cannot_stand_beside_a_zone_is_named_as_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(PlatformError, match=r"<actor> is not supported"):
+        read_simgrid_xml(_platform(tmp_path, CLUSTER.format("0-3", "") + "<actor host='n0' function='f'/>"))
+
+
+def test_a_profile_that_cannot_be_is_told_with_its_line(tmp_path: Path) -> None:
+    trace = "\n<trace id='t' periodicity='1e-20'>0 1</trace><trace_connect kind='SPEED' trace='t' element='n0'/>"
+    with pytest.raises(PlatformError, match=r"machine.xml:2: <trace id='t'>: it repeats every 1e-20 s"):
+        read_simgrid_xml(_platform(tmp_path, CLUSTER.format("0-3", "") + trace)).build()
+
+
+@pytest.mark.parametrize("name", ["machine.toml", "hosts"])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf" + (b"[host]\ncount = 7\n" if name == "machine.toml" else b"node-0\nnode-1\n"))
+    if name == "machine.toml":
+        assert read_machine(path, 1).n_hosts == 7
+    else:
+        assert read_hostfile(path, default_cluster(256).build()) == [0, 1]
+
+
 def _closing(text: str) -> str:
     return "</zone>" * text.count("<zone") + "</platform>"
 

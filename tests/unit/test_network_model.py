@@ -184,7 +184,7 @@ def test_ideal_overhead_leaves_the_polls_and_the_clock() -> None:
     [
         ({"kind": "LV08"}, "network model 'LV08' is none of smpi, lv08"),
         ({"ideal": ("speed",)}, "its parts are contention, bandwidth, latency, overhead"),
-        ({"constant_s": float("inf")}, "constant_s must be finite"),
+        ({"constant_s": float("inf")}, "constant_s is inf: it can be 1e"),
         ({"constant_s": -1.0}, "constant_s is -1.0: it cannot be negative"),
         ({"penalties": Penalties(inbound=0)}, "penalties must be above 0 and finite"),
     ],
@@ -207,7 +207,7 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
         ("network/crosstraffic", "maybe", "'maybe' is neither yes nor no"),
         ("smpi/test", "soon", "'soon' is not a time"),
         ("smpi/os", "0", "'0' has no value"),
-        ("smpi/lat-factor", "0:x", "could not convert"),
+        ("smpi/lat-factor", "0:x", "'x' is not a number"),
         ("smpi/test", "-1", "test_s is -1.0: it cannot be negative"),
         ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
         ("smpy/polls", "never", "'never' is not a rule for polls: grow and notice are"),
@@ -256,8 +256,8 @@ def test_the_default_cluster_takes_options_too() -> None:
         ("smpy/poll", "grow", "did you mean 'smpy/polls'"),
         ("smpi/test", "soon", "--set smpi/test=soon: 'soon' is not a time"),
         ("smpi/os", "0:-1", "send_overhead cannot be negative"),
-        ("smpi/lat-factor", "0:inf", "latency_factor must be finite"),
-        ("smpi/bw-factor", "inf", "bandwidth_factor must be above 0 and finite"),
+        ("smpi/lat-factor", "0:inf", "'inf' is not a number that can be computed with"),
+        ("smpi/bw-factor", "1e-40", "bandwidth_factor must be above 0 and finite"),
         (
             "smpi/send-is-detached-thresh",
             "1e30",

@@ -7,6 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.units import (
+    exact_bandwidth,
+    exact_size,
+    exact_speed,
+    exact_time,
     format_bytes,
     format_count,
     format_time,
@@ -94,3 +98,16 @@ def test_amounts_of_data_are_shown_in_decimal_units(size_bytes: float, shown: st
 
 def test_counts_are_shown_with_separated_thousands() -> None:
     assert format_count(1234567) == "1,234,567"
+
+
+@given(st.floats(0, allow_infinity=False))
+def test_every_number_has_a_text_that_is_read_as_the_very_same(number: float) -> None:
+    assert parse_time_s(exact_time(number)) == number
+    assert parse_bandwidth_bytes_per_s(exact_bandwidth(number)) == number
+    assert parse_speed_flop_per_s(exact_speed(number)) == number
+    assert parse_size_bytes(exact_size(number)) == number
+
+
+def test_a_time_beyond_all_ages_is_no_row_of_digits() -> None:
+    assert format_time(1e300) == "1e+300 s"
+    assert format_time(8640000) == "100 d"

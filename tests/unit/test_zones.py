@@ -241,7 +241,7 @@ MISTAKES = {
     zone("z", "Vivaldi", "<peer id='p' speed='1Gf' bw_in='1GBps' bw_out='1GBps'/>"): "'coordinates' is missing",
     zone("z", "Vivaldi", hosts("a")): r"<host id='a'>: 'a' stands in a Vivaldi zone without coordinates",
     zone("z", "Full", "<host id='h' speed='1Gf' coordinates='1 2'/>"): r"'1 2' is not three numbers",
-    zone("z", "Vivaldi", "<host id='h' speed='1Gf' coordinates='1 nan 2'/>"): "give three finite numbers",
+    zone("z", "Vivaldi", "<host id='h' speed='1Gf' coordinates='1 nan 2'/>"): "is not three numbers",
     zone("", "Cluster", STAR, "<host_link id='a' up='nowhere' down='b'/>"): "unknown link 'nowhere'",
     zone("", "Cluster", STAR, "<host_link id='aa' up='b' down='b'/>"): r"unknown host or router 'aa': did you mean 'a'",
     zone("z", "Full", hosts("a", "b"), route("a", "b", tag="bypassRoute")): "bypass route from 'a' to 'b' has no links",

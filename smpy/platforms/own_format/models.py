@@ -23,7 +23,7 @@ from smpy.platforms.models import (
 )
 from smpy.platforms.own_format.settings import Setting, Settings, number_of, quantity_of, shown
 from smpy.platforms.simgrid.options import with_options
-from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
+from smpy.units import LARGEST, parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 Row = TypeVar("Row")
 
@@ -42,6 +42,8 @@ class _Eager(NamedTuple):
         """Of a call, by size: a longer message is not copied."""
         if not self.overhead_s and not self.copy_s_per_byte:
             return ()
+        if not self.limit_bytes:
+            return (Overhead(0, self.overhead_s, 0),)
         longest_s = self.overhead_s + self.limit_bytes * self.copy_s_per_byte
         return Overhead(0, self.overhead_s, self.copy_s_per_byte), Overhead(self.limit_bytes, longest_s, 0)
 
@@ -184,4 +186,6 @@ def _overhead(above_bytes: float, setting: Setting) -> Overhead:
     times_s = [quantity_of(replace(setting, value=part), parse_time_s, "0.2us") for part in parts]
     if min(times_s) < 0:
         raise setting.error(f"{shown(setting)} is negative: no call takes less than no time")
+    if max(times_s) > LARGEST:
+        raise setting.error(f"{shown(setting)} is too long: a call can take {LARGEST:g} s")
     return Overhead(above_bytes, times_s[0], times_s[1] if len(times_s) > 1 else 0.0)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from smpy.errors import PlatformError
-from smpy.units import has_unit
+from smpy.units import LARGEST, SMALLEST, has_unit, parse_number
 
 INTEGER_MAX: Final = 2**53  # what a float counts exactly
 
@@ -309,6 +309,8 @@ class Settings:
         if not 0 <= number < math.inf or (is_positive and number == 0):
             limit = "above 0" if is_positive else "at least 0"
             raise self.error(key, f"it is {number:g}, and must be {limit} and finite")
+        if number and not SMALLEST <= number <= LARGEST:
+            raise self.error(key, f"it is {number:g}, and must be from {SMALLEST:g} to {LARGEST:g}")
         return number
 
     def _factor(self, key: str) -> float:
@@ -356,7 +358,7 @@ def number_of(setting: Setting) -> float:
     """The number of a setting without a unit."""
     value: Any = setting.value
     try:
-        return float(value) if not isinstance(value, bool) else math.nan
+        return parse_number(value) if isinstance(value, str) else math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise setting.error(f"{shown(setting)} is no number") from None
 

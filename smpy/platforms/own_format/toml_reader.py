@@ -102,7 +102,7 @@ def _content(path: Path) -> bytes:
 
 def _parse(path: Path, data: bytes) -> Tree:
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         raise PlatformError(f"{path}:{line}: it is not a text file in UTF-8") from None

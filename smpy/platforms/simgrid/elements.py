@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -77,10 +78,9 @@ class Element:
 
     def integer(self, name: str, default: str | None = None) -> int:
         text = self.text(name, default)
-        try:
-            return int(text)
-        except ValueError:
-            raise self.error(f"attribute {name!r}: {text!r} is not a whole number") from None
+        if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text, re.ASCII) is None:
+            raise self.error(f"attribute {name!r}: {text!r} is not a whole number")
+        return int(text)
 
     def choice(self, name: str, known: Sequence[str], default: str | None = None) -> str:
         """One of the choices, all in upper case, however it is written."""

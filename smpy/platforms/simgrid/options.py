@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.errors import UsageError
 from smpy.platforms.models import NETWORK_KINDS, Models, Overhead, Penalties, Step
 from smpy.platforms.networks import NETWORKS, with_network
-from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
+from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_size_bytes, parse_time_s
 
 if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
@@ -47,8 +47,8 @@ def _rows(text: str) -> list[tuple[float, list[str]]]:
 
 def _steps(text: str) -> tuple[Step, ...]:
     if ":" not in text:
-        return (Step(0.0, float(text)),)
-    return tuple(Step(above, float(values[0])) for above, values in _rows(text))
+        return (Step(0.0, parse_number(text)),)
+    return tuple(Step(above, parse_number(values[0])) for above, values in _rows(text))
 
 
 def parse_overheads(text: str) -> tuple[Overhead, ...]:
@@ -76,7 +76,7 @@ class _Unsupported(Exception):
 
 
 def _penalties(text: str) -> Penalties:
-    values = [float(value) for value in text.split(";")]
+    values = [parse_number(value) for value in text.split(";")]
     if len(values) != len(Penalties._fields):
         raise ValueError(f"{text!r} is not Be;Bs;ys: write three numbers, such as 0.965;0.925;1.35")
     return Penalties(*values)
@@ -179,7 +179,7 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
     "polling": {
         "smpi/test": _sets("test_s", parse_time_s),
         "smpi/iprobe": _sets("iprobe_s", parse_time_s),
-        "smpi/iprobe-cpu-usage": _sets("iprobe_part", float),
+        "smpi/iprobe-cpu-usage": _sets("iprobe_part", parse_number),
         "smpi/grow-injected-times": _sets("polls_grow", _yes_or_no),
         "smpy/polls": _polls,
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from smpy.input_files import read_input
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.profiles import Changing, Profile, read_profile
 from smpy.platforms.simgrid.elements import Element, meant
+from smpy.units import parse_number
 
 HOST_PROFILES: Final = {
     "speed_file": Changing.SPEED,
@@ -64,7 +66,8 @@ class ProfileReader:
                 element.warn("attribute 'periodicity' is for lines inside: the file says itself whether it repeats")
             self._traces[name] = self._file(element, path)
         else:
-            self._traces[name] = read_profile(element.content, element.file, element.line, period_s)
+            profile = read_profile(element.content, element.file, element.line, period_s)
+            self._traces[name] = replace(profile, origin=element.origin)
 
     def connect(self, element: Element) -> None:
         """Which host or link follows a trace."""
@@ -87,7 +90,7 @@ class ProfileReader:
         path = Path(element.file).parent / name
         if path not in self._files:
             try:
-                text = read_input(path, "profile").decode()
+                text = read_input(path, "profile").decode("utf-8-sig")
             except OSError as wrong:
                 raise element.error(f"cannot read profile {str(path)!r}: {wrong.strerror}") from None
             except UnicodeDecodeError:
@@ -100,7 +103,7 @@ class ProfileReader:
         """The period of a <trace>; SimGrid takes 0 and less for none."""
         text = element.text("periodicity", "-1")
         try:
-            seconds = float(text)
+            seconds = parse_number(text)
         except ValueError:
             raise element.error(f"attribute 'periodicity': {text!r} is no number of seconds") from None
         return seconds if seconds > 0 else None

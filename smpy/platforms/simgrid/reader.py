@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +25,7 @@ from smpy.platforms.simgrid.elements import Element, meant, read_elements
 from smpy.platforms.simgrid.options import parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topology_named, topology_names
-from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_speed_flop_per_s, parse_time_s
 
 if TYPE_CHECKING:
     from smpy.platforms.topologies.star import Backbone, Cabinet, HostLink
@@ -89,9 +88,9 @@ def read_simgrid_xml(
         if element.tag in ("trace", "trace_connect"):
             reader.part(element)
         elif element.tag not in ("config", *_IGNORED_TAGS):
-            if zone is not None:
+            beside, zone = zone, reader.outermost(element)
+            if beside is not None:
                 raise element.error(f"zone {element.text('id')!r} stands beside another one: put both into one zone")
-            zone = reader.outermost(element)
     if zone is None:
         raise root.error(f"{path} has no hosts: a platform needs at least one")
     connections = reader.profiles.connections()
@@ -320,9 +319,7 @@ def _coordinates(element: Element) -> Coordinates | None:
     if not text:
         return None
     try:
-        x, y, height = (float(number) for number in text.split())
+        x, y, height = map(parse_number, text.split())
     except ValueError:
         raise element.error(f"attribute 'coordinates': {text!r} is not three numbers, such as '1.5 -2 0.3'") from None
-    if not all(map(isfinite, (x, y, height))):
-        raise element.error(f"attribute 'coordinates': {text!r} is out of this world: give three finite numbers")
     return x, y, height
