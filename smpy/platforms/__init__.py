@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.edge_list import Edge, hosts_among, read_edges
     from smpy.platforms.hostfile import read_hostfile
+    from smpy.platforms.kernel_costs import EmpiricalNoise, HalfNormalNoise, KernelCost, KernelCosts
     from smpy.platforms.link_classes import LinkClass
     from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
@@ -63,16 +64,20 @@ __all__ = [
     "DragonflyShape",
     "Edge",
     "Element",
+    "EmpiricalNoise",
     "EmptyZone",
     "FatTree",
     "FlatCluster",
     "FloydZone",
     "FullZone",
     "Graph",
+    "HalfNormalNoise",
     "Hop",
     "Host",
     "HostLink",
     "HyperX",
+    "KernelCost",
+    "KernelCosts",
     "Link",
     "LinkClass",
     "ListedNames",
@@ -120,6 +125,7 @@ _NAMES: Final = {
     "description": ("Description",),
     "edge_list": ("Edge", "hosts_among", "read_edges"),
     "hostfile": ("read_hostfile",),
+    "kernel_costs": ("EmpiricalNoise", "HalfNormalNoise", "KernelCost", "KernelCosts"),
     "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "link_classes": ("LinkClass",),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
 from smpy.platforms.canonical import canonical_text
+from smpy.platforms.kernel_costs import NO_KERNELS, KernelCosts
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
 
@@ -34,6 +36,10 @@ class Description:
         Of the content of its file, if it has one; two machines that differ in nothing else are equal.
     connections : tuple of ProfileConnection
         Hosts and links whose own parts do not say which profiles they follow.
+    kernels : KernelCosts
+        What kernels of computing cost on a core.
+    calibration : mapping of str to object
+        Where these numbers come from, as its file says it; machines that differ in nothing else are equal.
 
     Examples
     --------
@@ -53,6 +59,8 @@ class Description:
     sha256: str | None = field(default=None, compare=False)
     origin: str = field(default="", kw_only=True, compare=False)
     connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
+    kernels: KernelCosts = field(default=NO_KERNELS, kw_only=True)
+    calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
 
     @property
     def n_hosts(self) -> int:
@@ -65,7 +73,8 @@ class Description:
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
         their defaults. A name, an origin and the hash of a file are not of it.
         """
-        text = canonical_text((self.zone, self.models, self.fills_hosts))
+        kernels = (self.kernels,) if self.kernels else ()
+        text = canonical_text((self.zone, self.models, self.fills_hosts, *kernels))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 
     def build(self) -> Platform:

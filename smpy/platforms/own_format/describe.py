@@ -1,6 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi].
 
-What is not said is the default cluster's.
+[kernels] says what computing costs, and [calibration] where such numbers come from. What is not said is the default
+cluster's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from smpy.platforms.default_cluster import (
 )
 from smpy.platforms.description import Description
 from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.own_format.kernels import read_kernels
 from smpy.platforms.own_format.models import read_models
 from smpy.platforms.own_format.settings import Settings, Tree, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
@@ -75,8 +77,11 @@ def describe(
     hosts = hosts.called(topology.text("name", "cluster"))
     zone = topology_named("machine", kind).kind.from_settings(topology, hosts)
     models = read_models(machine.table("network"), machine.table("mpi"))
+    kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
     machine.check_keys()
-    return Description(named, zone, models, fills_hosts=True, origin=origin)
+    return Description(
+        *(named, zone, models), fills_hosts=True, origin=origin, kernels=kernels, calibration=calibration
+    )
 
 
 def _hosts(host: Settings, nic: Settings, properties: tuple[tuple[str, str], ...]) -> WantedHosts:

@@ -88,6 +88,37 @@ class Settings:
             self._tables[key] = Settings(self._path(key), inner, self._origin, aliases)
         return self._tables[key]
 
+    def tables(self) -> Iterator[tuple[str, Settings]]:
+        """Each table in a table that takes any."""
+        for key, inner in self._tree.items():
+            if isinstance(inner, dict):
+                yield key, self.table(key)
+
+    def values(self) -> Iterator[tuple[str, Setting]]:
+        """Each key of a table that takes any key, and its setting."""
+        for key, inner in self._tree.items():
+            if isinstance(inner, dict):
+                self._refuse_table(key, inner)
+            self._known[key] = None
+            yield key, inner
+
+    def notes(self, known: Iterable[str]) -> dict[str, float | str]:
+        """The numbers and texts of all keys but the known ones: what is noted for people alone."""
+        noted = {}
+        for key, inner in self._tree.items():
+            value = inner.value if isinstance(inner, Setting) else None
+            if key not in known and isinstance(value, int | float | str):
+                self._known[key] = None
+                noted[key] = value
+        return noted
+
+    def kept(self) -> dict[str, object]:
+        """All that is written in a table, and in those inside it, as it is."""
+        self._known.update(dict.fromkeys(self._tree))
+        return {
+            key: self.table(key).kept() if isinstance(inner, dict) else inner.value for key, inner in self._tree.items()
+        }
+
     def texts(self) -> tuple[tuple[str, str], ...]:
         """Each key of a table that takes any key, and its text."""
         return tuple((key, self.text(key)) for key in self._tree)

@@ -7,8 +7,10 @@ one of SimGrid's XML each host gets one in turn, in lexicographic order.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from smpy.platforms.description import Description
 from smpy.platforms.memory import Memory
 from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.own_format.describe import describe
+from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies.flat_cluster import FlatCluster
@@ -61,13 +64,17 @@ def write_toml(machine: Description) -> str:
         base = _read(_text(machine.name, tables | bare)).models
         tables["network"] = bare["network"] | dict(_network(models.network, base.network))
         tables["mpi"] = bare["mpi"] | dict(_mpi(models, base))
+        tables |= kernel_tables(machine.kernels)
+        if machine.calibration:
+            tables["calibration"] = dict(machine.calibration)
         text = _text(machine.name, tables)
         again = _read(text)
     except PlatformError as wrong:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
     if isinstance(zone, FlatCluster) and isinstance(again.zone, FlatCluster):
         again = replace(again, zone=replace(again.zone, router_name=zone.router_name))  # no host, and in no message
-    lost = next(_differences((zone, machine.models), (again.zone, again.models)), None)
+    mine, its = ((one.models, one.kernels) for one in (machine, again))
+    lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
         raise _unsayable(machine, lost)
     return text
@@ -206,8 +213,12 @@ def _polls(polling: Polling) -> str:
 def _text(name: str, tables: Mapping[str, Mapping[str, object]]) -> str:
     lines = [f"name = {_value(name)}"]
     for table, settings in tables.items():
-        lines += ["", f"[{table}]", *(f"{key} = {_value(value)}" for key, value in settings.items())]
+        lines += ["", f"[{table}]", *(f"{_key(key)} = {_value(value)}" for key, value in settings.items())]
     return "\n".join(lines) + "\n"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key)
 
 
 def _value(value: object) -> str:
@@ -215,4 +226,4 @@ def _value(value: object) -> str:
         return "{" + ", ".join(f"{json.dumps(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value)
+    return str(value) if isinstance(value, date | time) else json.dumps(value)

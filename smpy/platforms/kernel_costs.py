@@ -1,0 +1,240 @@
+"""What kernels cost on a machine: polynomials of the sizes of a call, as a calibration has fitted them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import inf, log2, prod, sqrt
+from typing import Final
+
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_FACTOR: Final = re.compile(rf"1|log2\(({_NAME})\)|({_NAME})(?:\^([1-9]))?")
+_Factor = tuple[int, int]  # the place of a size, and its power; 0: its logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class HalfNormalNoise:
+    """Calls that take longer than their cost, never less: by the factor 1 + abs(z), z normal around 0.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of z, not of abs(z), which is 0.603 of it.
+
+    Raises
+    ------
+    ValueError
+        If it is negative or not finite.
+    """
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sigma < inf:
+            raise ValueError(f"sigma is {self.sigma:g}: it is finite and at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class EmpiricalNoise:
+    """Calls that take their cost times 1 + e, where e is drawn from what a calibration has left over.
+
+    Parameters
+    ----------
+    residuals : tuple of float
+        Relative residuals, rising: quantiles at equal steps from the smallest to the largest. Between two of them a
+        draw is interpolated.
+
+    Raises
+    ------
+    ValueError
+        If there are none, if they do not rise, or one is not finite or leaves no time.
+    """
+
+    residuals: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.residuals or not all(-1 <= residual < inf for residual in self.residuals):
+            raise ValueError("residuals are finite numbers from -1 upwards, and at least one")
+        if list(self.residuals) != sorted(self.residuals):
+            raise ValueError("residuals are quantiles: they rise")
+
+
+Noise = HalfNormalNoise | EmpiricalNoise
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCost:
+    """The time that a call of a kernel takes on one core, as a polynomial of its sizes.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel: "dgemm".
+    sizes : tuple of str
+        Names of a call's sizes, in order.
+    terms : tuple of (str, float)
+        Terms and their coefficients in seconds. A term is a product of factors ``NAME``, ``NAME^2``, ``log2(NAME)``
+        and ``1``; the logarithm of a size below 1 is 0.
+    half_widths_s : tuple of float
+        Of the coefficients' 95 % intervals, in the order of the terms; empty: they are not known.
+    noise : HalfNormalNoise or EmpiricalNoise or None
+        How single calls differ from the polynomial.
+    smallest, largest : tuple of int
+        Sizes that were measured, in the order of `sizes`; empty: they are not known.
+    quality : mapping of str to float or str
+        How good the fit is ("r_squared"), for people; costs that differ in nothing else are equal.
+
+    Raises
+    ------
+    ValueError
+        If these do not fit together, or a number is out of range.
+
+    Examples
+    --------
+    >>> dgemm = KernelCost("dgemm", ("m", "n", "k"), (("m*n*k", 5e-11), ("1", 1e-6)), largest=(4000, 4000, 4000))
+    >>> dgemm.seconds((1000, 1000, 100))
+    0.005001
+    >>> dgemm.is_measured_at((1000, 5000, 100))
+    False
+    """
+
+    name: str
+    sizes: tuple[str, ...]
+    terms: tuple[tuple[str, float], ...]
+    half_widths_s: tuple[float, ...] = ()
+    noise: Noise | None = None
+    smallest: tuple[int, ...] = ()
+    largest: tuple[int, ...] = ()
+    quality: Mapping[str, float | str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(_NAME, self.name):
+            raise ValueError(f"{self.name!r} is no name of a kernel: write it such as dgemm")
+        if not self.sizes or len(set(self.sizes)) < len(self.sizes):
+            raise ValueError("sizes are one name or several, each once")
+        for size in self.sizes:
+            if not re.fullmatch(_NAME, size):
+                raise ValueError(f"{size!r} is no name of a size: write it such as m")
+        if not self.terms or not all(-inf < seconds < inf for _, seconds in self.terms):
+            raise ValueError("a cost is one term or several, each with a finite number of seconds")
+        _polynomial(self.sizes, tuple(term for term, _ in self.terms))
+        if len(self.half_widths_s) not in (0, len(self.terms)):
+            raise ValueError("half widths are as many as terms, or none")
+        if not all(0 <= width_s < inf for width_s in self.half_widths_s):
+            raise ValueError("a half width is a finite number of seconds, at least 0")
+        for bounds in (self.smallest, self.largest):
+            if len(bounds) not in (0, len(self.sizes)) or min(bounds, default=0) < 0:
+                raise ValueError("the smallest and the largest that was measured are a number for each size, or none")
+
+    def seconds(self, sizes: tuple[float, ...]) -> float:
+        """The time of a call, in seconds; 0 where the polynomial is below.
+
+        Raises
+        ------
+        ValueError
+            If it has another number of sizes.
+        """
+        values = self._values(sizes)
+        return max(0.0, sum(seconds * value for (_, seconds), value in zip(self.terms, values, strict=True)))
+
+    def half_width_s(self, sizes: tuple[float, ...]) -> float:
+        """Half the width of the 95 % interval of a call's mean time, in seconds; coefficients taken as independent.
+
+        Raises
+        ------
+        ValueError
+            If it has another number of sizes.
+        """
+        widths_s = zip(self.half_widths_s, self._values(sizes), strict=False)
+        return sqrt(sum((width_s * value) ** 2 for width_s, value in widths_s))
+
+    def is_measured_at(self, sizes: tuple[float, ...]) -> bool:
+        """Whether each size lies within those that were measured, as far as these are known."""
+        return all(least <= size for least, size in zip(self.smallest, sizes, strict=False)) and all(
+            size <= most for size, most in zip(sizes, self.largest, strict=False)
+        )
+
+    def _values(self, sizes: tuple[float, ...]) -> list[float]:
+        """What each term is multiplied by."""
+        if len(sizes) != len(self.sizes):
+            raise ValueError(f"{self.name} has {len(self.sizes)} sizes ({', '.join(self.sizes)}), not {len(sizes)}")
+        polynomial = _polynomial(self.sizes, tuple(term for term, _ in self.terms))
+        return [prod([_factor(sizes[at], power) for at, power in term], start=1.0) for term in polynomial]
+
+
+def _factor(size: float, power: int) -> float:
+    return size**power if power else log2(max(size, 1))
+
+
+@cache
+def _polynomial(sizes: tuple[str, ...], terms: tuple[str, ...]) -> tuple[tuple[_Factor, ...], ...]:
+    """The factors of each term.
+
+    Raises
+    ------
+    ValueError
+        If a term is none, or two are the same.
+    """
+    polynomial = tuple(_factors(sizes, term) for term in terms)
+    if len({tuple(sorted(term)) for term in polynomial}) < len(terms):
+        raise ValueError("two terms are the same: give each once")
+    return polynomial
+
+
+def _factors(sizes: tuple[str, ...], term: str) -> tuple[_Factor, ...]:
+    powers: dict[int, int] = {}
+    logarithms: list[_Factor] = []
+    for text in term.replace(" ", "").split("*"):
+        match = _FACTOR.fullmatch(text)
+        if match is None:
+            raise ValueError(
+                f"{term!r} is no term: it is a product of {sizes[0]}, {sizes[0]}^2, log2({sizes[0]}) and the like, or 1"
+            )
+        logarithm, name, power = match.groups()
+        if (used := logarithm or name) is None:
+            continue
+        if used not in sizes:
+            raise ValueError(f"{term!r} has {used!r}, which is none of the sizes {', '.join(sizes)}")
+        at = sizes.index(used)
+        if logarithm:
+            logarithms.append((at, 0))
+        else:
+            powers[at] = powers.get(at, 0) + int(power or 1)
+    return (*powers.items(), *logarithms)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCosts:
+    """The kernels of a machine whose costs are known.
+
+    Parameters
+    ----------
+    reference_flop_per_s : float
+        Speed of the core that was measured. On a core of that speed a kernel takes the seconds of its cost; on
+        another one in proportion.
+    costs : tuple of KernelCost
+        In the order of their names.
+
+    Raises
+    ------
+    ValueError
+        If two kernels have one name, or costs have no speed that they hold for.
+    """
+
+    reference_flop_per_s: float = 0.0
+    costs: tuple[KernelCost, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.reference_flop_per_s < inf or (self.costs and not self.reference_flop_per_s):
+            raise ValueError("the reference speed is finite, and above 0 where there are costs")
+        names = [cost.name for cost in self.costs]
+        if names != sorted(set(names)):
+            raise ValueError("costs stand in the order of their names, each kernel once")
+
+    def __bool__(self) -> bool:
+        return bool(self.costs)
+
+
+NO_KERNELS: Final = KernelCosts()

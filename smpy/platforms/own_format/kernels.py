@@ -1,0 +1,122 @@
+"""The table [kernels] of a machine: what kernels cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final
+
+from smpy.platforms.kernel_costs import (
+    NO_KERNELS,
+    EmpiricalNoise,
+    HalfNormalNoise,
+    KernelCost,
+    KernelCosts,
+    Noise,
+)
+from smpy.platforms.own_format.settings import Setting, Settings, number_of, shown
+from smpy.units import exact_speed, parse_speed_flop_per_s
+
+_KEYS: Final = ("sizes", "seconds", "half_widths", "noise", "smallest", "largest")
+
+
+def read_kernels(kernels: Settings) -> KernelCosts:
+    """The costs in the table [kernels], which holds a table for each kernel.
+
+    Raises
+    ------
+    PlatformError
+        If one is no cost.
+    """
+    tables = dict(kernels.tables())
+    if not tables:
+        if kernels.is_written("reference_speed"):
+            kernels.quantity("reference_speed", parse_speed_flop_per_s, "41.2Gf", is_positive=True)
+        return NO_KERNELS
+    speed = kernels.quantity("reference_speed", parse_speed_flop_per_s, "41.2Gf", is_positive=True)
+    return KernelCosts(speed, tuple(_cost(name, tables[name]) for name in sorted(tables)))
+
+
+def kernel_tables(costs: KernelCosts) -> dict[str, dict[str, object]]:
+    """The tables from which `read_kernels` makes the costs."""
+    if not costs:
+        return {}
+    tables = {f"kernels.{cost.name}": _settings(cost) for cost in costs.costs}
+    return {"kernels": {"reference_speed": exact_speed(costs.reference_flop_per_s)}, **tables}
+
+
+def _cost(name: str, table: Settings) -> KernelCost:
+    found = table.value("sizes")
+    if found is None:
+        raise table.error("sizes", 'it is missing: add sizes = ["m", "n", "k"]')
+    sizes = _list(found, str, '["m", "n", "k"]')
+    terms = _by_term(table.table("seconds"))
+    if not terms:
+        raise table.error("seconds", 'it is missing: add seconds = { "m*n*k" = 4.9e-11 }')
+    widths = _by_term(table.table("half_widths"))
+    smallest, largest = (
+        _list(bounds, int, "[4000, 4000, 4000]") if (bounds := table.value(key)) is not None else ()
+        for key in ("smallest", "largest")
+    )
+    for term in widths:
+        if term not in terms:
+            raise table.table("half_widths").error(term, f"[{table.name}] has no such term in seconds")
+    if widths and len(widths) < len(terms):
+        missing = next(term for term in terms if term not in widths)
+        raise table.error("half_widths", f"the term {missing!r} has none: give one for each term in seconds")
+    try:
+        return KernelCost(
+            *(name, sizes, tuple(terms.items()), tuple(widths[term] for term in terms) if widths else ()),
+            noise=_noise(table.table("noise")),
+            smallest=smallest,
+            largest=largest,
+            quality=dict(table.notes(_KEYS)),
+        )
+    except ValueError as wrong:
+        raise table.error("seconds", str(wrong)) from None
+
+
+def _by_term(table: Settings) -> dict[str, float]:
+    """The number of each term, in the order in which they are written."""
+    found = {}
+    for term, setting in table.values():
+        number = number_of(setting)
+        if not isfinite(number):
+            raise setting.error(f"{shown(setting)} is no number of seconds")
+        found[term] = number
+    return found
+
+
+def _noise(table: Settings) -> Noise | None:
+    kind = table.choice("kind", ("none", "half-normal", "empirical"), "none")
+    try:
+        if kind == "half-normal":
+            return HalfNormalNoise(table.number("sigma"))
+        if kind == "empirical":
+            found = table.value("residuals")
+            return EmpiricalNoise(_list(found, float, "[-0.01, 0, 0.02]") if found is not None else ())
+    except ValueError as wrong:
+        raise table.error("residuals", str(wrong)) from None
+    return None
+
+
+def _list(found: Setting, kind: type[Any], example: str) -> tuple[Any, ...]:
+    kinds = (int, float) if kind is float else kind
+    listed = found.value
+    if not isinstance(listed, list) or not all(isinstance(it, kinds) and not isinstance(it, bool) for it in listed):
+        raise found.error(f"{shown(found)} is no such list: write it such as {example}")
+    return tuple(map(kind, listed))
+
+
+def _settings(cost: KernelCost) -> dict[str, object]:
+    settings: dict[str, object] = {"sizes": cost.sizes, "seconds": dict(cost.terms)}
+    if cost.half_widths_s:
+        terms = (term for term, _ in cost.terms)
+        settings["half_widths"] = dict(zip(terms, cost.half_widths_s, strict=True))
+    match cost.noise:
+        case HalfNormalNoise(sigma):
+            settings["noise"] = {"kind": "half-normal", "sigma": sigma}
+        case EmpiricalNoise(residuals):
+            settings["noise"] = {"kind": "empirical", "residuals": residuals}
+    bounds: Mapping[str, tuple[int, ...]] = {"smallest": cost.smallest, "largest": cost.largest}
+    return settings | {key: bound for key, bound in bounds.items() if bound} | dict(cost.quality)

@@ -1,0 +1,134 @@
+"""What kernels cost on a machine: polynomials of sizes, and the tables [kernels] and [calibration] that say them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smpy.errors import PlatformError
+from smpy.platforms import EmpiricalNoise, HalfNormalNoise, KernelCost, KernelCosts, read_machine
+from smpy.platforms.own_format.writing import write_toml
+
+CALIBRATION = """
+[calibration]
+date = 2026-11-22
+numpy = "2.3"
+warnings = ["loaded"]
+[kernels]
+reference_speed = "41.2Gf"
+[kernels.dgemm]
+sizes = ["m", "n", "k"]
+seconds = { "m*n*k" = 4.9e-11, "m*n" = 1.1e-10, "1" = 1.3e-6 }
+half_widths = { "m*n*k" = 2e-13, "m*n" = 1e-12, "1" = 1e-8 }
+noise = { kind = "half-normal", sigma = 0.012 }
+smallest = [1, 1, 1]
+largest = [4000, 4000, 4000]
+r_squared = 0.9998
+[kernels.zfft]
+sizes = ["n", "batch"]
+seconds = { "n*log2(n)*batch" = 2e-9 }
+noise = { kind = "empirical", residuals = [-0.01, 0, 0.02] }
+"""
+DGEMM = KernelCost(
+    *("dgemm", ("m", "n", "k"), (("m*n*k", 4.9e-11), ("m*n", 1.1e-10), ("1", 1.3e-6)), (2e-13, 1e-12, 1e-8)),
+    *(HalfNormalNoise(0.012), (1, 1, 1), (4000, 4000, 4000)),
+)
+ZFFT = KernelCost("zfft", ("n", "batch"), (("n*log2(n)*batch", 2e-9),), noise=EmpiricalNoise((-0.01, 0.0, 0.02)))
+MACHINE = 'include = ["calibration.toml"]\n[host]\ncores = 4\n'
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    (tmp_path / "calibration.toml").write_text(CALIBRATION)
+    path = tmp_path / "machine.toml"
+    path.write_text(MACHINE)
+    return path
+
+
+def test_a_machine_includes_a_calibration(machine: Path) -> None:
+    read = read_machine(machine, 1)
+    assert read.kernels == KernelCosts(41.2e9, (DGEMM, ZFFT))
+    assert read.kernels.costs[0].quality == {"r_squared": 0.9998}
+    assert read.calibration["warnings"] == ["loaded"]
+
+
+def test_kernels_and_what_is_kept_beside_them_are_written_down(machine: Path, tmp_path: Path) -> None:
+    read = read_machine(machine, 1)
+    (tmp_path / "written.toml").write_text(write_toml(read))
+    again = read_machine(tmp_path / "written.toml", 1)
+    assert (again, again.calibration) == (read, read.calibration)
+    assert again.kernels.costs[0].quality == {"r_squared": 0.9998}
+
+
+def test_the_fingerprint_of_a_machine_has_its_kernels_and_nothing_of_the_calibration(
+    machine: Path, tmp_path: Path
+) -> None:
+    read = read_machine(machine, 1)
+    (tmp_path / "calibration.toml").write_text(CALIBRATION.replace("2026", "2025").replace("0.9998", "0.9"))
+    later = read_machine(machine, 1)
+    assert later.calibration != read.calibration
+    assert later == read
+    assert later.fingerprint == read.fingerprint == pickle.loads(pickle.dumps(read)).fingerprint
+    (tmp_path / "calibration.toml").write_text(CALIBRATION.replace("4.9e-11", "5e-11"))
+    assert read_machine(machine, 1).fingerprint != read.fingerprint
+
+
+def test_a_machine_without_kernels_has_the_fingerprint_that_it_always_had() -> None:
+    known = "e60cf204074f"
+    assert read_machine("flat hosts=4 cores=2", 1).fingerprint.startswith(known)
+
+
+@given(*[st.integers(1, 10**5)] * 3)
+def test_a_cost_is_the_sum_of_its_terms(m: int, n: int, k: int) -> None:
+    terms = (("m*n*k", 3e-11), ("m^2*n", 2e-12), ("n * log2(k)", 1e-9), ("1", 1e-6))
+    exact_s = 3e-11 * m * n * k + 2e-12 * m * m * n + 1e-9 * n * log2(k) + 1e-6
+    cost = KernelCost("it", ("m", "n", "k"), terms, tuple(0.1 * seconds for _, seconds in terms))
+    assert cost.seconds((m, n, k)) == pytest.approx(exact_s, rel=1e-12)
+    one_term = replace(cost, half_widths_s=(0.0, 0.0, 0.0, 1e-7))
+    assert one_term.half_width_s((m, n, k)) == pytest.approx(1e-7)
+    assert 0 < cost.half_width_s((m, n, k)) <= 0.1 * exact_s * (1 + 1e-12)
+
+
+def test_a_cost_is_never_below_0() -> None:
+    cost = KernelCost("it", ("n",), (("n", 1e-9), ("1", -1e-6)))
+    assert cost.seconds((10,)) == 0
+    assert cost.seconds((2000,)) == pytest.approx(1e-6)
+
+
+def test_sizes_are_measured_between_the_smallest_and_the_largest() -> None:
+    cost = KernelCost("it", ("m", "n"), (("m*n", 1e-9),), smallest=(2, 2), largest=(8, 9))
+    assert [cost.is_measured_at(at) for at in ((2, 9), (1, 9), (8, 10))] == [True, False, False]
+    assert replace(cost, smallest=(), largest=()).is_measured_at((1, 10**9))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "instead", "told"),
+    [
+        ('sizes = ["m", "n", "k"]', "sizes = 3", "machine.toml:0: kernels.dgemm.sizes: 3 is no such list"),
+        ('"m*n" =', '"m*q" =', "has 'q', which is none of the sizes m, n, k"),
+        ('"m*n" =', '"m+n" =', "'m+n' is no term"),
+        ('"m*n" =', '"n*m*k" =', "two terms are the same"),
+        ('"m*n" = 1.1e-10', '"m*n" = "long"', "'long' is no number"),
+        ('"m*n" = 1e-12, ', "", "the term 'm*n' has none"),
+        ('"m*n" = 1e-12', '"m" = 1e-12', "kernels.dgemm.half_widths.m: [kernels.dgemm] has no such term"),
+        ('reference_speed = "41.2Gf"', "", "kernels.reference_speed: it is missing"),
+        ('"half-normal"', '"normal"', "'normal' is none of none, half-normal, empirical"),
+        ("sigma = 0.012", "sigma = -1", "it is -1, and must be at least 0"),
+        ("[-0.01, 0, 0.02]", "[0.02, 0]", "residuals are quantiles: they rise"),
+        ("largest = [4000, 4000, 4000]", "largest = [4000]", "a number for each size"),
+        ("largest = [4000, 4000, 4000]", "larges = [4000]", "unknown key: did you mean 'largest'?"),
+    ],
+)
+def test_a_wrong_cost_is_refused_with_its_place(machine: Path, wrong: str, instead: str, told: str) -> None:
+    assert wrong in CALIBRATION
+    machine.write_text(CALIBRATION.replace(wrong, instead))
+    with pytest.raises(PlatformError) as refused:
+        read_machine(machine, 1)
+    assert told in re.sub(r":\d+:", ":0:", str(refused.value))
