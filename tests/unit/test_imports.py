@@ -15,7 +15,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"collectives"},
     {"mpi"},
     {"emulate"},
-    {"study"},
+    {"study", "calibrate"},
     {"cli"},
     {"__main__"},
 ]

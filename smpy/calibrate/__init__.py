@@ -1,0 +1,1 @@
+"""Measures this machine, and fits what a simulated one needs to know: kernels, memory, network."""

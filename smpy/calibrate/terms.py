@@ -1,0 +1,75 @@
+"""Terms of a cost: products of sizes, of their powers and logarithms, written as `m*n^2` or `n*log2(n)*batch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smpy.errors import UsageError
+
+INTERCEPT: Final = "1"
+_FACTOR: Final = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)(?:\^(?P<power>[1-9]))?|log2\((?P<logarithm>[A-Za-z_]\w*)\)|1)")
+
+
+def evaluate(term: str, sizes: Mapping[str, Any]) -> NDArray[np.float64]:
+    """The value of a term at given sizes.
+
+    Parameters
+    ----------
+    term : str
+        Factors joined by `*`: a size, a size to a power (`n^2`), `log2(n)`, or `1`.
+    sizes : mapping of str to (n,) array_like
+        Values of each size.
+
+    Returns
+    -------
+    (n,) ndarray
+
+    Raises
+    ------
+    UsageError
+        If the term has another form, or a size that is not given.
+
+    Examples
+    --------
+    >>> evaluate("m*n^2", {"m": [2, 3], "n": [10, 10]})
+    array([200., 300.])
+    """
+    value = np.ones(np.shape(next(iter(sizes.values()))))
+    for factor in term.split("*"):
+        match = _FACTOR.fullmatch(factor)
+        if match is None:
+            raise UsageError(f"the term {term!r} has a factor {factor!r}: a factor is n, n^2, log2(n) or 1")
+        name = match["name"] or match["logarithm"]
+        if name is None:
+            continue
+        if name not in sizes:
+            raise UsageError(f"the term {term!r} has a size {name!r} that is none of {', '.join(sizes)}")
+        size = np.asarray(sizes[name], dtype=float)
+        value = value * (np.log2(size) if match["logarithm"] else size ** int(match["power"] or 1))
+    return value
+
+
+def monomials(names: Sequence[str], degree: int) -> tuple[str, ...]:
+    """All products of at most `degree` sizes, the largest degree first, `1` last.
+
+    Examples
+    --------
+    >>> monomials(["m", "n"], 2)
+    ('m^2', 'm*n', 'n^2', 'm', 'n', '1')
+    """
+    return tuple(
+        "*".join(_power(name, factors.count(name)) for name in dict.fromkeys(factors)) or INTERCEPT
+        for size in range(degree, -1, -1)
+        for factors in combinations_with_replacement(names, size)
+    )
+
+
+def _power(name: str, power: int) -> str:
+    """A power in factors of at most a square, which are those that machine files know."""
+    return "*".join([f"{name}^2"] * (power // 2) + [name] * (power % 2))
