@@ -71,9 +71,8 @@ class _Factorisation:
         for start, width in self.parts(n):
             at = first + start
             done, now = slice(first, at), slice(at, at + width)
-            self.kernels.solve_unit_lower(self.block[done, done], self.block[done, now])
-            rows = self.rows_from(at, m)
-            self.kernels.subtract_product(self.a[rows, now], self.a[rows, done], self.block[done, now])
+            self.kernels.solve_unit_lower(self.block, self.block, done, now)
+            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at, m), now, done)
             self.recurse(m, width, at)
             m = self.keep_upper(m, at, width)
 
@@ -81,13 +80,10 @@ class _Factorisation:
         for start, width in self.parts(n):
             at = first + start
             done, now, later = slice(first, at), slice(at, at + width), slice(at + width, first + n)
-            rows = self.rows_from(at, m)
-            self.kernels.subtract_product(self.a[rows, now], self.a[rows, done], self.block[done, now])
+            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at, m), now, done)
             self.recurse(m, width, at)
-            if later.start < later.stop:
-                block = self.block
-                self.kernels.subtract_product(block[now, later], block[now, done], block[done, later])
-                self.kernels.solve_unit_lower(block[now, now], block[now, later])
+            self.kernels.subtract_product(self.block, self.block, self.block, now, later, done)
+            self.kernels.solve_unit_lower(self.block, self.block, now, later)
             m = self.keep_upper(m, at, width)
 
     def wide_right(self, m: int, n: int, first: int) -> None:
@@ -95,10 +91,9 @@ class _Factorisation:
             at = first + start
             now, later = slice(at, at + width), slice(at + width, first + n)
             self.recurse(m, width, at)
-            self.kernels.solve_unit_lower(self.block[now, now], self.block[now, later])
+            self.kernels.solve_unit_lower(self.block, self.block, now, later)
             m = self.keep_upper(m, at, width)
-            rows = self.rows_from(at + width, m)
-            self.kernels.subtract_product(self.a[rows, later], self.a[rows, now], self.block[now, later])
+            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at + width, m), later, now)
 
     def keep_upper(self, m: int, at: int, width: int) -> int:
         """The current block row keeps the part's columns of U; the local rows that are left."""

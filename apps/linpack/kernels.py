@@ -42,15 +42,16 @@ class Numbers:
         """A matrix, columns one after the other."""
         return np.zeros((n_rows, n_columns), order="F")
 
-    def subtract_product(self, c: Array, a: Array, b: Array) -> None:
-        """C := C - A B."""
-        if c.size and a.shape[1]:
-            c -= a @ b
+    def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
+        """C := C - A B, for some rows of C and A, columns of C and B, and the columns of A that are rows of B."""
+        if _length(rows) > 0 and _length(columns) > 0 and _length(inner) > 0:
+            c[rows, columns] -= a[rows, inner] @ b[inner, columns]
 
-    def solve_unit_lower(self, l: Array, b: Array) -> None:  # noqa: E741  # as the literature calls it
-        """B := L^-1 B, for the unit lower triangle of L."""
-        if b.size:
-            b[...] = self._dtrsm(1.0, l.T, b.T, side=1, lower=0, diag=1).T
+    def solve_unit_lower(self, l: Array, b: Array, rows: slice, columns: slice) -> None:  # noqa: E741  # as in books
+        """B := L^-1 B, for the unit lower triangle of some rows and columns of L, and these rows of B."""
+        if _length(rows) > 0 and _length(columns) > 0:
+            part = b[rows, columns]
+            part[...] = self._dtrsm(1.0, l[rows, rows].T, part.T, side=1, lower=0, diag=1).T
 
 
 class Skeleton:
@@ -85,17 +86,22 @@ class Skeleton:
 
     matrix = memory
 
-    def subtract_product(self, c: Array, a: Array, b: Array) -> None:
+    def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
         """The time of C := C - A B."""
-        (m, k), n = a.shape, b.shape[1]
-        if m and n and k:
+        m, n, k = _length(rows), _length(columns), _length(inner)
+        if m > 0 and n > 0 and k > 0:
             self._dgemm(m, n, k)
 
-    def solve_unit_lower(self, l: Array, b: Array) -> None:  # noqa: E741  # as the literature calls it
+    def solve_unit_lower(self, l: Array, b: Array, rows: slice, columns: slice) -> None:  # noqa: E741  # as in books
         """The time of B := L^-1 B."""
-        n, m = b.shape
-        if n and m:
+        m, n = _length(columns), _length(rows)
+        if m > 0 and n > 0:
             self._dtrsm(m, n)
+
+
+def _length(part: slice) -> int:
+    """How many indices a slice with both ends and without a step has."""
+    return part.stop - part.start  # type: ignore[no-any-return]
 
 
 Kernels = Numbers | Skeleton

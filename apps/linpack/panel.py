@@ -57,14 +57,16 @@ class Panel:
         First local row below or at `first`, and first local column that the panel has still to update.
     m, n : int
         Local rows from `i` on, and local columns from `j` on.
-    below : (m', width) array
-        The factored rows below the diagonal block.
+    m_below : int
+        Local rows below the diagonal block.
+    below : (m_below, width) array
+        The factored ones.
     block : (width, width) array
         The factored diagonal block.
     pivots : (width,) array
         For each of its rows, the row of the matrix it was exchanged with.
     message : array
-        The three of them as they travel, one after the other.
+        The three of them as they travel, one after the other; without numbers it stands for each.
     u : (width, n) array
         The rows that are exchanged.
     """
@@ -79,12 +81,14 @@ class Panel:
         self.j = owned(first, nb, grid.column, grid.n_columns)
         self.m, self.n = matrix.n_rows - self.i, matrix.n_columns - self.j
         self.is_row, self.is_column = grid.row == self.row, grid.column == self.column
-        m_below = max(0, self.m - (width if self.is_row else 0))
-        end = m_below * width
+        self.m_below = max(0, self.m - (width if self.is_row else 0))
+        end = self.m_below * width
         self.message = message = kernels.memory(end + width * width + width + 1)  # the last number is HPL's error flag
-        self.below = message[:end].reshape(m_below, width)
-        self.block = message[end : end + width * width].reshape(width, width)
-        self.pivots = message[end + width * width : -1]
+        self.below = self.block = self.pivots = message
+        if kernels.is_real:
+            self.below = message[:end].reshape(self.m_below, width)
+            self.block = message[end : end + width * width].reshape(width, width)
+            self.pivots = message[end + width * width : -1]
         self.moves: Any = None
 
     def own_columns(self) -> Array:

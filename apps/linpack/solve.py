@@ -42,7 +42,7 @@ class _Factors:
 
     def run(self) -> None:
         n, nb = self.matrix.n, self.matrix.nb
-        firsts = list(range(0, n, nb))
+        firsts = range(0, n, nb)  # all of them in a list would be most of the memory of a large machine
         ahead: list[Panel] = []
         for place, first in enumerate(firsts[: self.depth], start=1):
             panel = self.new_panel(first)

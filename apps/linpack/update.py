@@ -59,19 +59,20 @@ def _update_in_place(panel: Panel, n: int, awaited: Broadcast | None) -> None:
         for row, pivot in enumerate((panel.pivots - panel.first).astype(int)):
             if pivot != row:
                 columns[[row, pivot]] = columns[[pivot, row]]
+    top, below = columns[:width], columns[width:]
+    triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):
-        top = columns[:width, piece]
-        kernels.solve_unit_lower(panel.block, top)
-        kernels.subtract_product(columns[width:, piece], panel.below, top)
+        kernels.solve_unit_lower(panel.block, top, triangle, piece)
+        kernels.subtract_product(below, panel.below, top, rows, piece, triangle)
 
 
 def _update_from(panel: Panel, u: Array, n: int, awaited: Broadcast | None) -> None:
     kernels, width = panel.kernels, panel.width
     columns = panel.take(n)
     below = columns[width:] if panel.is_row else columns
+    triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):
-        part = u[:, piece]
-        kernels.solve_unit_lower(panel.block, part)
-        kernels.subtract_product(below[:, piece], panel.below, part)
+        kernels.solve_unit_lower(panel.block, u, triangle, piece)
+        kernels.subtract_product(below, panel.below, u, rows, piece, triangle)
         if panel.is_row and kernels.is_real:
-            columns[:width, piece] = part
+            columns[:width, piece] = u[:, piece]
