@@ -230,9 +230,14 @@ int zone_member(const platform *p, int zone_point, int number)
     return is_member ? p->points[number].index : -1;
 }
 
+static int can_be_host(double speed_flop_per_s, int cores)
+{
+    return speed_flop_per_s > 0 && isfinite(speed_flop_per_s) && cores >= 1;
+}
+
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores)
 {
-    if (n < 1 || !(speed_flop_per_s > 0) || !isfinite(speed_flop_per_s) || cores < 1) return PLATFORM_BAD_ARGUMENT;
+    if (n < 1 || !can_be_host(speed_flop_per_s, cores)) return PLATFORM_BAD_ARGUMENT;
     zone *z = zone_at(p, zone_point);
     if (z->kind->add_plane && z->n_members > 0) return n == n_hosts_of(p, z) ? zone_point + 1 : PLATFORM_BAD_ARGUMENT;
     int error = reserve_hosts(p, n);
@@ -280,6 +285,16 @@ int platform_add_hosts(platform *p, int zone_point, int n, double speed_flop_per
 int platform_add_router(platform *p, int zone_point)
 {
     return takes_members(p, zone_point) ? zone_add_router(p, zone_point) : PLATFORM_BAD_ARGUMENT;
+}
+
+int platform_set_hosts(platform *p, int first, int n, double speed_flop_per_s, int cores)
+{
+    if (first < 0 || n < 0 || n > p->n_hosts - first || !can_be_host(speed_flop_per_s, cores)) return PLATFORM_BAD_ARGUMENT;
+    for (int i = first; i < first + n; i++) {
+        p->speed_flop_per_s[i] = speed_flop_per_s;
+        p->cores[i] = cores;
+    }
+    return 0;
 }
 
 int platform_n_hosts(const platform *p) { return p->n_hosts; }

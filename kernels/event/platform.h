@@ -41,6 +41,8 @@ int platform_add_link(platform *p, double bandwidth_bytes_per_s, double latency_
 int platform_add_links(platform *p, int n, double bandwidth_bytes_per_s, double latency_s, int policy);
 /* Gives n links with consecutive numbers another bandwidth and latency, before any world reads the platform. 0, or an error. */
 int platform_set_links(platform *p, int first, int n, double bandwidth_bytes_per_s, double latency_s);
+/* Likewise n hosts with consecutive numbers: another speed of a core, and another number of cores. */
+int platform_set_hosts(platform *p, int first, int n, double speed_flop_per_s, int cores);
 int platform_n_links(const platform *p);
 int platform_n_hosts(const platform *p);
 

@@ -9,7 +9,7 @@ from smpy.platforms.default_cluster import default_cluster
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
-    from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
+    from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
     from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, ProfileConnection, Router
     from smpy.platforms.declared_zone import DeclaredZone
     from smpy.platforms.description import Description
@@ -74,8 +74,10 @@ __all__ = [
     "HalfNormalNoise",
     "Hop",
     "Host",
+    "HostGroup",
     "HostLink",
     "HyperX",
+    "JoinedNames",
     "KernelCost",
     "KernelCosts",
     "Link",
@@ -119,7 +121,7 @@ __all__ = [
 
 _NAMES: Final = {
     "builder": ("PlatformBuilder",),
-    "cluster": ("Cluster", "ListedNames", "NumberedNames"),
+    "cluster": ("Cluster", "HostGroup", "JoinedNames", "ListedNames", "NumberedNames"),
     "declared_parts": ("BypassRoute", "DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
     "declared_zone": ("DeclaredZone",),
     "description": ("Description",),

@@ -15,7 +15,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
-from smpy.platforms.link_classes import WireBlock
+from smpy.platforms.link_classes import WireBlock, wires_of_groups
 from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.memory import Memory
@@ -233,6 +233,7 @@ class PlatformBuilder:
         link_name: LinkNamer,
         router_name: str | None = None,
         own_wires: Sequence[WireBlock] = (),
+        wires_per_host: int = 0,
     ) -> None:
         """A zone of hosts that are all alike.
 
@@ -251,19 +252,30 @@ class PlatformBuilder:
             Of its router, if it has one.
         own_wires : sequence of WireBlock
             Wires whose bandwidth and latency are not the cluster's.
+        wires_per_host : int
+            The wires of each host: they are the first ones, in the order of the hosts. 0: no wire is one host's.
         """
         routers = () if router_name is None else (router_name,)
         host_names = list(cluster.hosts)
         at = self._open_cluster(cluster, host_names, parent, routers)
+        own_wires = (*own_wires, *wires_of_groups(cluster, wires_per_host))
         zone = self._planes(cluster, at, add, link_name, own_wires)
         self._points[cluster.name] = zone
         self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
         if router_name is not None:
             self._points[router_name] = zone + 1 + len(host_names)
-        self._properties.add(len(self._host_names), cluster.properties)
-        self._memory.add(len(self._host_names), cluster.memory)
+        first = len(self._host_names)
+        for group in cluster.host_groups:
+            self._properties.add(first, group.properties)
+            self._memory.add(first, group.memory)
+            self._sockets.extend(array("i", [group.sockets]) * group.n_hosts)
+            if cluster.groups:
+                numbers = group.speed_flop_per_s, group.cores
+                _number(
+                    lib.platform_set_hosts(self._handle, first, group.n_hosts, *numbers), f"a group of {cluster.name!r}"
+                )
+            first += group.n_hosts
         self._host_names.extend(host_names)
-        self._sockets.extend(array("i", [cluster.sockets]) * len(host_names))
 
     def _planes(
         self,
@@ -509,8 +521,7 @@ class PlatformBuilder:
             raise PlatformError(
                 f"cluster {cluster.name!r} declares a host twice, or gives one its own or its router's name"
             )
-        some_host = f"{host_names[0]} of cluster {cluster.name}"
-        self._check_host(some_host, cluster.speed_flop_per_s, cluster.cores, cluster.sockets, cluster.memory)
+        self._check_groups(cluster, host_names)
         if not 1 <= cluster.rails <= COUNT_MAX:
             raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
         if not cluster.bandwidth_bytes_per_s > 0:
@@ -528,6 +539,20 @@ class PlatformBuilder:
             if bandwidth != 0 or latency != 0:
                 self._check_link(f"{cluster.name}_{what}", bandwidth, latency)
         return self._zone_or_root(parent, cluster.name)
+
+    def _check_groups(self, cluster: Cluster, host_names: list[str]) -> None:
+        groups, first = cluster.host_groups, 0
+        if min(group.n_hosts for group in groups) < 1 or sum(group.n_hosts for group in groups) != len(host_names):
+            numbers = ", ".join(str(group.n_hosts) for group in groups)
+            raise PlatformError(
+                f"cluster {cluster.name!r} has {len(host_names)} hosts, and groups of {numbers}: they have to add up"
+            )
+        for group in groups:
+            some_host = f"{host_names[first]} of cluster {cluster.name}"
+            self._check_host(some_host, group.speed_flop_per_s, group.cores, group.sockets, group.memory)
+            if cluster.groups:
+                self._check_link(f"of {some_host}", group.bandwidth_bytes_per_s, group.latency_s)
+            first += group.n_hosts
 
     def _zone_or_root(self, parent: str | None, name: str) -> int:
         if parent is None and self._points:

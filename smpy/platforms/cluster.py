@@ -6,7 +6,8 @@ A cluster is one value however many hosts it has: their names are spelt out when
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
@@ -95,14 +96,78 @@ class ListedNames:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedNames:
+    """Names of several kinds, one kind after the other.
+
+    Parameters
+    ----------
+    parts : tuple of NumberedNames or ListedNames
+        The names, in order.
+    """
+
+    parts: tuple[NumberedNames | ListedNames, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self.parts)
+
+    @property
+    def n_names(self) -> int:
+        """How many there are."""
+        return sum(part.n_names for part in self.parts)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The place of each name, which stands for a number in it."""
+        return range(self.n_names)
+
+    def first(self, n_names: int) -> JoinedNames:
+        """The first ones of these names."""
+        kept: list[NumberedNames | ListedNames] = []
+        left = n_names
+        for part in self.parts:
+            kept.append(part.first(left))
+            left = max(0, left - part.n_names)
+        return JoinedNames(tuple(part for part in kept if part.n_names))
+
+
+@dataclass(frozen=True, slots=True)
+class HostGroup:
+    """Hosts of a cluster, one after the other, that are alike and unlike its others; fields are those of a `Cluster`.
+
+    Parameters
+    ----------
+    n_hosts : int
+        How many they are.
+    bandwidth_bytes_per_s, latency_s : float
+        Of their wires.
+    """
+
+    n_hosts: int
+    speed_flop_per_s: float
+    bandwidth_bytes_per_s: float
+    latency_s: float
+    cores: int = 1
+    sockets: int = 1
+    memory_bandwidth_bytes_per_s: float = 0.0
+    core_memory_bandwidth_bytes_per_s: float = 0.0
+    caches: tuple[Cache, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def memory(self) -> Memory:
+        """Of each host."""
+        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
-    """Hosts that are all alike; a bandwidth of 0 says that there is no such link.
+    """Hosts that are all alike, unless there are groups of them; a bandwidth of 0 says that there is no such link.
 
     Parameters
     ----------
     name : str
         Starts the names of the links.
-    hosts : NumberedNames or ListedNames
+    hosts : NumberedNames, ListedNames or JoinedNames
         Their names, in order of position; the numbers tell the hosts' links apart in their names.
     speed_flop_per_s : float
         Of one core.
@@ -134,10 +199,13 @@ class Cluster:
         those to `rails` hosts in a row (counted from a multiple of `rails`), and from them, one each: a host has the
         bandwidth of all its cards with many others, and that of one card with each. `kernels/event/route_rails.c` has
         the rule.
+    groups : tuple of HostGroup
+        All hosts in order of position, if they are not all alike; the cluster's own cores, speed, memory and
+        properties are then those of the first group.
     """
 
     name: str
-    hosts: NumberedNames | ListedNames
+    hosts: NumberedNames | ListedNames | JoinedNames
     speed_flop_per_s: float
     bandwidth_bytes_per_s: float
     latency_s: float
@@ -155,6 +223,7 @@ class Cluster:
     sockets: int = 1
     properties: tuple[tuple[str, str], ...] = ()
     rails: int = 1
+    groups: tuple[HostGroup, ...] = ()
 
     @property
     def n_hosts(self) -> int:
@@ -164,6 +233,22 @@ class Cluster:
     def memory(self) -> Memory:
         """Of each host."""
         return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
+
+    @property
+    def has_equal_wires(self) -> bool:
+        """Whether the wires of all hosts are alike."""
+        wires = self.bandwidth_bytes_per_s, self.latency_s
+        return all((group.bandwidth_bytes_per_s, group.latency_s) == wires for group in self.groups)
+
+    @property
+    def host_groups(self) -> tuple[HostGroup, ...]:
+        """The groups; of hosts that are all alike, one."""
+        return self.groups or (
+            HostGroup(
+                self.n_hosts,
+                **{field.name: getattr(self, field.name) for field in fields(HostGroup) if field.name != "n_hosts"},
+            ),
+        )
 
     def to_c(self) -> Any:
         """The kernel's `cluster`, owned by the cffi object that is returned."""

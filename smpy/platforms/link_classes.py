@@ -131,6 +131,27 @@ def wire_blocks(what: str, classes: Sequence[LinkClass], kinds: Sequence[WireKin
     return tuple(_blocks(own, kinds))
 
 
+def wires_of_groups(cluster: Cluster, wires_per_host: int) -> Iterator[WireBlock]:
+    """The wires of groups of hosts that are unlike those of the cluster.
+
+    Raises
+    ------
+    PlatformError
+        If there are some, and hosts have no wires of their own.
+    """
+    first = 0
+    for group in cluster.groups:
+        if (group.bandwidth_bytes_per_s, group.latency_s) != (cluster.bandwidth_bytes_per_s, cluster.latency_s):
+            if not wires_per_host:
+                raise PlatformError(
+                    f"cluster {cluster.name!r}: no wire of this topology is one host's, and a group has its own "
+                    "bandwidth or latency: remove it"
+                )
+            wires = first * wires_per_host, group.n_hosts * wires_per_host
+            yield WireBlock(*wires, group.bandwidth_bytes_per_s, group.latency_s)
+        first += group.n_hosts
+
+
 def _blocks(own: dict[str, LinkClass], kinds: Sequence[WireKind]) -> Iterator[WireBlock]:
     first = 0
     for kind in kinds:

@@ -137,7 +137,7 @@ def test_an_exact_text_is_read_as_the_very_number(exact: Callable[[float], str],
     ("changes", "lost"),
     [
         ({"backbone_bandwidth_bytes_per_s": 1e9, "backbone_is_fatpipe": True}, "backbone_is_fatpipe = True"),
-        ({"properties": (("colour", "red"),)}, r"properties = \(\('colour', 'red'\),\)"),
+        ({"properties": (("colour", "red"), ("colour", "blue"))}, r"properties = \(\('colour', 'red'\), \("),
         ({"hosts": NumberedNames("n[x]", (range(4),))}, "host.names"),
         ({"hosts": NumberedNames("n", (range(0, 8, 2),))}, "ranges"),
     ],
@@ -146,6 +146,25 @@ def test_what_toml_cannot_say_of_a_cluster_is_refused_by_name(changes: dict[str,
     machine = Description("machine", FlatCluster(replace(CLUSTER, **changes)))
     with pytest.raises(PlatformError, match=f"machine: our TOML cannot say this machine: .*{lost}"):
         write_toml(machine)
+
+
+@pytest.mark.parametrize(
+    ("properties", "tables"),
+    [
+        ((("wattage_per_state", "93.5:200.0"), ("wattage_off", "5.0")), "power"),
+        ((("wattage_per_state", "93.5:200.0"), ("price_per_host", "9000.0"), ("colour", "red")), "power price"),
+        ((("wattage_per_state", "100:200"), ("wattage_off", "ten")), ""),  # not as we write these numbers
+        ((("wattage_per_state", "95.0:120.0:200.0"), ("price_per_host_hour", "1.5")), ""),  # of three states
+        ((("smpi/os", "0:1us:0"), ('a "b" = c.d', "\\")), ""),
+    ],
+)
+def test_what_is_noted_of_hosts_is_written_down(
+    tmp_path: Path, properties: tuple[tuple[str, str], ...], tables: str
+) -> None:
+    machine = Description("machine", FlatCluster(replace(CLUSTER, properties=properties)), fills_hosts=True)
+    assert written(machine, tmp_path) == machine
+    text = (tmp_path / "machine.toml").read_text()
+    assert [name for name in ("power", "price") if f"[{name}]" in text] == tables.split()
 
 
 def test_a_zone_around_a_cluster_alone_is_left_away_and_others_are_refused(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], lis
 
 
 def apply_changes(tree: Tree, changes: Iterable[Change]) -> list[Change]:
-    """Make the changes of settings; those that are left change every link.
+    """Make the changes of settings; those that are left change every link, or every host of all groups.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def apply_changes(tree: Tree, changes: Iterable[Change]) -> list[Change]:
     for change in sorted(changes, key=lambda change: change.key != KIND):  # first what makes other keys void
         if change.key == KIND:
             tree[KIND.partition(".")[0]] = {}
-        if change.key in ("network.bandwidth", "network.latency"):
+        if change.key in ALIKE and (change.key.startswith("network.") or "group" in tree):
             left.append(change)
             continue
         setting, before = change.setting(), _found(tree, change.key)

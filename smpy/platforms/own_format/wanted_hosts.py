@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 
-from smpy.platforms.cluster import Cluster, ListedNames, NumberedNames
-from smpy.platforms.own_format.settings import Settings
+from smpy.errors import PlatformError
+from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
+from smpy.platforms.own_format.settings import Settings, meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,8 @@ class WantedHosts:
         The table [host], for messages.
     like : Cluster
         A cluster of such hosts.
-    names : NumberedNames
-        What they are called, perhaps without numbers.
+    names : NumberedNames or JoinedNames
+        What they are called, perhaps without numbers; joined, if there are groups of them.
     count : int or None
         How many there are to be; None: as many as the topology has places.
     needed : int
@@ -28,7 +30,7 @@ class WantedHosts:
 
     settings: Settings
     like: Cluster
-    names: NumberedNames
+    names: NumberedNames | JoinedNames
     count: int | None
     needed: int = 1
 
@@ -77,9 +79,23 @@ class WantedHosts:
         if self.settings.is_written("names"):
             raise self.settings.error("names", "the topology names its hosts itself: remove it")
         self.cluster(len(names))
-        return replace(self.like, hosts=ListedNames(names))
+        return replace(self.like, hosts=ListedNames(names), groups=self._groups_of(names))
+
+    def _groups_of(self, names: tuple[str, ...]) -> tuple[HostGroup, ...]:
+        """The groups in the order of these names, which they contain in another one."""
+        sizes = [group.n_hosts for group in self.like.groups]
+        numbers = chain.from_iterable([number] * size for number, size in enumerate(sizes))
+        number_of = dict(zip(self.names, numbers, strict=True)) if sizes else {}
+        stray = next((name for name in names if name not in number_of), None) if sizes else None
+        if stray is not None:
+            close = meant(stray, number_of)
+            raise PlatformError(f"host {stray!r} of the topology is in no group of hosts{close}: name it in one")
+        runs = groupby(number_of[name] for name in names) if sizes else ()
+        return tuple(replace(self.like.groups[number], n_hosts=len(list(run))) for number, run in runs)
 
     def _cluster(self, n_hosts: int) -> Cluster:
         names = self.names
+        if isinstance(names, JoinedNames):
+            return replace(self.like, hosts=names)
         ranges = names.ranges or (range(n_hosts),)
         return replace(self.like, hosts=NumberedNames(names.prefix, ranges, names.suffix))

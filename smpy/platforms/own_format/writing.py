@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from smpy.errors import PlatformError
-from smpy.platforms.cluster import Cluster, NumberedNames
+from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
 from smpy.platforms.description import Description
 from smpy.platforms.memory import Memory
 from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
@@ -51,8 +51,7 @@ def write_toml(machine: Description) -> str:
         raise _unsayable(machine, "profiles that hosts or links follow")
     cluster: Cluster = zone.cluster  # type: ignore[attr-defined]  # every topology of ours has one
     tables: Tables = {
-        "host": _host(machine, cluster),
-        "nic": _nic(cluster),
+        **_hosts(machine, cluster),
         "topology": {**settings, "name": cluster.name},
     }
     models = machine.models
@@ -118,20 +117,85 @@ def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
 # ---- tables ----
 
 
-def _host(machine: Description, cluster: Cluster) -> dict[str, object]:
-    hosts = cluster.hosts
+def _hosts(machine: Description, cluster: Cluster) -> Tables:
+    """The tables of hosts and their wires."""
+    host: dict[str, object] = {
+        "loopback_bandwidth": exact_bandwidth(cluster.loopback_bandwidth_bytes_per_s),
+        "loopback_latency": exact_time(cluster.loopback_latency_s),
+    }
+    nic: dict[str, object] = {
+        "bandwidth": exact_bandwidth(cluster.bandwidth_bytes_per_s),
+        "latency": exact_time(cluster.latency_s),
+        "duplex": "full" if cluster.is_split else "half",
+        **_unless_zero("limit", cluster.limiter_bandwidth_bytes_per_s),
+        **({"rails": cluster.rails} if cluster.rails > 1 else {}),
+    }
+    if not cluster.groups:
+        power, price, properties = _noted(cluster.properties)
+        alike = _names(machine, cluster.hosts) | _group(cluster.host_groups[0]) | host | properties
+        return {"host": alike, "nic": nic, **({"power": power} if power else {}), **({"price": price} if price else {})}
+    tables: Tables = {"host": host, "nic": nic}
+    names = cluster.hosts.parts if isinstance(cluster.hosts, JoinedNames) else (cluster.hosts,)
+    if len(names) != len(cluster.groups):
+        raise _unsayable(machine, "groups of hosts whose names are not those of groups")
+    for number, (hosts, group) in enumerate(zip(names, cluster.groups, strict=True)):
+        power, price, properties = _noted(group.properties)
+        wires = {"bandwidth": exact_bandwidth(group.bandwidth_bytes_per_s), "latency": exact_time(group.latency_s)}
+        tables[f"group.g{number}"] = {
+            **(_names(machine, hosts) | _group(group) | {"nic": wires} | properties),
+            **({"power": power} if power else {}),
+            **({"price": price} if price else {}),
+        }
+    return tables
+
+
+def _names(machine: Description, hosts: NumberedNames | ListedNames | JoinedNames) -> dict[str, object]:
+    if isinstance(hosts, ListedNames) and hosts.n_names == 1:
+        return {"names": hosts.names[0]}
     if not isinstance(hosts, NumberedNames):
         raise _unsayable(machine, "names of hosts that are listed one by one")
     numbers = ",".join(str(part.start) if len(part) == 1 else f"{part.start}-{part.stop - 1}" for part in hosts.ranges)
-    return {
-        "names": f"{hosts.prefix}[{numbers}]{hosts.suffix}",
-        "cores": cluster.cores,
-        "sockets": cluster.sockets,
-        "speed": exact_speed(cluster.speed_flop_per_s),
-        "loopback_bandwidth": exact_bandwidth(cluster.loopback_bandwidth_bytes_per_s),
-        "loopback_latency": exact_time(cluster.loopback_latency_s),
-        **_memory(cluster.memory),
-    }
+    return {"names": f"{hosts.prefix}[{numbers}]{hosts.suffix}"}
+
+
+def _group(group: HostGroup) -> dict[str, object]:
+    """What hosts are like."""
+    numbers = {"cores": group.cores, "sockets": group.sockets, "speed": exact_speed(group.speed_flop_per_s)}
+    return numbers | _memory(group.memory)
+
+
+def _noted(properties: tuple[tuple[str, str], ...]) -> tuple[dict[str, object], ...]:
+    """The tables [power] and [price], and the properties that these do not say."""
+    left = list(properties)
+    power: dict[str, object] = {}
+    price: dict[str, object] = {}
+    for name, keys in _NOTED.items():
+        numbers = _numbers(left[0][1]) if left and left[0][0] == name else ()
+        if len(numbers) == len(keys) and min(numbers) >= 0 and max(numbers) > 0 and sorted(numbers) == [*numbers]:
+            left.pop(0)
+            texts = ((key, number) for key, number in zip(keys, numbers, strict=True))
+            if name.startswith("price"):
+                price.update(texts)
+            else:
+                power.update((key, f"{number!r}W") for key, number in texts)
+    return power, price, {"properties": dict(left)} if left else {}
+
+
+_NOTED: Final = {
+    "wattage_per_state": ("idle", "busy"),
+    "wattage_off": ("off",),
+    "price_per_host": ("host",),
+    "price_per_host_hour": ("host_hour",),
+}
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """The numbers of "1.0:2.0", if these are written as we do."""
+    try:
+        numbers = tuple(map(float, text.split(":")))
+    except ValueError:
+        return ()
+    return numbers if ":".join(map(repr, numbers)) == text else ()
 
 
 def _memory(memory: Memory) -> dict[str, object]:
@@ -142,16 +206,6 @@ def _memory(memory: Memory) -> dict[str, object]:
         **_unless_zero("memory_bandwidth", memory.bandwidth_bytes_per_s),
         **_unless_zero("core_memory_bandwidth", memory.core_bandwidth_bytes_per_s),
         **({"caches": caches} if caches else {}),
-    }
-
-
-def _nic(cluster: Cluster) -> dict[str, object]:
-    return {
-        "bandwidth": exact_bandwidth(cluster.bandwidth_bytes_per_s),
-        "latency": exact_time(cluster.latency_s),
-        "duplex": "full" if cluster.is_split else "half",
-        **_unless_zero("limit", cluster.limiter_bandwidth_bytes_per_s),
-        **({"rails": cluster.rails} if cluster.rails > 1 else {}),
     }
 
 

@@ -201,6 +201,7 @@ class Dragonfly(Zone):
             *(cluster, zone, add),
             link_name=_link_name(cluster, shape, counts["dragonfly wires"]),
             own_wires=wire_blocks(f"dragonfly {cluster.name!r}", self.link_classes, wires),
+            wires_per_host=1,
         )
         counts["dragonfly wires"] += n_wires
 

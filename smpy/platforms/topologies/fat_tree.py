@@ -220,7 +220,7 @@ class FatTree(Zone):
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
         """Of the first half of the hosts to the second: what meets at the lowest switch above both does not go on."""
-        if self.cluster.limiter_bandwidth_bytes_per_s:
+        if self.cluster.limiter_bandwidth_bytes_per_s or not self.cluster.has_equal_wires:
             return None
         relative = [
             relative_bandwidth(self.link_classes, f"level{level}", self.cluster)
@@ -247,6 +247,7 @@ class FatTree(Zone):
         builder.cluster(
             *(cluster, zone, add),
             link_name=_link_name(cluster, shape, counts["fat tree cables"]),
+            wires_per_host=shape.parents[0] * shape.cables[0],
             own_wires=wire_blocks(
                 f"fat tree {cluster.name!r}",
                 self.link_classes,

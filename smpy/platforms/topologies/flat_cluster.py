@@ -67,8 +67,10 @@ class FlatCluster(Zone):
         return 2 + 2 * (cluster.limiter_bandwidth_bytes_per_s > 0) + (cluster.backbone_bandwidth_bytes_per_s > 0)
 
     @property
-    def bisection_bandwidth_bytes_per_s(self) -> float:
+    def bisection_bandwidth_bytes_per_s(self) -> float | None:
         cluster = self.cluster
+        if not cluster.has_equal_wires:
+            return None
         host = min(cluster.bandwidth_bytes_per_s, cluster.limiter_bandwidth_bytes_per_s or inf)
         limits_all = cluster.backbone_bandwidth_bytes_per_s > 0 and not cluster.backbone_is_fatpipe
         backbone = cluster.backbone_bandwidth_bytes_per_s if limits_all else inf
@@ -90,6 +92,7 @@ class FlatCluster(Zone):
             lib.platform_add_flat_cluster,
             link_name=_link_name(self.cluster),
             router_name=self.router_name,
+            wires_per_host=1,
         )
 
 

@@ -124,7 +124,11 @@ class HyperX(Zone):
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
         """What the cables between two halves of the switches carry, or the wires of half of the hosts."""
-        if self.cluster.limiter_bandwidth_bytes_per_s or self.n_hosts < self._n_places:
+        if (
+            self.cluster.limiter_bandwidth_bytes_per_s
+            or self.n_hosts < self._n_places
+            or not self.cluster.has_equal_wires
+        ):
             return None
         lines = [
             size**2 // 4 * cables * relative_bandwidth(self.link_classes, _class(dimension), self.cluster)
@@ -156,7 +160,7 @@ class HyperX(Zone):
         trunks = [WireKind(_class(dimension), self._n_trunks(dimension)) for dimension in range(len(self.dimensions))]
         wires = [WireKind("", self.n_hosts), *trunks]
         own_wires = wire_blocks(f"HyperX {self.cluster.name!r}", self.link_classes, wires)
-        builder.cluster(self.cluster, zone, add, link_name=self._link_name(), own_wires=own_wires)
+        builder.cluster(self.cluster, zone, add, link_name=self._link_name(), own_wires=own_wires, wires_per_host=1)
 
     @property
     def _n_places(self) -> int:

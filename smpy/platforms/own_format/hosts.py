@@ -1,0 +1,234 @@
+"""Reads what the hosts of a machine are like: the tables [host], [nic], [power], [price]; [group.NAME] of some of them.
+
+A group has the keys of these tables that its hosts do not share with the others: those of [host] in [group.NAME]
+itself, those of the others in [group.NAME.nic] and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from smpy.errors import PlatformError
+from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
+from smpy.platforms.default_cluster import (
+    CABLE_BANDWIDTH_BYTES_PER_S,
+    CABLE_LATENCY_S,
+    CORE_SPEED_FLOP_PER_S,
+    CORES_PER_HOST,
+    LOOPBACK_BANDWIDTH_BYTES_PER_S,
+    LOOPBACK_LATENCY_S,
+    SOCKETS_PER_HOST,
+)
+from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.own_format.settings import Settings, quantity_of
+from smpy.platforms.own_format.wanted_hosts import WantedHosts
+from smpy.units import (
+    parse_bandwidth_bytes_per_s,
+    parse_power_w,
+    parse_size_bytes,
+    parse_speed_flop_per_s,
+    parse_time_s,
+)
+
+HOSTS_MAX: Final = 2**31 - 1
+RAILS_MAX: Final = 1024
+_NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
+
+
+class _Noted(NamedTuple):
+    """What is noted of hosts: what one draws, what it costs to buy and an hour of it to rent, and what else."""
+
+    idle_w: float = 0.0
+    busy_w: float = 0.0
+    off_w: float = 0.0
+    host: float = 0.0
+    host_hour: float = 0.0
+    others: tuple[tuple[str, str], ...] = ()
+
+
+def read_hosts(machine: Settings) -> WantedHosts:
+    """The hosts that a machine wants.
+
+    Raises
+    ------
+    PlatformError
+        If a setting is wrong.
+    """
+    host, nic = machine.table("host"), machine.table("nic")
+    plain = HostGroup(
+        n_hosts=1,
+        cores=CORES_PER_HOST,
+        sockets=SOCKETS_PER_HOST,
+        speed_flop_per_s=CORE_SPEED_FLOP_PER_S,
+        bandwidth_bytes_per_s=CABLE_BANDWIDTH_BYTES_PER_S,
+        latency_s=CABLE_LATENCY_S,
+    )
+    noted = _noted(machine, host, _Noted())
+    usual = _group(host, nic, plain, noted)
+    groups = [group for _, group in machine.table("group").tables()]
+    names: NumberedNames | JoinedNames
+    if groups:
+        for key in ("count", "names"):
+            if host.is_written(key):
+                raise host.error(key, "each group of hosts says its own: remove it here")
+        wanted = [_grouped(group, usual, noted) for group in groups]
+        names, alike = JoinedNames(tuple(names for names, _ in wanted)), tuple(group for _, group in wanted)
+        count: int | None = names.n_names
+    else:
+        names, alike = _names(host, "node-*"), ()
+        count = names.n_names or None
+        if not host.says("count", "run"):
+            count = _count(host, names)
+    first = alike[0] if alike else usual
+    like = Cluster(
+        name="",
+        hosts=names,
+        cores=first.cores,
+        sockets=first.sockets,
+        memory_bandwidth_bytes_per_s=first.memory_bandwidth_bytes_per_s,
+        core_memory_bandwidth_bytes_per_s=first.core_memory_bandwidth_bytes_per_s,
+        caches=first.caches,
+        properties=first.properties,
+        speed_flop_per_s=first.speed_flop_per_s,
+        bandwidth_bytes_per_s=usual.bandwidth_bytes_per_s,
+        latency_s=usual.latency_s,
+        is_split=nic.choice("duplex", ("full", "half"), "full") == "full",
+        loopback_bandwidth_bytes_per_s=host.quantity(
+            "loopback_bandwidth",
+            parse_bandwidth_bytes_per_s,
+            "10GB/s",
+            LOOPBACK_BANDWIDTH_BYTES_PER_S,
+        ),
+        loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
+        rails=nic.integer("rails", 1, most=RAILS_MAX),
+        limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),
+        groups=alike,
+    )
+    return WantedHosts(host, like, names, count)
+
+
+def _grouped(settings: Settings, usual: HostGroup, noted: _Noted) -> tuple[NumberedNames | ListedNames, HostGroup]:
+    """The hosts of a group, and their names; a name without a number is that of its only host."""
+    name = settings.text("names", f"{settings.name.rpartition('.')[2]}-*")
+    names: NumberedNames | ListedNames = (
+        ListedNames((name,)) if re.fullmatch(r"[^\[\]*]+", name) else _names(settings, name)
+    )
+    count = names.n_names
+    if not count or settings.is_written("count"):
+        count = _count(settings, names)
+    if isinstance(names, NumberedNames):
+        names = NumberedNames(names.prefix, names.ranges or (range(count),), names.suffix)
+    group = _group(settings, settings.table("nic"), usual, _noted(settings, settings, noted))
+    return names, replace(group, n_hosts=count)
+
+
+def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> HostGroup:
+    """What hosts are like; what is not said is usual."""
+    cores = host.integer("cores", usual.cores, most=HOSTS_MAX, unit="cores")
+    sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
+    if cores % sockets:
+        raise host.error("sockets", f"{sockets} sockets cannot share {cores} cores equally")
+    group = HostGroup(
+        n_hosts=1,
+        cores=cores,
+        sockets=sockets,
+        speed_flop_per_s=host.quantity(
+            "speed", parse_speed_flop_per_s, "49.6Gf", usual.speed_flop_per_s, is_positive=True
+        ),
+        memory_bandwidth_bytes_per_s=host.quantity(
+            "memory_bandwidth", parse_bandwidth_bytes_per_s, "400GB/s", usual.memory_bandwidth_bytes_per_s
+        ),
+        core_memory_bandwidth_bytes_per_s=host.quantity(
+            "core_memory_bandwidth", parse_bandwidth_bytes_per_s, "25GB/s", usual.core_memory_bandwidth_bytes_per_s
+        ),
+        caches=_caches(host, usual.caches),
+        bandwidth_bytes_per_s=nic.quantity(
+            "bandwidth", parse_bandwidth_bytes_per_s, "200Gb/s", usual.bandwidth_bytes_per_s, is_positive=True
+        ),
+        latency_s=nic.quantity("latency", parse_time_s, "1us", usual.latency_s),
+        properties=_properties(noted),
+    )
+    _check(group.memory, host, "core_memory_bandwidth")
+    return group
+
+
+def _count(host: Settings, names: NumberedNames | ListedNames) -> int:
+    """How many hosts are written to be, which their names, if these are numbered, have to agree with."""
+    written = host.integer("count", unit="hosts", most=HOSTS_MAX)
+    if names.n_names and names.n_names != written:
+        raise host.error("count", f"it is {written}, and names lists {names.n_names} hosts")
+    return written
+
+
+def _caches(host: Settings, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
+    """The sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by rising size."""
+    written = host.by_size("caches")
+    if written is None:
+        return usual
+    rows = sorted(
+        (quantity_of(size, parse_size_bytes, "32KiB"), quantity_of(bandwidth, parse_bandwidth_bytes_per_s, "100GB/s"))
+        for size, bandwidth in written
+    )
+    caches = tuple(Cache(*row) for row in rows)
+    _check(Memory(caches=caches), host, "caches")
+    return caches
+
+
+def _check(memory: Memory, host: Settings, key: str) -> None:
+    try:
+        memory.check()
+    except PlatformError as wrong:
+        raise host.error(key, str(wrong)) from None
+
+
+def _names(host: Settings, usual: str) -> NumberedNames:
+    """The names that "node-*" or "node-[1-16].site" stand for; without numbers for the former."""
+    pattern = host.text("names", usual)
+    match = _NAMES.fullmatch(pattern)
+    if match is None:
+        raise host.error("names", f'{pattern!r} is no pattern of names: write "node-*" or "node-[1-16,20]"')
+    ranges = []
+    for part in match[2].split(",") if match[2] else ():
+        bounds = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part, re.ASCII)
+        if bounds is None or int(bounds[2] or bounds[1]) < int(bounds[1]):
+            raise host.error("names", f"{part!r} is neither a number nor a range such as 1-16")
+        if any(len(bound) > 1 and bound[0] == "0" for bound in bounds.groups("0")):
+            raise host.error("names", f"{part!r}: numbers with zeros before them are not supported: write 1-16")
+        ranges.append(range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1))
+    return NumberedNames(match[1], tuple(ranges), match[3])
+
+
+# ---- what is noted of hosts ----
+
+
+def _noted(around: Settings, host: Settings, usual: _Noted) -> _Noted:
+    """What [power], [price] and the properties of [host] say."""
+    power, price = around.table("power"), around.table("price")
+    noted = _Noted(
+        idle_w=power.quantity("idle", parse_power_w, "200W", usual.idle_w),
+        busy_w=power.quantity("busy", parse_power_w, "200W", usual.busy_w),
+        off_w=power.quantity("off", parse_power_w, "200W", usual.off_w),
+        host=price.number("host", usual.host),
+        host_hour=price.number("host_hour", usual.host_hour),
+        others=tuple((dict(usual.others) | dict(host.table("properties").texts())).items()),
+    )
+    if noted.busy_w < noted.idle_w:
+        busy, idle = f"a host with all cores busy draws {noted.busy_w:g} W", f"an idle one {noted.idle_w:g} W"
+        raise power.error("busy", f"{busy}, and {idle}")
+    return noted
+
+
+def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
+    """Under the names that SimGrid gives them, if it has one."""
+    properties = []
+    if noted.busy_w:
+        properties.append(("wattage_per_state", f"{noted.idle_w!r}:{noted.busy_w!r}"))
+    if noted.off_w:
+        properties.append(("wattage_off", repr(noted.off_w)))
+    if noted.host:
+        properties.append(("price_per_host", repr(noted.host)))
+    if noted.host_hour:
+        properties.append(("price_per_host_hour", repr(noted.host_hour)))
+    return (*properties, *noted.others)
