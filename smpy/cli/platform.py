@@ -161,10 +161,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
 
         machine = _machine(what, None, options)
         write_whole(file, write_toml(machine))
-        text = f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}"
-        if not machine.fills_hosts:
-            text += "\nRanks fill its hosts; as before they go with --map-by host --host-order lexicographic"
-        click.echo(text)
+        click.echo(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
 
 
 @command.command("list", short_help="The machines that come with smpy, and their sources.")

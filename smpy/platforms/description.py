@@ -73,8 +73,8 @@ class Description:
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
         their defaults. A name, an origin and the hash of a file are not of it.
         """
-        kernels = (self.kernels,) if self.kernels else ()
-        text = canonical_text((self.zone, self.models, self.fills_hosts, *kernels))
+        parts = (self.zone, self.models, self.fills_hosts)
+        text = canonical_text((*parts, *(part for part in (self.connections, self.kernels) if part)))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 
     def build(self) -> Platform:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Final
 
@@ -83,16 +84,45 @@ def read_edges(path: str | Path) -> tuple[Edge, ...]:
     return tuple(edges)
 
 
-def hosts_among(edges: Iterable[Edge], pattern: str | None = None) -> tuple[str, ...]:
+def edges_of(rows: Iterable[object]) -> tuple[Edge, ...]:
+    """The edges that tables list, one each, with the columns of a file for keys.
+
+    Parameters
+    ----------
+    rows : iterable of mapping of str to object
+        The tables.
+
+    Raises
+    ------
+    PlatformError
+        If one of them is no edge.
+
+    Examples
+    --------
+    >>> edges_of([{"a": "h0", "b": "s", "cables": 2}])
+    (Edge(a='h0', b='s', cables=2, bandwidth_bytes_per_s=None, latency_s=None),)
+    """
+    edges = []
+    for number, row in enumerate(rows, 1):
+        try:
+            edges.append(_edge_of(row))
+        except PlatformError as wrong:
+            raise PlatformError(f"edge {number}: {wrong}") from None
+    if not edges:
+        raise PlatformError('there are no edges: write {a = "h0", b = "switch"} for each')
+    return tuple(edges)
+
+
+def hosts_among(edges: Iterable[Edge], pattern: str | Collection[str] | None = None) -> tuple[str, ...]:
     """The nodes that are hosts, in the natural order of their names.
 
     Parameters
     ----------
     edges : iterable of Edge
         The network.
-    pattern : str, optional
-        What the names of hosts look like, such as "h*" or "h[0-9]*"; without it, nodes with a single neighbour are
-        hosts.
+    pattern : str or collection of str, optional
+        What the names of hosts look like, such as "h*" or "h[0-9]*", or several such; without it, nodes with a single
+        neighbour are hosts.
 
     Raises
     ------
@@ -108,15 +138,26 @@ def hosts_among(edges: Iterable[Edge], pattern: str | None = None) -> tuple[str,
     for edge in edges:
         degrees[edge.a] = degrees.get(edge.a, 0) + 1
         degrees[edge.b] = degrees.get(edge.b, 0) + 1
-    if pattern is None:
+    if not pattern:
         hosts = [node for node, degree in degrees.items() if degree == 1]
         if not hosts:
             raise PlatformError("no node has a single neighbour: say which nodes are hosts, by a pattern such as 'h*'")
     else:
-        hosts = [node for node in degrees if fnmatchcase(node, pattern)]
-        if not hosts:
-            raise PlatformError(f"no node has a name like {pattern!r}: there are {_some(degrees)}")
+        found: dict[str, None] = {}
+        for one in [pattern] if isinstance(pattern, str) else pattern:
+            is_name = one in degrees and escape(one) == one
+            alike = [one] if is_name else [node for node in degrees if fnmatchcase(node, one)]
+            if not alike:
+                raise PlatformError(f"no node has a name like {one!r}: there are {_some(degrees)}")
+            found.update(dict.fromkeys(alike))
+        hosts = [*found]
     return tuple(sorted(hosts, key=_natural))
+
+
+def _edge_of(row: object) -> Edge:
+    if not isinstance(row, dict):
+        raise PlatformError(f'{row!r} is no table such as {{a = "h0", b = "switch", bandwidth = "100Gb/s"}}')
+    return _edge(_columns([*row]), [str(cell).strip() for cell in row.values()])
 
 
 def _columns(cells: list[str]) -> list[str]:

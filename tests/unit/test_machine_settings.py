@@ -247,6 +247,13 @@ def test_machines_that_differ_have_other_fingerprints(option: str) -> None:
     assert read_machine("default", 1, [(key, value)]).fingerprint != default_cluster(1).fingerprint
 
 
+def test_machines_that_differ_in_profiles_alone_have_other_fingerprints() -> None:
+    machine = Description("m", FullZone("z", (Host("a", 1e9), Link("cord", 1e9, 1e-6))))
+    profiles = [Profile(((date_s, 0.5),)) for date_s in (1.0, 2.0)]
+    machines = [replace(machine, connections=(ProfileConnection(Changing.SPEED, "a", each),)) for each in profiles]
+    assert len({each.fingerprint for each in (machine, *machines)}) == 3
+
+
 VALUES = st.recursive(
     st.sampled_from([0, 1, 1.0, 0.1, "a", 'b"', "\\", (), range(0), range(3), range(0, 3, 2), range(0, 4, 2), None])
     | st.floats(allow_nan=False),

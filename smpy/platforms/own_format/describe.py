@@ -44,6 +44,7 @@ def describe(
     named = machine.text("name", name)
     machine.text("about", "")
     machine.value("sources")
+    fills_hosts = machine.flag("fills_hosts", True)
     hosts = read_hosts(machine).for_ranks(n_ranks, ranks_per_host)
     topology = machine.table("topology", tuple(short_keys))
     kind = topology.choice("kind", topology_names("machine"), "fat-tree")
@@ -53,5 +54,5 @@ def describe(
     kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
     machine.check_keys()
     return Description(
-        *(named, zone, models), fills_hosts=True, origin=origin, kernels=kernels, calibration=calibration
+        *(named, zone, models), fills_hosts=fills_hosts, origin=origin, kernels=kernels, calibration=calibration
     )

@@ -137,6 +137,16 @@ class Settings:
             raise found.error(f'{shown(found)} is no text: write it in quotes, key = "text"')
         return found.value
 
+    def text_list(self, key: str) -> tuple[str, ...]:
+        """Texts: one, or a list of them; none, if it is not written."""
+        found = self._value(key, "", "text", '"like this"')
+        if found is None:
+            return ()
+        texts = found.value if isinstance(found.value, list) else [found.value]
+        if not all(isinstance(text, str) for text in texts):
+            raise found.error(f'{shown(found)} is neither a text nor a list of texts: write ["one", "two"]')
+        return tuple(texts)
+
     def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
         """One of the known words."""
         words = list(known)

@@ -1,15 +1,11 @@
-"""Writes a machine down in our TOML, as far as it can say all of it: what is read back is the same machine.
-
-Where ranks go without options for placement is not the machine's: on one of ours they fill hosts in natural order, on
-one of SimGrid's XML each host gets one in turn, in lexicographic order.
-"""
+"""Writes a machine down in our TOML, as far as it can say all of it: what is read back is the same machine."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from datetime import date, time
 from pathlib import Path
 from typing import Any, Final
@@ -23,8 +19,8 @@ from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.parts import Zone
-from smpy.platforms.topologies.flat_cluster import FlatCluster
 from smpy.platforms.topologies.full import FullZone
+from smpy.platforms.topologies.graph import Graph
 from smpy.units import exact_bandwidth, exact_size, exact_speed, exact_time
 
 Tables = dict[str, dict[str, object]]
@@ -43,7 +39,7 @@ def write_toml(machine: Description) -> str:
     PlatformError
         If our TOML cannot say all of it; the message names what.
     """
-    zone = _topology(machine)
+    zone = topology_of(machine)
     settings = zone.to_settings()
     if settings is None:
         raise _unsayable(machine, f"{type(zone).__name__} {getattr(zone, 'name', '')!r}, {_PLAIN}", zone.origin)
@@ -66,12 +62,10 @@ def write_toml(machine: Description) -> str:
         tables |= kernel_tables(machine.kernels)
         if machine.calibration:
             tables["calibration"] = dict(machine.calibration)
-        text = _text(machine.name, tables)
+        text = _text(machine.name, tables, machine.fills_hosts)
         again = _read(text)
     except PlatformError as wrong:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
-    if isinstance(zone, FlatCluster) and isinstance(again.zone, FlatCluster):
-        again = replace(again, zone=replace(again.zone, router_name=zone.router_name))  # no host, and in no message
     mine, its = ((one.models, one.kernels) for one in (machine, again))
     lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
@@ -79,10 +73,12 @@ def write_toml(machine: Description) -> str:
     return text
 
 
-_PLAIN = "which has parts and routes of its own: it can say flat clusters, fat trees, tori, dragonflies and HyperX"
+_PLAIN = (
+    "which has parts and routes of its own: it can say flat clusters, fat trees, tori, dragonflies, HyperX and graphs"
+)
 
 
-def _topology(machine: Description) -> Zone:
+def topology_of(machine: Description) -> Zone:
     """The outermost zone, or the only one that stands in it."""
     zone = machine.zone
     while isinstance(zone, FullZone) and len(zone.parts) == 1 and isinstance(zone.parts[0], Zone):
@@ -132,7 +128,8 @@ def _hosts(machine: Description, cluster: Cluster) -> Tables:
     }
     if not cluster.groups:
         power, price, properties = _noted(cluster.properties)
-        alike = _names(machine, cluster.hosts) | _group(cluster.host_groups[0]) | host | properties
+        listed = {} if isinstance(topology_of(machine), Graph) else _names(machine, cluster.hosts)
+        alike = listed | _group(cluster.host_groups[0]) | host | properties
         return {"host": alike, "nic": nic, **({"power": power} if power else {}), **({"price": price} if price else {})}
     tables: Tables = {"host": host, "nic": nic}
     names = cluster.hosts.parts if isinstance(cluster.hosts, JoinedNames) else (cluster.hosts,)
@@ -264,8 +261,8 @@ def _polls(polling: Polling) -> str:
 # ---- TOML ----
 
 
-def _text(name: str, tables: Mapping[str, Mapping[str, object]]) -> str:
-    lines = [f"name = {_value(name)}"]
+def _text(name: str, tables: Mapping[str, Mapping[str, object]], fills_hosts: bool = True) -> str:
+    lines = [f"name = {_value(name)}", *([] if fills_hosts else ["fills_hosts = false"])]
     for table, settings in tables.items():
         lines += ["", f"[{table}]", *(f"{_key(key)} = {_value(value)}" for key, value in settings.items())]
     return "\n".join(lines) + "\n"
@@ -278,6 +275,8 @@ def _key(key: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+        return "[\n" + "".join(f"  {_value(row)},\n" for row in value) + "]"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
     return str(value) if isinstance(value, date | time) else json.dumps(value)

@@ -53,7 +53,16 @@ class FlatCluster(Zone):
         latency_s = settings.quantity("backbone_latency", parse_time_s, "1us", 0.0)
         if latency_s > 0 and not bandwidth > 0:
             raise settings.error("backbone_latency", "there is no backbone without backbone_bandwidth")
-        return cls(replace(cluster, backbone_bandwidth_bytes_per_s=bandwidth, backbone_latency_s=latency_s))
+        is_fatpipe = settings.choice("backbone_sharing", ("shared", "fatpipe"), "shared") == "fatpipe"
+        if is_fatpipe and not bandwidth > 0:
+            raise settings.error("backbone_sharing", "there is no backbone without backbone_bandwidth")
+        cluster = replace(
+            cluster,
+            backbone_bandwidth_bytes_per_s=bandwidth,
+            backbone_latency_s=latency_s,
+            backbone_is_fatpipe=is_fatpipe,
+        )
+        return cls(cluster, settings.text("router", "router"))
 
     @property
     def n_hosts(self) -> int:
@@ -77,12 +86,15 @@ class FlatCluster(Zone):
         return cluster.rails * min(self.n_hosts // 2 * host, backbone)
 
     def to_settings(self) -> dict[str, object]:
+        flat: dict[str, object] = {"kind": "flat"}
+        if self.router_name != "router":
+            flat["router"] = self.router_name
         if not self.cluster.backbone_bandwidth_bytes_per_s:
-            return {"kind": "flat"}
-        return {
-            "kind": "flat",
+            return flat
+        return flat | {
             "backbone_bandwidth": exact_bandwidth(self.cluster.backbone_bandwidth_bytes_per_s),
             "backbone_latency": exact_time(self.cluster.backbone_latency_s),
+            **({"backbone_sharing": "fatpipe"} if self.cluster.backbone_is_fatpipe else {}),
         }
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from glob import escape
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -11,10 +12,11 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
-from smpy.platforms.edge_list import Edge, hosts_among, read_edges
+from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
+from smpy.units import exact_bandwidth, exact_time
 
 if TYPE_CHECKING:
     from smpy.platforms.own_format.settings import Settings
@@ -59,10 +61,17 @@ class Graph(Zone):
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Graph:
-        """The network of kind = "graph", whose `edges` are a CSV file (`read_edges`)."""
-        edges = read_edges(settings.file("edges"))
+        """The network of kind = "graph", whose `edges` are a CSV file (`read_edges`), or tables with its columns."""
+        written = settings.value("edges")
+        if written is not None and isinstance(written.value, list):
+            try:
+                edges = edges_of(written.value)
+            except PlatformError as wrong:
+                raise settings.error("edges", str(wrong)) from None
+        else:
+            edges = read_edges(settings.file("edges"))
         try:
-            names = hosts_among(edges, settings.text("host_pattern", "") or None)
+            names = hosts_among(edges, settings.text_list("host_pattern"))
         except PlatformError as wrong:
             raise settings.error("host_pattern", str(wrong)) from None
         routing = cast("Literal['fewest_hops', 'least_latency']", settings.choice("routing", ROUTINGS, ROUTINGS[0]))
@@ -71,6 +80,19 @@ class Graph(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    def to_settings(self) -> dict[str, object]:
+        names = tuple(self.cluster.hosts)
+        try:
+            are_ends = hosts_among(self.edges) == names
+        except PlatformError:
+            are_ends = False
+        return {
+            "kind": "graph",
+            "edges": [_row(edge) for edge in self.edges],
+            **({} if are_ends else {"host_pattern": [*map(escape, names)]}),
+            "routing": self.routing,
+        }
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         nodes = _Nodes(self)
@@ -106,6 +128,16 @@ class Graph(Zone):
             return f"{cluster.name}_{edges[i].a}_{edges[i].b}_cable_{number - first_wire[i]}{half}"
 
         return cluster_link_name(cluster, n_cables, wire, cluster.n_hosts, lambda number: cluster.hosts.numbers[number])
+
+
+def _row(edge: Edge) -> dict[str, object]:
+    """An edge as a table."""
+    row: dict[str, object] = {"a": edge.a, "b": edge.b}
+    if edge.bandwidth_bytes_per_s is not None:
+        row["bandwidth"] = exact_bandwidth(edge.bandwidth_bytes_per_s)
+    if edge.latency_s is not None:
+        row["latency"] = exact_time(edge.latency_s)
+    return row if edge.cables == 1 else row | {"cables": edge.cables}
 
 
 def _or(value: float | None, default: float) -> float:
