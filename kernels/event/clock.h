@@ -30,7 +30,8 @@ static const double CLOCK_SAME_DATE_S = 1e-9; /* executions, sleeps and latencie
 /* They end before this. After months a date is coarser than that; then those that end exactly now. */
 static inline double clock_same_date_s(const sim_clock *c)
 {
-    return fmax(c->now_s + CLOCK_SAME_DATE_S, nextafter(c->now_s, INFINITY));
+    const double soon_s = c->now_s + CLOCK_SAME_DATE_S;
+    return soon_s > c->now_s ? soon_s : nextafter(c->now_s, INFINITY);
 }
 
 /* What only rounding keeps apart from now ends before this. */

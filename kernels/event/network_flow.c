@@ -2,11 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fair.h"
 #include "heap.h"
 #include "lanes.h"
 #include "link_uses.h"
+#include "plan_cache.h"
 #include "profile.h"
 #include "sort.h"
 
@@ -28,13 +30,20 @@ typedef struct {
     int has_latency;
 } flow;
 
-/* The flow that is handed to the solver: its links with their coefficients. */
+/* Links with their coefficients. */
 typedef struct {
-    double penalty, bound_bytes_per_s;
     int n, room;
     int *link;
     double *coefficient;
 } flow_links;
+
+/* The flow that is handed to the solver; its links are among the kept plans, or in flow_network.links. */
+typedef struct {
+    double latency_s, penalty, bound_bytes_per_s;
+    int n;
+    const int *link;
+    const double *coefficient;
+} flow_plan;
 
 typedef struct {
     int64_t order;
@@ -63,6 +72,8 @@ typedef struct {
     int shares_are_old;
     platform_path path, way_back;
     flow_links links;
+    flow_plan planned;
+    plan_cache plans;            /* without slots where links change */
     flow_due *due;
     int n_due, due_room;
     void (*ended)(void *watcher, int transfer); /* or NULL */
@@ -82,6 +93,7 @@ static void free_state(void *state)
     free(n->way_back.link);
     free(n->links.link);
     free(n->links.coefficient);
+    plan_cache_free(&n->plans);
     free(n->due);
     free(n);
 }
@@ -142,7 +154,8 @@ static double bandwidth_factor(const flow_network *n, int row)
     return row >= 0 ? n->model.bandwidth_factor[row] : 1.0;
 }
 
-static int plan(sim *s, flow_network *n, int source_host, int target_host, int row)
+/* Finds the routes there and back, and what the flow loads; its bound is the least bandwidth on the way there. */
+static int compose_plan(sim *s, flow_network *n, int source_host, int target_host)
 {
     const double *bandwidth = network_bandwidth_bytes_per_s(s);
     const uint8_t *policy = platform_policy(network_platform(s));
@@ -155,19 +168,71 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host, int r
     if (error < 0) return error;
     if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
     f->n = 0;
-    f->penalty = path->latency_s;
-    f->bound_bytes_per_s = path->n ? INFINITY : -1;
+    double penalty = path->latency_s, least_bytes_per_s = path->n ? INFINITY : -1;
     for (int i = 0; i < path->n; i++) {
         int l = path->link[i];
         load_link(f, l, 1.0, policy[l] == LINK_FATPIPE);
-        if (m->weight_bytes > 0) f->penalty += m->weight_bytes / bandwidth[l];
-        if (bandwidth[l] < f->bound_bytes_per_s) f->bound_bytes_per_s = bandwidth[l];
+        if (m->weight_bytes > 0) penalty += m->weight_bytes / bandwidth[l];
+        if (bandwidth[l] < least_bytes_per_s) least_bytes_per_s = bandwidth[l];
     }
     for (int i = 0; i < back->n; i++)
         load_link(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
-    if (path->n && m->factor_caps) f->bound_bytes_per_s *= bandwidth_factor(n, row);
-    if (path->n && path->latency_s > 0 && m->tcp_gamma_bytes > 0)
-        f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * path->latency_s));
+    n->planned = (flow_plan){path->latency_s, penalty, least_bytes_per_s, f->n, f->link, f->coefficient};
+    return 0;
+}
+
+static void keep_plan(const flow_network *n, int source_host, int target_host)
+{
+    const flow_plan *f = &n->planned;
+    cached_plan *kept = plan_cache_slot(&n->plans, source_host, target_host);
+    if (!kept || f->n > PLAN_CACHE_LINKS || !n->path.n) return;
+    kept->source_host = source_host;
+    kept->target_host = target_host;
+    kept->n = f->n;
+    kept->latency_s = f->latency_s;
+    kept->penalty = f->penalty;
+    kept->least_bandwidth_bytes_per_s = f->bound_bytes_per_s;
+    memcpy(kept->link, f->link, (size_t)f->n * sizeof *f->link);
+    memcpy(kept->coefficient, f->coefficient, (size_t)f->n * sizeof *f->coefficient);
+}
+
+#ifdef SMPY_CHECK
+/* A kept plan is the one that would be composed. */
+static int check_plan(sim *s, flow_network *n, const cached_plan *kept)
+{
+    const int error = compose_plan(s, n, kept->source_host, kept->target_host);
+    if (error < 0) return error;
+    const flow_plan *f = &n->planned;
+    if (n->origin || f->n != kept->n || f->latency_s != kept->latency_s || f->penalty != kept->penalty
+        || f->bound_bytes_per_s != kept->least_bandwidth_bytes_per_s)
+        abort();
+    for (int i = 0; i < f->n; i++)
+        if (f->link[i] != kept->link[i] || f->coefficient[i] != kept->coefficient[i]) abort();
+    return 0;
+}
+#endif
+
+static int plan(sim *s, flow_network *n, int source_host, int target_host, int row)
+{
+    const network_model *m = &n->model;
+    const cached_plan *kept = plan_cache_find(&n->plans, source_host, target_host);
+    flow_plan *f = &n->planned;
+    if (kept) {
+#ifdef SMPY_CHECK
+        const int error = check_plan(s, n, kept);
+        if (error < 0) return error;
+#endif
+        *f = (flow_plan){kept->latency_s, kept->penalty, kept->least_bandwidth_bytes_per_s, kept->n, kept->link,
+                         kept->coefficient};
+    } else {
+        const int error = compose_plan(s, n, source_host, target_host);
+        if (error < 0) return error;
+        keep_plan(n, source_host, target_host);
+    }
+    if (f->bound_bytes_per_s < 0) return 0; /* no links on the way there */
+    if (m->factor_caps) f->bound_bytes_per_s *= bandwidth_factor(n, row);
+    if (f->latency_s > 0 && m->tcp_gamma_bytes > 0)
+        f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * f->latency_s));
     return 0;
 }
 
@@ -177,7 +242,7 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host, int r
 static int keep_origin(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
-    const flow_links *f = &n->links;
+    const flow_plan *f = &n->planned;
     const int row = n->at[id].row, error = plan(s, n, t->source_host, t->target_host, row);
     if (error < 0) return error;
     double least = n->path.n ? INFINITY : -1;
@@ -208,7 +273,7 @@ static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
 static double share_alone_bytes_per_s(sim *s, const flow_network *n)
 {
     const double *bandwidth = network_bandwidth_bytes_per_s(s);
-    const flow_links *f = &n->links;
+    const flow_plan *f = &n->planned;
     double share = f->bound_bytes_per_s > 0 ? f->bound_bytes_per_s : INFINITY;
     for (int i = 0; i < f->n; i++)
         if (f->coefficient[i] > 0 && bandwidth[f->link[i]] > 0) share = fmin(share, bandwidth[f->link[i]] / f->coefficient[i]);
@@ -218,7 +283,7 @@ static double share_alone_bytes_per_s(sim *s, const flow_network *n)
 /* Adds the planned flow to those that share: 0, or an error. */
 static int add_share(flow_network *n, int id)
 {
-    flow_links *f = &n->links;
+    flow_plan *f = &n->planned;
     if (n->origin) { /* links may have changed since the transfer began: it keeps what it was told of them */
         const flow_origin *o = &n->origin[id];
         f->penalty = penalty_of(o);
@@ -226,7 +291,7 @@ static int add_share(flow_network *n, int id)
     }
     const double penalty = n->at[id].has_latency ? f->penalty : 1.0; /* as the peer has it */
     /* As the peer has it: without a window, a flow with latency has no bound to slow down. */
-    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(n->path.latency_s > 0);
+    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(f->latency_s > 0);
     const double bound = is_bound ? f->bound_bytes_per_s / n->at[id].slowdown : f->bound_bytes_per_s;
     n->at[id].share = fair_add(n->shares, penalty, bound, f->n, f->link, f->coefficient, id);
     n->shares_are_old = 1;
@@ -244,7 +309,7 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     f->has_latency = has_latency;
     if (n->origin) n->origin[id].order = -1;
     double takes_s = 0; /* no link on the way: nothing left to wait for */
-    if (n->links.n && !n->model.has_no_bandwidth_limit) {
+    if (n->planned.n && !n->model.has_no_bandwidth_limit) {
         if (!n->model.has_no_contention) return add_share(n, id);
         takes_s = f->remaining_bytes / rate_for(n, f->row, share_alone_bytes_per_s(s, n));
     }
@@ -286,6 +351,7 @@ static int flow_for(flow_network *n, int id)
     flow *grown = realloc(n->at, (size_t)room * sizeof *grown);
     if (!grown) return SIM_OUT_OF_MEMORY;
     n->at = grown;
+    if (!n->uses.first_of_link) plan_cache_reserve(&n->plans, room);
     if (n->uses.first_of_link) {
         flow_origin *origin = realloc(n->origin, (size_t)room * sizeof *origin);
         if (!origin) return SIM_OUT_OF_MEMORY;
@@ -302,10 +368,12 @@ static int start(sim *s, void *state, int id)
     const transfer *t = transfer_at(s, id);
     const double size = (double)t->bytes + n->model.envelope_bytes;
     const int row = factor_row(&n->model, size);
-    int error = find_route(s, n, t->source_host, t->target_host, &n->path);
+    const cached_plan *kept = plan_cache_find(&n->plans, t->source_host, t->target_host);
+    int error = kept ? 0 : find_route(s, n, t->source_host, t->target_host, &n->path);
+    const double route_s = kept ? kept->latency_s : n->path.latency_s;
     if (!error) error = flow_for(n, id);
     if (error < 0) return error;
-    const double latency_s = n->path.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
+    const double latency_s = route_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
     n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
     if (n->origin) error = keep_origin(s, n, id);
     if (error < 0) return error;
