@@ -373,8 +373,10 @@ int platform_add_bypass(platform *p, int zone_point, int source, int target, int
 {
     if (!is_point(p, zone_point, POINT_ZONE) || n < 1) return PLATFORM_BAD_ARGUMENT;
     const int ends[2] = {source, target}, gateways[2] = {source_gateway, target_gateway};
+    const int joins_zones = is_point(p, source, POINT_ZONE);
     for (int i = 0; i < 2; i++) {
-        if (ends[i] < 0 || ends[i] >= p->n_points || ends[i] == zone_point || !is_inside(p, ends[i], zone_point))
+        if (ends[i] < 0 || ends[i] >= p->n_points || is_point(p, ends[i], POINT_ZONE) != joins_zones) return PLATFORM_BAD_ARGUMENT;
+        if (joins_zones ? ends[i] == zone_point || !is_inside(p, ends[i], zone_point) : zone_member(p, zone_point, ends[i]) < 0)
             return PLATFORM_BAD_ARGUMENT;
         const int error = check_end(p, p->points[ends[i]].zone, ends[i], gateways[i]);
         if (error < 0) return error;

@@ -211,6 +211,9 @@ static void what_fits_nowhere_is_refused(void)
     assert(platform_add_bypass(p, star, flat, tip, flat + 1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
     assert(platform_add_bypass(p, root, flat, star, tip, tip, 1, &link) == PLATFORM_BAD_GATEWAY);
     assert(platform_add_bypass(p, root, flat, star, flat + 1, tip, 0, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_bypass(p, root, flat + 1, tip, -1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT); /* hosts of other zones */
+    assert(platform_add_bypass(p, root, flat, alone, flat + 1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_add_bypass(p, root, alone, alone, -1, -1, 1, &link) == 0);
     assert(platform_add_shortest_zone(p, root, 2, -1) == PLATFORM_BAD_ARGUMENT);
     platform_check(p);
     assert(platform_n_hosts(p) == 5);
