@@ -256,12 +256,12 @@ int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, 
 
 int zone_add_router(platform *p, int zone_point)
 {
-    const zone *z = zone_at(p, zone_point);
+    zone *z = zone_at(p, zone_point);
     if (z->kind->add_plane && n_hosts_of(p, z) < z->n_members) return zone_point + z->n_members;
     int error = reserve_points(p, 1);
     if (error < 0) return error;
-    p->points[p->n_points] = (point){.zone = p->points[zone_point].self,
-                                     .index = zone_at(p, zone_point)->n_members++, .self = -1, .kind = POINT_ROUTER};
+    p->points[p->n_points]
+        = (point){.zone = p->points[zone_point].self, .index = z->n_members++, .self = -1, .kind = POINT_ROUTER};
     return p->n_points++;
 }
 

@@ -140,9 +140,9 @@ typedef struct {
 int platform_add_graph(platform *p, int parent_zone, const cluster *c, int n_switches, const graph_edges *edges,
                        int is_by_latency);
 
-/* Adds a zone of hosts with n_rails network cards each; returns its point. As many clusters, alike in their numbers of hosts, are
- * then added with it as their parent. They are planes of one zone: each call returns this zone's point, whose hosts (and router)
- * follow once, and each plane has links of its own. Each pair of hosts takes one plane, as route_rails.c says. */
+/* Adds a zone of hosts with n_rails network cards each; returns its point. As many clusters of one topology, alike in their numbers
+ * of hosts, are then added with it as their parent. They are planes of one zone: each call returns this zone's point, whose hosts
+ * (and router) follow once, and each plane has links of its own. Each pair of hosts takes one plane, as route_rails.c says. */
 int platform_add_rails(platform *p, int parent_zone, int n_rails);
 
 /* Writes the links of a route, at most `room` of them; returns how many there are. */

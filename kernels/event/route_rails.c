@@ -6,7 +6,8 @@
  * planes alike when each sends to that at some distance, or that differs in a bit. The random numbers keep the choice apart from
  * those that networks make by numbers of hosts mod cables: within a plane, all cables are used.
  *
- * Invariant: the members of each plane have the local indices that they have here. */
+ * Invariant: planes are of one kind; so the members of each, hosts and maybe a router, have the local indices that they have
+ * here. */
 #include "seeded_choice.h"
 #include "zone.h"
 
@@ -41,7 +42,7 @@ static int route(const platform *p, const void *state, int source, int target, p
 static int add_plane(void *state, const zone_kind *kind, void *plane_state)
 {
     rails *z = state;
-    if (z->n_planes == z->n_rails) return PLATFORM_BAD_ARGUMENT;
+    if (z->n_planes == z->n_rails || (z->n_planes > 0 && kind != z->planes[0].kind)) return PLATFORM_BAD_ARGUMENT;
     z->planes[z->n_planes++] = (plane){.kind = kind, .state = plane_state};
     return 0;
 }

@@ -68,18 +68,20 @@ static int add_graph(platform *p, int parent, int *gateway)
     return zone;
 }
 
-/* Planes of two kinds over the same hosts, in any order. */
+/* Planes of one kind over the same hosts, and of no other. */
 static int add_on_rails(platform *p, int parent, int *gateway)
 {
     const int n_rails = draw(1, 4), zone = platform_add_rails(p, parent, n_rails);
+    const int is_flat = draw(0, 1);
     cluster c = alike(draw(1, 3) * 2);
-    for (int rail = 0; rail < n_rails; rail++) {
-        const int plane = draw(0, 1) ? platform_add_flat_cluster(p, zone, &c)
-                                     : platform_add_hyperx(p, zone, &c, 1, (int[]){2}, (int[]){1}, c.n_hosts / 2, 0, 0);
-        assert(plane == zone);
+    for (int rail = 0; rail < 2 * n_rails; rail++) {
+        const int flat_next = is_flat ^ (rail & 1);
+        const int plane = flat_next ? platform_add_flat_cluster(p, zone, &c)
+                                    : platform_add_hyperx(p, zone, &c, 1, (int[]){2}, (int[]){1}, c.n_hosts / 2, 0, 0);
+        assert(plane == (rail & 1 ? PLATFORM_BAD_ARGUMENT : zone));
     }
     assert(platform_add_flat_cluster(p, zone, &c) == PLATFORM_BAD_ARGUMENT);
-    *gateway = zone + 1 + draw(0, c.n_hosts - 1);
+    *gateway = zone + 1 + draw(0, c.n_hosts - 1 + is_flat); /* a flat cluster has a router, too */
     return zone;
 }
 
