@@ -1,36 +1,11 @@
-/* platform.c -- builds a platform, and composes the routes between hosts of different zones. */
-#include "platform.h"
-
-#include "profile.h"
+/* platform.c -- builds a platform. */
+#include "platform_parts.h"
 #include "route_table.h"
-#include "zone.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    int zone;  /* the zone it lies in, by zone number; -1 for the root */
-    int index; /* among the members of that zone */
-    int self;  /* of a host its host number, of a zone its zone number */
-    int kind;  /* POINT_* */
-} point;
-
-struct platform {
-    int n_links, link_room;
-    double *bandwidth_bytes_per_s, *latency_s;
-    uint8_t *policy;
-    int n_hosts, host_room;
-    double *speed_flop_per_s;
-    int *cores, *host_point;
-    int n_points, point_room;
-    point *points;
-    int n_zones, zone_room;
-    zone *zones;
-    profile_table profiles;
-};
 
 platform *platform_new(void)
 {
@@ -320,8 +295,7 @@ static int is_inside(const platform *p, int number, int zone_point)
     return number == zone_point;
 }
 
-/* Is the gateway right for a route that starts or ends at `member` of `z`? 0, or a negative error. */
-static int check_end(const platform *p, int z, int member, int gateway)
+int platform_check_end(const platform *p, int z, int member, int gateway)
 {
     if (member < 0 || member >= p->n_points || p->points[member].zone != z) return PLATFORM_BAD_ARGUMENT;
     if (p->points[member].kind != POINT_ZONE) return gateway == -1 ? 0 : PLATFORM_BAD_GATEWAY;
@@ -334,8 +308,8 @@ int platform_add_route(platform *p, int zone_point, int source, int target, int 
 {
     if (!takes_members(p, zone_point) || !zone_at(p, zone_point)->kind->add_route || n < 1) return PLATFORM_BAD_ARGUMENT;
     int z = p->points[zone_point].self;
-    int error = check_end(p, z, source, source_gateway);
-    if (!error) error = check_end(p, z, target, target_gateway);
+    int error = platform_check_end(p, z, source, source_gateway);
+    if (!error) error = platform_check_end(p, z, target, target_gateway);
     if (error < 0) return error;
     for (int i = 0; i < n; i++)
         if (link[i] < 0 || link[i] >= p->n_links) return PLATFORM_BAD_ARGUMENT;
@@ -345,28 +319,6 @@ int platform_add_route(platform *p, int zone_point, int source, int target, int 
                                                          .gateway = {source_gateway, target_gateway},
                                                          .n = n, .link = link});
 }
-
-/* ---- routing ---- */
-
-double path_link_latency_s(const platform *p, const platform_path *path, int link)
-{
-    return path->link_latency_s ? path->link_latency_s[link] : p->latency_s[link];
-}
-
-int path_append(const platform *p, platform_path *path, int link)
-{
-    if (path->n == path->room) {
-        if (path->room > INT_MAX / 2) return PLATFORM_TOO_LARGE;
-        int room = path->room ? 2 * path->room : 16;
-        if (resize(&path->link, room, sizeof *path->link) < 0) return PLATFORM_NO_MEMORY;
-        path->room = room;
-    }
-    path->link[path->n++] = link;
-    path->latency_s += path_link_latency_s(p, path, link);
-    return 0;
-}
-
-/* ---- bypass routes ---- */
 
 int platform_add_bypass(platform *p, int zone_point, int source, int target, int source_gateway, int target_gateway, int n,
                         const int *link)
@@ -378,7 +330,7 @@ int platform_add_bypass(platform *p, int zone_point, int source, int target, int
         if (ends[i] < 0 || ends[i] >= p->n_points || is_point(p, ends[i], POINT_ZONE) != joins_zones) return PLATFORM_BAD_ARGUMENT;
         if (joins_zones ? ends[i] == zone_point || !is_inside(p, ends[i], zone_point) : zone_member(p, zone_point, ends[i]) < 0)
             return PLATFORM_BAD_ARGUMENT;
-        const int error = check_end(p, p->points[ends[i]].zone, ends[i], gateways[i]);
+        const int error = platform_check_end(p, p->points[ends[i]].zone, ends[i], gateways[i]);
         if (error < 0) return error;
     }
     for (int i = 0; i < n; i++)
@@ -389,218 +341,3 @@ int platform_add_bypass(platform *p, int zone_point, int source, int target, int
     return route_table_add(z->bypasses, &(declared_route){.source = source, .target = target,
                                                           .gateway = {source_gateway, target_gateway}, .n = n, .link = link});
 }
-
-/* The zone a point lies in, or the one some levels further out. */
-static int zone_around(const platform *p, int number, int level)
-{
-    int z = p->points[number].zone;
-    for (; level > 0; level--) z = p->points[p->zones[z].point].zone;
-    return p->zones[z].point;
-}
-
-/* How many zones around a point lie inside another one, which is around it. */
-static int n_zones_around(const platform *p, const zone *common, int number)
-{
-    return p->zones[p->points[number].zone].depth - common->depth;
-}
-
-/* The bypass route between the zones around source and target, those i and j levels out; -1: there is none. */
-static int bypass_at(const platform *p, const zone *common, int source, int target, int i, int j)
-{
-    if (i >= n_zones_around(p, common, source) || j >= n_zones_around(p, common, target)) return -1;
-    return route_table_find(common->bypasses, zone_around(p, source, i), zone_around(p, target, j));
-}
-
-/* The first bypass route that there is, from the innermost zones outward; -1: there is none. */
-static int find_bypass(const platform *p, const zone *common, int source, int target)
-{
-    if (p->points[source].zone == p->points[target].zone) return route_table_find(common->bypasses, source, target);
-    const int n_source = n_zones_around(p, common, source), n_target = n_zones_around(p, common, target);
-    for (int level = 0; level < n_source || level < n_target; level++) {
-        int found = -1;
-        for (int i = 0; i < level && found < 0; i++) {
-            found = bypass_at(p, common, source, target, i, level);
-            if (found < 0) found = bypass_at(p, common, source, target, level, i);
-        }
-        if (found < 0) found = bypass_at(p, common, source, target, level, level);
-        if (found >= 0) return found;
-    }
-    return -1;
-}
-
-/* As SimGrid has it, a host that is the gateway itself first sends to itself. */
-static int append_bypass(const platform *p, const route_table *bypasses, int i, int source, int target, platform_path *path)
-{
-    const int *gateway = bypasses->routes[i].gateway;
-    int error = gateway[0] < 0 ? 0 : path_append_route(p, source, gateway[0], path);
-    if (!error) error = route_table_append(p, bypasses, i, path);
-    if (!error && gateway[1] >= 0) error = path_append_route(p, gateway[1], target, path);
-    return error;
-}
-
-/* ---- composed routes ---- */
-
-static void reverse(int *link, int n)
-{
-    for (int i = 0; i < n / 2; i++) {
-        const int other = link[i];
-        link[i] = link[n - 1 - i];
-        link[n - 1 - i] = other;
-    }
-}
-
-/* Moves the first n of n_all links behind the others. */
-static void move_behind(int *link, int n, int n_all)
-{
-    reverse(link, n);
-    reverse(link + n, n_all - n);
-    reverse(link, n_all);
-}
-
-/* Through the innermost zone that contains both: from the source to the gateway of the member that contains it, on to the other
- * member, and from that one's gateway to the target. The recursion is as deep as the zones. As SimGrid has it, the latency of the
- * way between the members is added first: the last bit of a sum may decide whether a flow or a link is the slower one. */
-static int append_composed(const platform *p, int source, int target, platform_path *path)
-{
-    int from = source, to = target; /* they become the members of one zone that contain source and target */
-    while (p->points[from].zone != p->points[to].zone) {
-        int from_zone = p->points[from].zone, to_zone = p->points[to].zone;
-        if (from_zone < 0 || to_zone < 0) return PLATFORM_NO_ROUTE;
-        int from_depth = p->zones[from_zone].depth, to_depth = p->zones[to_zone].depth;
-        if (from_depth >= to_depth) from = p->zones[from_zone].point;
-        if (to_depth >= from_depth) to = p->zones[to_zone].point;
-    }
-    const zone *common = &p->zones[p->points[from].zone];
-    int source_index = p->points[from].index, target_index = p->points[to].index;
-    int gateway[2];
-    if (common->bypasses) {
-        const int bypass = find_bypass(p, common, source, target);
-        if (bypass >= 0) return append_bypass(p, common->bypasses, bypass, source, target, path);
-    }
-    int error = common->kind->gateways(common->state, source_index, target_index, gateway);
-    const int first = path->n;
-    if (!error) error = common->kind->route(p, common->state, source_index, target_index, path);
-    const int n_between = path->n - first;
-    if (!error && from != source && gateway[0] != source) error = path_append_route(p, source, gateway[0], path);
-    if (!error && n_between > 0) move_behind(path->link + first, n_between, path->n - first);
-    if (!error && to != target && gateway[1] != target) error = path_append_route(p, gateway[1], target, path);
-    return error;
-}
-
-int path_append_route(const platform *p, int source, int target, platform_path *path)
-{
-    const point *s = &p->points[source], *t = &p->points[target];
-    if (s->zone != t->zone) return append_composed(p, source, target, path);
-    const zone *z = &p->zones[s->zone];
-    const int bypass = z->bypasses ? find_bypass(p, z, source, target) : -1;
-    if (bypass >= 0) return append_bypass(p, z->bypasses, bypass, source, target, path);
-    return z->kind->route(p, z->state, s->index, t->index, path);
-}
-
-int platform_route(const platform *p, int source_host, int target_host, platform_path *path)
-{
-    path->n = 0;
-    path->latency_s = 0;
-    int error = path_append_route(p, p->host_point[source_host], p->host_point[target_host], path);
-    if (error < 0) return error;
-    return path->n > 0 || path->latency_s > 0 ? 0 : PLATFORM_NO_ROUTE;
-}
-
-int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s)
-{
-    if (source_host < 0 || source_host >= p->n_hosts || target_host < 0 || target_host >= p->n_hosts)
-        return PLATFORM_BAD_ARGUMENT;
-    platform_path path = {0};
-    int answer = platform_route(p, source_host, target_host, &path);
-    if (!answer) {
-        answer = path.n;
-        *latency_s = path.latency_s;
-        for (int i = 0; i < path.n && i < room; i++) link[i] = path.link[i];
-    }
-    free(path.link);
-    return answer;
-}
-
-/* ---- the invariants ---- */
-
-#ifdef SMPY_CHECK
-static void require(int is_true, const char *what, int number)
-{
-    if (is_true) return;
-    fprintf(stderr, "platform_check: %s %d\n", what, number);
-    abort();
-}
-
-static void check_links(const platform *p)
-{
-    for (int i = 0; i < p->n_links; i++) {
-        require(p->bandwidth_bytes_per_s[i] > 0 && isfinite(p->bandwidth_bytes_per_s[i]), "bandwidth of link", i);
-        require(p->latency_s[i] >= 0 && isfinite(p->latency_s[i]), "latency of link", i);
-        require(p->policy[i] == LINK_SHARED || p->policy[i] == LINK_FATPIPE, "policy of link", i);
-    }
-}
-
-static void check_points(const platform *p)
-{
-    int n_hosts = 0, n_zones = 0;
-    for (int i = 0; i < p->n_points; i++) {
-        const point *at = &p->points[i];
-        require(at->kind == POINT_HOST || at->kind == POINT_ROUTER || at->kind == POINT_ZONE, "kind of point", i);
-        require(i == 0 ? at->zone == -1 && at->kind == POINT_ZONE : at->zone >= 0 && at->zone < n_zones, "zone of point", i);
-        if (at->kind == POINT_HOST) {
-            require(at->self == n_hosts && p->host_point[n_hosts] == i, "number of the host at point", i);
-            require(p->speed_flop_per_s[n_hosts] > 0 && p->cores[n_hosts] > 0, "speed or cores of the host at point", i);
-            n_hosts++;
-        } else if (at->kind == POINT_ZONE) {
-            const int depth = i == 0 ? 0 : p->zones[at->zone].depth + 1;
-            require(at->self == n_zones && p->zones[n_zones].point == i, "number of the zone at point", i);
-            require(p->zones[n_zones].depth == depth && depth < PLATFORM_DEPTH, "depth of the zone at point", i);
-            n_zones++;
-        }
-    }
-    require(n_hosts == p->n_hosts && n_zones == p->n_zones, "hosts or zones without a point; points", p->n_points);
-}
-
-static void check_members(const platform *p, int zone_number)
-{
-    int n = 0;
-    for (int i = 0; i < p->n_points; i++)
-        if (p->points[i].zone == zone_number) require(p->points[i].index == n++, "local index of point", i);
-    require(n == p->zones[zone_number].n_members, "number of members of zone", zone_number);
-}
-
-static int member_at(const platform *p, int zone_number, int index)
-{
-    int i = 0;
-    while (i < p->n_points && (p->points[i].zone != zone_number || p->points[i].index != index)) i++;
-    return i;
-}
-
-static void check_routes(const platform *p, int zone_number)
-{
-    const zone *z = &p->zones[zone_number];
-    declared_route r;
-    int gateway[2];
-    for (int i = 0; z->kind->declared && z->kind->declared(z->state, i, &r); i++) {
-        const int source = member_at(p, zone_number, r.source), target = member_at(p, zone_number, r.target);
-        require(check_end(p, zone_number, source, r.gateway[0]) == 0, "source or its gateway of declared route", i);
-        require(check_end(p, zone_number, target, r.gateway[1]) == 0, "target or its gateway of declared route", i);
-        const int error = z->kind->gateways(z->state, r.source, r.target, gateway); /* a search takes memory */
-        require(error == 0 || error == PLATFORM_NO_MEMORY, "no gateways for declared route", i);
-        require(r.n > 0, "no links on declared route", i);
-        for (int k = 0; k < r.n; k++) require(r.link[k] >= 0 && r.link[k] < p->n_links, "link of declared route", i);
-    }
-}
-
-void platform_check(const platform *p)
-{
-    check_links(p);
-    check_points(p);
-    for (int i = 0; i < p->n_zones; i++) {
-        check_members(p, i);
-        check_routes(p, i);
-        if (p->zones[i].kind->check) p->zones[i].kind->check(p->zones[i].state);
-        if (p->zones[i].bypasses) route_table_check(p->zones[i].bypasses);
-    }
-}
-#endif

@@ -1,4 +1,4 @@
-/* zone.h -- the interface between platform.c and the topologies; private to platform.c and the route_*.c files.
+/* zone.h -- the interface between a platform and its topologies; private to platform*.c, path.c and the route_*.c files.
  *
  * A new topology is a file route_<kind>.c with its state, its `zone_kind`, and the function of platform.h that adds such a zone.
  * Invariants, which platform_check() checks in a debug build:
