@@ -84,9 +84,16 @@ def lines_of(path: str | Path, what: str) -> Iterator[tuple[int, str]]:
             yield number, entry
 
 
+def is_rank_line(line: str) -> bool:
+    """Whether it is a line of a rank file, such as `rank 0=name`."""
+    return re.match(r"rank\s.*=", line) is not None
+
+
 def _entry(line: str, platform: Platform) -> HostEntry:
     if slots := _SLOTS.fullmatch(line):
         name, count = slots["name"], slots["count"]
+    elif is_rank_line(line):
+        raise PlatformError(f"{line!r} is a line of a rank file: say --map-by file, too")
     elif _OTHER.fullmatch(line):
         raise PlatformError(f"{line!r}: of a host's options only slots=4 is known: remove the others")
     else:

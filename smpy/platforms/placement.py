@@ -22,7 +22,7 @@ from typing import Final, Literal, get_args
 
 from smpy.errors import UsageError
 from smpy.platforms.host_order import HostOrder, ordered_hosts
-from smpy.platforms.hostfile import HostEntry, read_entries, read_hostfile
+from smpy.platforms.hostfile import RANKS_MAX, HostEntry, read_entries, read_hostfile
 from smpy.platforms.platform import Platform
 from smpy.platforms.rankfile import read_rankfile
 
@@ -45,9 +45,9 @@ class _Slots:
     def check(self, n_ranks: int) -> None:
         room = sum(self.counts)
         if n_ranks > room:
+            hosts = f"{len(self.hosts)} host{'s' * (len(self.hosts) != 1)}"
             raise UsageError(
-                f"{n_ranks} ranks do not fit on {self.whose}: it has {room} {self.unit} on {len(self.hosts)} hosts. "
-                f"{self.remedy}"
+                f"{n_ranks} ranks do not fit on {self.whose}: it has {room} {self.unit} on {hosts}. {self.remedy}"
             )
 
 
@@ -137,6 +137,10 @@ def _check_options(
         raise UsageError(f"{n_ranks} ranks cannot be placed: ask for at least 1 (-np)")
     if ranks_per_host is not None and ranks_per_host < 1:
         raise UsageError(f"{ranks_per_host} ranks a host (--ppn) are no placement: say at least 1")
+    if ranks_per_host is not None and ranks_per_host > RANKS_MAX:
+        raise UsageError(
+            f"{ranks_per_host} ranks a host (--ppn) are too many: at most {RANKS_MAX:,} can be placed on one"
+        )
     if hostfile is not None and host_order is not None:
         raise UsageError("--host-order and --hostfile both say in which order hosts take ranks: leave one away")
     if map_by == "random" and host_order is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError
-from smpy.platforms.hostfile import lines_of, read_hostfile
+from smpy.platforms.hostfile import is_rank_line, lines_of, read_hostfile
 from smpy.platforms.platform import Platform
 
 _LINE: Final = re.compile(r"rank\s+([0-9]{1,9})\s*=\s*(\S+)(?:\s+slots?\s*=\s*(.*))?")
@@ -42,7 +42,7 @@ def read_rankfile(path: str | Path, platform: Platform, n_ranks: int) -> list[in
         of a host are alike, and each rank has one to itself while there are enough.
     """
     lines = list(lines_of(path, "rank file"))
-    if not any(line.startswith("rank ") and "=" in line for _, line in lines):
+    if not any(is_rank_line(line) for _, line in lines):
         hosts = read_hostfile(path, platform)
         if len(hosts) != n_ranks:
             raise PlatformError(

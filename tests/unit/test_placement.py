@@ -178,7 +178,7 @@ def test_a_host_that_is_full_is_passed_by() -> None:
 def test_no_core_gets_two_ranks_while_there_are_cores(cores, n_ranks, map_by, seed) -> None:
     platform = mixed(*cores)
     if n_ranks > sum(cores):
-        with pytest.raises(UsageError, match=f"it has {sum(cores)} cores on {len(cores)} hosts"):
+        with pytest.raises(UsageError, match=f"it has {sum(cores)} cores on {len(cores)} hosts?"):
             place(platform, n_ranks, map_by=map_by, seed=seed)
         return
     hosts = place(platform, n_ranks, map_by=map_by, seed=seed)
@@ -286,6 +286,8 @@ def test_a_rank_file_gives_each_rank_its_host(hostfile: Path) -> None:
     platform = machine(4, cores=4, sockets=2)
     hostfile.write_text("rank 1=h3 slot=0\nrank 0=h1  # the first\n\nrank 2 = h3 slots=1:0\n")
     assert place(platform, 3, hostfile, map_by="file") == [1, 3, 3]
+    hostfile.write_text("rank\t1=h3\nrank\t0=h1\nrank  2=h0\n")
+    assert place(platform, 3, hostfile, map_by="file") == [1, 3, 0]
     hostfile.write_text("h2\nh0:2\n")
     assert place(platform, 3, hostfile, map_by="file") == [2, 0, 0]
 
@@ -311,6 +313,12 @@ def test_a_rank_file_that_does_not_place_every_rank_is_refused(hostfile: Path, t
     hostfile.write_text(text)
     with pytest.raises(PlatformError, match=message):
         place(machine(4, cores=8, sockets=2), 3, hostfile, map_by="file")
+
+
+def test_a_rank_file_that_is_taken_for_a_host_file_is_known(hostfile: Path) -> None:
+    hostfile.write_text("rank 0=h1\n")
+    with pytest.raises(PlatformError, match=r"hosts:1: 'rank 0=h1' is a line of a rank file: say --map-by file, too"):
+        place(machine(4), 1, hostfile)
 
 
 # ---- in the summary ----
