@@ -10,7 +10,7 @@ from smpy.collectives.call import symbolic_call
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
-from smpy.collectives.tables import Rules, only_use, table
+from smpy.collectives.tables import Rules, only_use, table, table_names
 from smpy.engine.engine import Engine
 from smpy.errors import UsageError
 
@@ -56,8 +56,10 @@ def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.tabl
     Raises
     ------
     UsageError
-        If there is no such operation or algorithm; the message lists what there is.
+        If there is no such table, operation or algorithm; the message lists what there is.
     """
+    if table not in table_names():
+        raise UsageError(f"there is no table of collectives {table!r}: there are {', '.join(table_names())}")
     forced: dict[str, str] = {}
     for operation, name in choices:
         if not _has_choice(operation):

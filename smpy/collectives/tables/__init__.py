@@ -81,6 +81,12 @@ def only_use(operation: str, name: str) -> Rules:
 
 
 @functools.cache
+def table_names() -> tuple[str, ...]:
+    """The names of the tables that smpy has."""
+    return tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.json")))
+
+
+@functools.cache
 def table(name: str) -> Mapping[str, Rules]:
     """The rules of each operation in a table that smpy has.
 
