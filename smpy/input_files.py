@@ -36,7 +36,7 @@ def read_input(path: str | Path, what: str) -> bytes:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(None, "it is a directory")
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise OSError(None, f"it is a device, not a {what}")
+            raise OSError(None, f"it is a device: this is no {what}")
         if os.fstat(descriptor).st_size > _BYTES_MAX:
             raise OSError(None, f"it is larger than {_BYTES_MAX >> 20} MiB: this is no {what}")
         return _read_pipe(descriptor, what) if stat.S_ISFIFO(mode) else _read_all(descriptor, what)

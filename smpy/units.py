@@ -256,7 +256,9 @@ def exact_speed(speed_flop_per_s: float) -> str:
     >>> exact_speed(49.6e9)
     '49.6Gf'
     """
-    return _exact(speed_flop_per_s, parse_speed_flop_per_s, {f"{prefix}f": _DECIMAL[prefix] for prefix in "kMGT"})
+    return _exact(
+        speed_flop_per_s, parse_speed_flop_per_s, {f"{prefix}f": _DECIMAL[prefix] for prefix in ("", *"kMGT")}
+    )
 
 
 def exact_size(size_bytes: float) -> str:
@@ -273,7 +275,7 @@ def exact_size(size_bytes: float) -> str:
 def _exact(value: float, parse: Callable[[str], float], units: dict[str, float]) -> str:
     scaled = [(value / scale, unit) for unit, scale in units.items()]
     texts = [f"{number!r}".removesuffix(".0") + unit for number, unit in scaled if math.isfinite(number)]
-    return min((text for text in texts if _is_read_as(text, value, parse)), key=len, default=f"{value!r}")
+    return min((text for text in texts if _is_read_as(text, value, parse)), key=len)
 
 
 def _is_read_as(text: str, value: float, parse: Callable[[str], float]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 RANKS_UNLESS_SAID: Final = 1024  # of a machine that is sized to the run
+RANKS_MAX: Final = 10_000_000  # to be listed, as in a host file
 _LINES_MAX: Final = 16
 _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8
@@ -50,7 +52,7 @@ def command() -> None:
 @click.option(
     "--ranks",
     "n_ranks",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, RANKS_MAX),
     metavar="N",
     help=f"Who sits where, of N ranks. A machine that is sized to the run is made for them (else for "
     f"{RANKS_UNLESS_SAID:,}).",
@@ -135,6 +137,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             description = _machine(what, None, options)
+            _check_models(description)
         machine = overview(description, description.build())
         found = [*(Finding("", str(warning.message)) for warning in caught), *findings(machine)]
         _tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
@@ -147,7 +150,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
 @changes_option
 def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None:
-    """Write a machine down in smpy's TOML: a SimGrid XML file, for one.
+    """Write a machine down in smpy's TOML: a SimGrid XML file, for one. FILE.toml -: to standard output.
 
     The new file is read back and has to be the same machine, name of links and model of messages included; what TOML
     cannot say is refused by name.
@@ -160,8 +163,11 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         from smpy.records.files import write_whole
 
         machine = _machine(what, None, options)
+        if str(file) == "-":
+            _print(write_toml(machine).removesuffix("\n"))
+            return
         write_whole(file, write_toml(machine))
-        click.echo(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
+        _print(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
 
 
 @command.command("list", short_help="The machines that come with smpy, and their sources.")
@@ -187,6 +193,15 @@ def _machine(
     return read_machine(what, n_ranks or RANKS_UNLESS_SAID, options, ranks_per_host=ranks_per_host or 0)
 
 
+def _check_models(machine: Description) -> None:
+    """Refuse what every run on the machine would be refused for."""
+    from smpy.collectives.selection import selection_with
+
+    machine.models.to_c()
+    choice = machine.models.collectives
+    selection_with(choice.algorithms, choice.table)
+
+
 # ---- output ----
 
 
@@ -202,7 +217,7 @@ def _errors_told() -> Iterator[None]:
 
 def _tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
     if json_path is None:
-        click.echo(text)
+        _print(text)
         return
     import json
     from dataclasses import asdict, is_dataclass
@@ -214,12 +229,25 @@ def _tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
 
     written = json.dumps(record, default=plain, indent=1)
     if str(json_path) == "-":
-        click.echo(written)
+        _print(written)
         return
     from smpy.records.files import write_whole
 
     write_whole(json_path, f"{written}\n")
-    click.echo(text)
+    _print(text)
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text)
+    except UnicodeEncodeError:  # a name that this terminal has no characters for
+        encoding = sys.stdout.encoding
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+    except BrokenPipeError:  # click ends without a word then, as is usual in a pipe
+        raise
+    except OSError as error:
+        sys.stdout = io.StringIO()  # what is left in the old one would be written at the end, and fail again
+        raise UsageError(f"cannot write to standard output: {error.strerror}; make room for it") from None
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:

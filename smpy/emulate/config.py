@@ -94,7 +94,8 @@ def description_of(config: RunConfig) -> Description:
 
     if isinstance(config.platform, Description):
         return changed(config.platform, config.options)
-    what, ranks_per_host = config.platform or "default", config.ranks_per_host or 0
+    what = "default" if config.platform is None else config.platform
+    ranks_per_host = config.ranks_per_host or 0
     return read_machine(what, config.n_ranks, config.options, ranks_per_host=ranks_per_host)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from math import log2
 from typing import Final
@@ -16,6 +17,7 @@ _MARGIN: Final = 60
 _NAMES_MAX: Final = 6
 _BANDWIDTH_MAX_BYTES_PER_S: Final = 1e300  # of several links, whose sum may be infinite
 
+_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STYLE: Final = (
     "text{font:11px sans-serif;fill:#333}path{fill:none;stroke:#789}"
     ".host{fill:#2a6fb0}.switch{fill:#e08a1e}path:hover{stroke:#c22}"
@@ -51,16 +53,16 @@ def draw_svg(platform: Platform) -> str:
     points = {node: (_MARGIN + _COLUMN * x, bottom - _ROW * rows[node]) for node, x in enumerate(at)}
     widest = max((_bandwidth(platform, edge) for edge in graph.edges), default=1.0)
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    names = [_shown(name) for name in platform.host_names]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
-        f"<title>{escape(platform.name)}</title><style>{_STYLE}</style>",
+        f"<title>{_shown(platform.name)}</title><style>{_STYLE}</style>",
         *(_line(platform, edge, points, widest) for edge in graph.edges if edge.nodes[0] != edge.nodes[1]),
     ]
     for node, (x, y) in points.items():
         if node < graph.n_hosts:
-            name = escape(platform.host_names[node])
-            lines.append(f'<circle class="host" cx="{x:g}" cy="{y:g}" r="6"><title>{name}</title></circle>')
-            lines.append(f'<text transform="translate({x - 4:g} {y + 12:g}) rotate(90)">{name}</text>')
+            lines.append(f'<circle class="host" cx="{x:g}" cy="{y:g}" r="6"><title>{names[node]}</title></circle>')
+            lines.append(f'<text transform="translate({x - 4:g} {y + 12:g}) rotate(90)">{names[node]}</text>')
         else:
             told = "".join(_told(platform, edge) for edge in graph.edges if edge.nodes == (node, node))
             square = f'<rect class="switch" x="{x - 7:g}" y="{y - 7:g}" width="14" height="14">'
@@ -111,6 +113,11 @@ def _line(platform: Platform, edge: Edge, points: dict[int, tuple[float, float]]
     )
 
 
+def _shown(text: str) -> str:
+    """A text without the characters that no XML can have."""
+    return escape(_NO_XML.sub("\ufffd", text))
+
+
 def _told(platform: Platform, edge: Edge) -> str:
     """The links of an edge, a line each."""
     lines = []
@@ -119,7 +126,7 @@ def _told(platform: Platform, edge: Edge) -> str:
         lines.append(f"{platform.link_name(link)}: {format_bytes(bandwidth)}/s, {format_time(latency_s)}")
     if len(edge.links) > _NAMES_MAX:
         lines.append(f"... and {len(edge.links) - _NAMES_MAX} more")
-    return escape("\n".join(lines))
+    return _shown("\n".join(lines))
 
 
 def _bandwidth(platform: Platform, edge: Edge) -> float:

@@ -15,7 +15,7 @@ from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
-from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
+from smpy.units import has_unit, parse_bandwidth_bytes_per_s, parse_time_s
 
 COLUMNS: Final = ("a", "b", "bandwidth", "latency", "cables")
 CABLES_MAX: Final = 1_000_000
@@ -186,8 +186,8 @@ def _edge(columns: list[str], cells: list[str]) -> Edge:
         cell["a"],
         cell["b"],
         _cables(cell.get("cables", "")),
-        _quantity("bandwidth", cell.get("bandwidth", ""), parse_bandwidth_bytes_per_s),
-        _quantity("latency", cell.get("latency", ""), parse_time_s),
+        _quantity("bandwidth", cell.get("bandwidth", ""), parse_bandwidth_bytes_per_s, "100Gb/s"),
+        _quantity("latency", cell.get("latency", ""), parse_time_s, "1us"),
     )
 
 
@@ -199,13 +199,16 @@ def _cables(text: str) -> int:
     return int(text)
 
 
-def _quantity(column: str, text: str, parse: Callable[[str], float]) -> float | None:
+def _quantity(column: str, text: str, parse: Callable[[str], float], example: str) -> float | None:
     if not text:
         return None
     try:
-        return parse(text)
+        number = parse(text)
     except ValueError as wrong:
         raise PlatformError(f"column {column!r}: {wrong}") from None
+    if not has_unit(text):
+        raise PlatformError(f"column {column!r}: {text!r} has no unit: write it such as {example}")
+    return number
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

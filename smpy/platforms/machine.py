@@ -52,6 +52,8 @@ def read_machine(
     <Description of flat hosts=16 cores=8 nic=25Gb/s: 16 hosts>
     """
     changes, simgrid_options = _split(options)
+    if isinstance(what, str) and not what.strip():
+        raise PlatformError(f"no machine is named by {what!r}{_instead()}")
     path = machine_file(what)
     data = None if path is None else _content(path)
     if path is not None and data is not None and _is_xml(path, data):
@@ -75,6 +77,11 @@ def _in_own_format(
         tree, origin = read_toml(path, data, named=preset_file), str(path)
     elif preset := preset_file(line):
         tree, origin = read_toml(preset, named=preset_file), str(preset)
+    elif (word := line.split(maxsplit=1)[0]) in preset_names():
+        raise PlatformError(
+            f"{line!r}: {word!r} is a preset, which takes no words behind it: change it by --set, as in "
+            f"--platform {word} --set host.count=64"
+        )
     else:
         tree, origin, short_keys = read_one_line(line), repr(line), tuple(SHORT_KEYS)
     if changes:
@@ -142,20 +149,24 @@ def _content(path: Path) -> bytes:
     try:
         return read_input(path, "platform file")
     except OSError as wrong:
-        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}{_instead(path)}") from None
+        raise PlatformError(f"cannot read platform file {str(path)!r}: {wrong.strerror}{_meant(path)}") from None
 
 
-def _instead(path: Path) -> str:
+def _meant(path: Path) -> str:
     """What may have been meant by a name that is no file."""
     if path.suffix:
         return ""
     from smpy.platforms.own_format.settings import meant
 
+    return f"{_instead()}{meant(str(path).lower(), [*preset_names(), *sorted(topology_names('machine'))])}"
+
+
+def _instead() -> str:
+    """All that names a machine."""
     presets, kinds = preset_names(), sorted(topology_names("machine"))
     return (
         f". A machine is FILE.xml, FILE.toml, a preset ({', '.join(presets)}), or one line such as "
         f'"fat-tree hosts=100 cores=64 nic=200Gb/s" (it begins with {", ".join(kinds)})'
-        f"{meant(str(path), [*presets, *kinds])}"
     )
 
 

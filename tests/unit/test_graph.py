@@ -242,6 +242,7 @@ def test_an_edge_list_says_cables_bandwidth_and_latency_where_they_differ(tmp_pa
         ("a,b\nx,\n", "edges.csv:2: column 'b' is empty"),
         ("a,b,cables\nx,y,two\n", "edges.csv:2: column 'cables': 'two' is no number"),
         ("a,b,cables\nx,y,0\n", "edges.csv:2: column 'cables': '0' is no number"),
+        ("a,b,bandwidth\nx,y,100\n", "edges.csv:2: column 'bandwidth': '100' has no unit: write it such as 100Gb/s"),
         ("a,b,latency\nx,y,1 parsec\n", "edges.csv:2: column 'latency': '1 parsec' is not a time"),
         ('a,b\n"x,y\n', "edges.csv:2: unexpected end of data"),
     ],

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.cli.main import main
-from smpy.errors import UsageError
+from smpy.errors import PlatformError, UsageError
 from smpy.platforms import (
     Cluster,
     Description,
@@ -176,6 +176,8 @@ def test_a_machine_made_in_python_can_be_changed(tmp_path: Path) -> None:
     default = description_of(RunConfig(1, "p", options=(("host.cores", "64"), ("smpi/test", "9us"))))
     assert default == read_machine("default", 1, [("host.cores", "64"), ("smpi/test", "9us")])
     assert description_of(RunConfig(300, "p")) == default_cluster(300)
+    with pytest.raises(PlatformError, match="no machine is named by ''"):  # a variable of a shell that is not set
+        description_of(RunConfig(300, "p", platform=""))
 
 
 WRONG = {

@@ -290,6 +290,9 @@ MISTAKES = {
     "[" + "a." * 30 + "a]\nb = 1": r"toml:1: tables are nested more than 20 deep",
     "\n\nhost.cores = " + "9" * 5000: r"toml:3: a value is none that can be computed with",
     "include = 3": r"toml:1: include: it lists files",
+    "[include]\nfile = 'a.toml'": r"toml:2: include: it lists files",
+    "[network]\nlatency_factor = {'8KiB' = 2, '8192B' = 3}": r"toml:2: .*_factor.8KiB: '8KiB' is there twice",
+    "[topology]\nkind = 'graph'\nedges = 'no.csv'": r"toml:3: topology.edges: cannot read edge list '.*no.csv'",
 }
 
 
@@ -310,7 +313,7 @@ LINES = {
     "flat topology.kind.x=4": r"kind is a value, not a table",
     "defalt": r"A machine is FILE.xml, FILE.toml, a preset \(.*default.*\), .*: did you mean 'default'\?",
     "nothing.toml": r"cannot read platform file 'nothing.toml': No such file",
-    "": r"cannot read platform file",
+    "": "no machine is named by ''",
 }
 
 

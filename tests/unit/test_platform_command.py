@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
@@ -140,6 +144,16 @@ def test_list_names_the_machines_that_come_with_smpy() -> None:
         (("show", "{cluster}", "--ranks", "99"), "99 ranks do not fit"),
         (("show", "{cluster}", "--map-by", "host"), "how many ranks are to be placed? Say --ranks N"),
         (("show", "{cluster}", "--json", "/nowhere/x"), "/nowhere/x"),
+        (("show", ""), "no machine is named by ''. A machine is FILE.xml"),
+        (("show", "HDR"), "did you mean 'hdr'?"),
+        (("show", "hdr hosts=64"), "change it by --set, as in --platform hdr --set host.count=64"),
+        (("show", "default", "--set", "host.cores=1"), "2 sockets cannot share 1 cores equally: change both"),
+        (("show", "{cluster}", "--ranks", "2", "--ppn", "9" * 30, "--map-by", "random"), "(--ppn) are too many"),
+        (("check", "flat mpi.collectives=best"), "there is no table of collectives 'best': there are mpich-4, smpi"),
+        (("check", "flat mpi.algorithms.alltoall=best"), "alltoall has no algorithm 'best': it has bruck"),
+        (("check", "{cluster}", "--set", "smpi/async-small-thresh=1e9"), "only eager messages travel before"),
+        (("convert", "flat hosts=2 names=\udcff*", "-"), "cannot say this machine: a name that is no text"),
+        (("show", "graph /nowhere.csv"), "edges: cannot read edge list '/nowhere.csv': No such file"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_line(cluster: str, args: tuple[str, ...], message: str) -> None:
@@ -148,3 +162,27 @@ def test_what_cannot_be_shown_is_refused_in_a_line(cluster: str, args: tuple[str
     assert message in result.stderr
     assert result.stderr.startswith("smpy: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_machine_is_converted_to_standard_output_too() -> None:
+    toml = shown("convert", "flat hosts=3 names=\U0001f600\x7f*", "-")
+    assert tomllib.loads(toml)["host"]["names"] == "\U0001f600\x7f[0-2]"
+
+
+@pytest.mark.parametrize("hosts", ["hosts=2 names=\udcff\x01*", "hosts=2 'names=<&>*'"])
+def test_a_drawing_is_xml_whatever_hosts_are_called(tmp_path: Path, hosts: str) -> None:
+    path = tmp_path / "machine.svg"
+    shown("show", f"flat {hosts}", "--svg", str(path))
+    titles = [element.text for element in ET.parse(path).iter() if element.tag.endswith("title")]
+    assert {"\ufffd\ufffd0", "\ufffd\ufffd1"} <= set(titles) or {"<&>0", "<&>1"} <= set(titles)
+
+
+@pytest.mark.parametrize(
+    "args", [("show", "flat"), ("show", "flat", "--json", "-"), ("list",), ("convert", "flat", "-")]
+)
+def test_output_that_nobody_can_keep_is_told_in_a_line(args: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "smpy", "platform", *args]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stderr == "smpy: cannot write to standard output: No space left on device; make room for it\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smpy.units import (
@@ -100,12 +100,20 @@ def test_counts_are_shown_with_separated_thousands() -> None:
     assert format_count(1234567) == "1,234,567"
 
 
+EXACT = {
+    exact_time: parse_time_s,
+    exact_bandwidth: parse_bandwidth_bytes_per_s,
+    exact_speed: parse_speed_flop_per_s,
+    exact_size: parse_size_bytes,
+}
+
+
 @given(st.floats(0, allow_infinity=False))
+@example(554188700753182.56)
 def test_every_number_has_a_text_that_is_read_as_the_very_same(number: float) -> None:
-    assert parse_time_s(exact_time(number)) == number
-    assert parse_bandwidth_bytes_per_s(exact_bandwidth(number)) == number
-    assert parse_speed_flop_per_s(exact_speed(number)) == number
-    assert parse_size_bytes(exact_size(number)) == number
+    for write, read in EXACT.items():
+        assert read(write(number)) == number
+        assert has_unit(write(number))
 
 
 def test_a_time_beyond_all_ages_is_no_row_of_digits() -> None:

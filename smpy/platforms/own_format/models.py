@@ -165,6 +165,9 @@ def _rows(
     if len(pairs) > most:
         raise settings.error(key, f"it has {len(pairs)} steps, and the model has room for {most}: use fewer")
     rows = [(quantity_of(size, parse_size_bytes, "8KiB"), value) for size, value in pairs]
+    for (size, _), (above_bytes, _) in zip(pairs, rows, strict=True):
+        if sum(above_bytes == other for other, _ in rows) > 1:
+            raise size.error(f"{shown(size)} is there twice: give each size one value")
     return tuple(read(above_bytes, value) for above_bytes, value in sorted(rows, key=lambda row: row[0]))
 
 

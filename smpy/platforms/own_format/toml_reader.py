@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import PlatformError
 from smpy.input_files import read_input
-from smpy.platforms.own_format.settings import Setting, Tree
+from smpy.platforms.own_format.settings import Setting, Tree, first_setting
 from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
 
 _DEPTH_MAX: Final = 20  # of tables within one another, and of files that include one another
@@ -147,5 +148,6 @@ def _names(include: Setting | Tree) -> list[Setting]:
         names = include.value if isinstance(include.value, list) else [include.value]
         if all(isinstance(name, str) and name for name in names):
             return [Setting(name, include.origin, include.key, include.folder) for name in names]
-        raise include.error('it lists files: write include = ["calibration.toml"]')
-    raise PlatformError('include lists files: write include = ["calibration.toml"]')
+    else:
+        include = replace(first_setting(include, "include"), key="include")
+    raise include.error('it lists files: write include = ["calibration.toml"]')

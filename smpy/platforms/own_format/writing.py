@@ -66,6 +66,8 @@ def write_toml(machine: Description) -> str:
         again = _read(text)
     except PlatformError as wrong:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
+    except UnicodeEncodeError:  # names may come from any bytes of a shell
+        raise _unsayable(machine, "a name that is no text") from None
     mine, its = ((one.models, one.kernels) for one in (machine, again))
     lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
@@ -269,14 +271,17 @@ def _text(name: str, tables: Mapping[str, Mapping[str, object]], fills_hosts: bo
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key)
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
 
 
 def _value(value: object) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+        inner = (f"{json.dumps(key, ensure_ascii=False)} = {_value(inner)}" for key, inner in value.items())
+        return "{" + ", ".join(inner) + "}"
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return "[\n" + "".join(f"  {_value(row)},\n" for row in value) + "]"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
-    return str(value) if isinstance(value, date | time) else json.dumps(value)
+    if isinstance(value, date | time):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -16,7 +16,7 @@ from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
-from smpy.units import exact_bandwidth, exact_time
+from smpy.units import LARGEST, SMALLEST, exact_bandwidth, exact_time
 
 if TYPE_CHECKING:
     from smpy.platforms.own_format.settings import Settings
@@ -63,13 +63,13 @@ class Graph(Zone):
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Graph:
         """The network of kind = "graph", whose `edges` are a CSV file (`read_edges`), or tables with its columns."""
         written = settings.value("edges")
-        if written is not None and isinstance(written.value, list):
-            try:
+        try:
+            if written is not None and isinstance(written.value, list):
                 edges = edges_of(written.value)
-            except PlatformError as wrong:
-                raise settings.error("edges", str(wrong)) from None
-        else:
-            edges = read_edges(settings.file("edges"))
+            else:
+                edges = read_edges(settings.file("edges"))
+        except PlatformError as wrong:
+            raise settings.error("edges", str(wrong)) from None
         try:
             names = hosts_among(edges, settings.text_list("host_pattern"))
         except PlatformError as wrong:
@@ -186,10 +186,14 @@ class _Nodes:
         seen.add(pair)
         if not 1 <= edge.cables <= COUNT_MAX:
             raise PlatformError(f"{what} has {edge.cables} cables: it needs at least 1, and has room for {COUNT_MAX:,}")
-        if edge.bandwidth_bytes_per_s is not None and not 0 < edge.bandwidth_bytes_per_s < float("inf"):
-            raise PlatformError(f"{what} has a bandwidth of {edge.bandwidth_bytes_per_s:g} bytes/s: it must be above 0")
-        if edge.latency_s is not None and not 0 <= edge.latency_s < float("inf"):
-            raise PlatformError(f"{what} has a latency of {edge.latency_s:g} s: it cannot be negative")
+        if edge.bandwidth_bytes_per_s is not None and not SMALLEST <= edge.bandwidth_bytes_per_s < float("inf"):
+            raise PlatformError(
+                f"{what} has a bandwidth of {edge.bandwidth_bytes_per_s:g} bytes/s: it must be above 0, and finite"
+            )
+        if edge.latency_s is not None and not 0 <= edge.latency_s <= LARGEST:
+            raise PlatformError(
+                f"{what} has a latency of {edge.latency_s:g} s: it cannot be negative, nor above {LARGEST:g}"
+            )
 
     def _check_ways(self) -> None:
         """Refuse hosts without a way between them, and switches without one to any host.
