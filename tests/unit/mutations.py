@@ -27,12 +27,21 @@ WORDS = (
 )
 
 
+VOCABULARY = (
+    *("Full", "Floyd", "Dijkstra", "DijkstraCache", "Vivaldi", "Cluster", "None", "WIFI"),
+    *("FLAT", "TORUS", "DRAGONFLY", "SPLITDUPLEX", "FATPIPE", "SHARED", "UP", "DOWN", "NO"),
+    *("2,2", "1,4", "2;2,2;1,2;1,1", "2,1;2,1;2,1;1", "0 0 0", "1 2 3"),
+    *("flat", "fat-tree", "torus", "dragonfly", "hyperx", "graph", "valiant", "minimal", "run", "half", "smpi", "ib"),
+)  # fmt: skip
+
+
 def mutate(data: bytes, seed: int) -> bytes:
-    """One to three mutations, the same for a seed."""
+    """One to three mutations, the same for a seed; of every second seed, only such as leave the syntax alone."""
     draw = random.Random(seed)
+    mutations = WELL_FORMED if seed % 2 else MUTATIONS
     head = data.find(b"<platform") + 1 if draw.random() < 0.9 else 0  # what stands before breaks all the rest
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        data = data[:head] + draw.choice(MUTATIONS)(data[head:], draw)
+        data = data[:head] + draw.choice(mutations)(data[head:], draw)
     return data
 
 
@@ -99,4 +108,37 @@ def _unit(data: bytes, draw: random.Random) -> bytes:
     return data
 
 
+def _element(data: bytes, draw: random.Random) -> bytes:
+    """Loses, doubles or moves an element without others in it, or a line of a file of lines."""
+    pieces = _pieces(r"<\w+[^>]*/>" if b"<" in data else r"(?<=\n)[^\n]*\n", data, draw)
+    if not pieces:
+        return data
+    how = draw.choice(("lose", "double", "move"))
+    if how == "lose":
+        return _replace(data, pieces[0], b"")
+    if how == "double" or len(pieces) < 2:
+        return _replace(data, pieces[0], pieces[0][0] * 2)
+    first, last = sorted(pieces, key=lambda piece: piece.start())
+    return _replace(_replace(data, last, b""), first, last[0] + first[0])
+
+
+def _meaning(data: bytes, draw: random.Random) -> bytes:
+    """Gives a value that stands elsewhere in the file, or that means something there, to an attribute or a key."""
+    known = re.findall(rb"(?<=[\"'])[\w,;:. -]+(?=[\"'])|(?<==)[\w,;:.-]+", data)
+    words = [*(word.encode() for word in VOCABULARY), *known, *known]
+    for piece in _pieces(
+        r"(?<=[\w]=[\"'])[^\"'\n]*(?=[\"'])|(?<=\w = [\"'])[^\"'\n]*(?=[\"'])|(?<=\w=)[\w,;:.-]+", data, draw
+    )[:1]:
+        return _replace(data, piece, draw.choice(words))
+    return data
+
+
+def _digits(data: bytes, draw: random.Random) -> bytes:
+    """A small number for another one."""
+    for piece in _pieces(r"\d+", data, draw)[:1]:
+        return _replace(data, piece, str(draw.choice((0, 1, 2, 3, 5, 7, 100))).encode())
+    return data
+
+
+WELL_FORMED = (_element, _element, _meaning, _meaning, _digits, _unit)
 MUTATIONS = (_flip, _cut, _tag, _tag, _attribute, _attribute, _line, _value, _value, _number, _number, _unit)
