@@ -9,7 +9,10 @@
  * Departure from max-min fairness, because SimGrid does so: filling leaves out a link once at most 1e-5 of its capacity remains
  * (FAIR_PRECISION), and the flows that the link has not limited yet are limited by their other links alone. Which links are
  * left out depends on the order in which all levels were found, so a state with such flows (needs_full_solve) is not repaired
- * by fair_fill.c: until no link is left out, fair_full.c fills from zero what a change reaches. */
+ * by fair_fill.c: until no link is left out, fair_full.c fills from zero what a change reaches. Filling from zero also gives
+ * their bounds together to flows of one saturated link whose bound levels differ by less than FAIR_PRECISION. On a FATPIPE link
+ * that is no narrower than a flow's bound, a last bit decides whether the flow gets its bound or stops all others at its level:
+ * where it decides differently for two such flows, the state is not repaired either. */
 #include "fair_link.h"
 #include <stdlib.h>
 #include <string.h>

@@ -106,16 +106,15 @@ void fair_check(fair *f)
         require(fabs(share - answer->share) <= fmax(relative * answer->share, absolute), "share of flow", answer->number, share,
                 answer->share);
     }
-    int n_left_out = 0;
+    int n_beyond_repair = 0;
     for (int i = 0; i < f->n_used; i++) {
         const int l = f->used[i];
-        n_left_out += f->link[l].is_left_out;
-        if (f->needs_full_solve)
-            require(f->link[l].is_left_out == fair_filling_has_left_out(s, f->link[l].place), "left out: link", l,
-                    f->link[l].is_left_out, fair_filling_has_left_out(s, f->link[l].place));
+        n_beyond_repair += f->link[l].is_beyond_repair;
+        if (f->needs_full_solve && !s->is_ambiguous && fair_filling_is_beyond_repair(s, f->link[l].place))
+            require(f->link[l].is_beyond_repair, "beyond repair: link", l, 0, 1);
     }
-    require(f->n_left_out == n_left_out && f->needs_full_solve == (n_left_out > 0), "links left out", f->n_left_out, n_left_out,
-            n_left_out);
+    require(f->n_beyond_repair == n_beyond_repair && f->needs_full_solve == (n_beyond_repair > 0), "links beyond repair",
+            f->n_beyond_repair, n_beyond_repair, n_beyond_repair);
     fair_full_close(f);
     while (f->n_dirty > 0)
         f->link[f->dirty[--f->n_dirty]].is_dirty = false;

@@ -32,8 +32,6 @@
  * computed from compensated sums. */
 #include "fair_link.h"
 
-#define SAME (1 + 0x1p-50) /* levels closer than this ratio are one level */
-
 static void queue_again(fair *f, fair_link *k, double key)
 {
     k->key = key;
@@ -103,15 +101,26 @@ static void let_rise(fair *f, int flow)
     }
 }
 
+/* Does its bound limit the flow to its level? Not for certain if at its bound it comes close to saturating a FATPIPE link. */
+static bool is_limited_by_bound(const fair *f, const fair_flow *g)
+{
+    if (g->bound_level > g->level * FAIR_SAME)
+        return false;
+    for (int e = g->first; e < g->first + g->n; e++)
+        if (link_is_saturated_by(&f->link[f->element[e].link], f->element[e].use, g->bound_level + FAIR_PRECISION))
+            return false;
+    return true;
+}
+
 /* Do its bound or a link other than `link` limit the flow to its level? */
 static bool is_limited_elsewhere(fair *f, const fair_flow *g, int link)
 {
-    if (g->bound_level <= g->level * SAME)
+    if (is_limited_by_bound(f, g))
         return true;
     for (int e = g->first; e < g->first + g->n; e++) {
         fair_link *k = &f->link[f->element[e].link];
-        if (f->element[e].is_bottlenecked_here && (int)f->element[e].link != link && g->level <= k->level * SAME
-            && k->level <= g->level * SAME && link_is_saturated(f, k))
+        if (f->element[e].is_bottlenecked_here && (int)f->element[e].link != link && g->level <= k->level * FAIR_SAME
+            && k->level <= g->level * FAIR_SAME && link_is_saturated(f, k))
             return true;
     }
     return false;
@@ -131,7 +140,7 @@ static void release_flows(fair *f, int link)
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
         f->work++;
-        if (g->is_rising || g->level > level * SAME)
+        if (g->is_rising || link_level_is_above(k, g->level, level))
             continue;
         if (is_limited_elsewhere(f, g, link)) {
             link_remove_bottlenecked_here(f, k, e);
@@ -171,7 +180,7 @@ static bool hand_over_lower_flows(fair *f, int link, double level)
  * that changes nothing. Returns whether there are any. */
 static bool take_over_higher_flows(fair *f, fair_link *k, double level)
 {
-    if (k->highest_level_elsewhere <= level * SAME)
+    if (!link_level_is_above(k, k->highest_level_elsewhere, level))
         return false;
     int n = 0;
     fair_sum load = k->load, use = k->use;
@@ -179,7 +188,7 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
     for (int e = k->bottlenecked_elsewhere; e >= 0; e = f->element[e].next) {
         const fair_flow *g = &f->flow[f->element[e].flow];
         f->work++;
-        if (g->level > level * SAME) {
+        if (link_level_is_above(k, g->level, level)) {
             f->scratch[n++] = e;
             fair_sum_add(&load, -(f->element[e].coefficient * g->share));
             fair_sum_add(&use, f->element[e].use);
@@ -228,7 +237,7 @@ static void fill_link(fair *f, int link)
                  && fabs(level - k->highest_level_elsewhere) * k->use.hi <= FAIR_ROUNDING / 2 * k->capacity)
             level = k->highest_level_elsewhere; /* a tie */
         const double turn = fmin(level, k->level);
-        if (turn > next * SAME) {
+        if (link_level_is_above(k, turn, next)) {
             queue_again(f, k, turn);
             return;
         }
@@ -238,12 +247,12 @@ static void fill_link(fair *f, int link)
         }
         if (hand_over_lower_flows(f, link, level) || take_over_higher_flows(f, k, level))
             continue;
-        if (link_is_left_out(k))
+        if (link_is_left_out(k) || link_has_close_bounds(f, k, level))
             f->needs_full_solve = true;
         for (int e = k->bottlenecked_here; e >= 0; e = f->element[e].next) {
             const int flow = f->element[e].flow;
             const fair_flow *g = &f->flow[flow];
-            if (g->is_rising || g->level > level * SAME)
+            if (g->is_rising || link_level_is_above(k, g->level, level))
                 fix_level(f, flow, level, level / g->penalty, link);
         }
         k->level = level;
@@ -273,12 +282,13 @@ static bool start_without_filling(fair *f, int flow)
             bottleneck = (int)f->element[e].link;
         }
     }
-    if (bottleneck >= 0 && f->link[bottleneck].highest_level_elsewhere > level)
-        return false;
-    for (int e = g->first; e < g->first + g->n; e++)
-        if (!f->element[e].is_unconstrained && link_is_saturated_by(&f->link[f->element[e].link], f->element[e].use, level)
-            && f->link[f->element[e].link].highest_level_elsewhere > level)
+    for (int e = g->first; e < g->first + g->n; e++) {
+        const fair_link *k = &f->link[f->element[e].link];
+        const bool is_saturated = (int)f->element[e].link == bottleneck || link_is_saturated_by(k, f->element[e].use, level);
+        const double margin = k->policy == FAIR_SHARED ? 0 : FAIR_PRECISION;
+        if (!f->element[e].is_unconstrained && is_saturated && k->highest_level_elsewhere > level - margin)
             return false;
+    }
     for (int e = g->first; e < g->first + g->n; e++)
         if (!f->element[e].is_unconstrained)
             f->link[f->element[e].link].n_fresh = 0;

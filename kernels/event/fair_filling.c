@@ -125,6 +125,12 @@ static int saturate(fair_filling *s, double level, int *n_saturated)
     return n;
 }
 
+static bool is_limited_by_shared(const fair_filling *s, int flow)
+{
+    const int bottleneck = s->flow[flow].bottleneck;
+    return bottleneck >= 0 && s->f->link[bottleneck].policy == FAIR_SHARED;
+}
+
 /* Step 4 for one flow: charges its links. */
 static void charge(fair_filling *s, int flow)
 {
@@ -144,7 +150,7 @@ static void charge(fair_filling *s, int flow)
             fair_sum_add(&k->use, -at->use);
             k->rounding_error += spent * (1 + answer->rounding_error);
         } else if (at->use == k->use.hi && k->level < INFINITY) {
-            s->is_ambiguous |= answer->bottleneck != k->number && k->level - answer->level <= 1e-9 * k->level;
+            s->is_ambiguous |= is_limited_by_shared(s, flow) && k->level - answer->level <= 1e-9 * k->level;
             find_largest_use(s, link);
         }
     }
@@ -181,6 +187,18 @@ static void fix(fair_filling *s, int flow, double level, bool is_at_bound)
     }
 }
 
+/* Would the flow, at its bound, saturate a FATPIPE link other than `link`? */
+static bool saturates_other(const fair_filling *s, int flow, int link)
+{
+    const fair_flow *g = &s->f->flow[s->flow[flow].number];
+    for (int e = g->first; e < g->first + g->n; e++) {
+        const fair_element *at = &s->f->element[e];
+        if (link_at(s, e) != link && link_is_saturated_by(&s->f->link[at->link], at->use, g->bound_level))
+            return true;
+    }
+    return false;
+}
+
 static void fill_round(fair_filling *s, double level)
 {
     const fair *f = s->f;
@@ -195,6 +213,7 @@ static void fill_round(fair_filling *s, double level)
         const bool is_at_bound = lowest < level;
         if (is_at_bound && !(fabs(f->flow[s->flow[flow].number].bound_level - lowest) < FAIR_PRECISION))
             continue;
+        s->is_ambiguous |= is_at_bound && saturates_other(s, flow, n_saturated == 1 ? s->saturated[0] : FAIR_NONE);
         fix(s, flow, level, is_at_bound);
         s->next[n_fixed++] = flow;
     }
@@ -225,9 +244,37 @@ bool fair_filling_run(fair_filling *s)
     return true;
 }
 
-bool fair_filling_has_left_out(const fair_filling *s, int link)
+/* Has leaving it out made shares differ from max-min fair ones? */
+static bool has_left_out(const fair_filling *s, int link)
 {
     const fair_filling_link *k = &s->link[link];
     return k->is_left_out
            && (k->n_unfixed > 0 || left(s, link) < -FAIR_ROUNDING * capacity(s, link) || !is_shared(s, link));
+}
+
+/* Could step 3 take flows that a FATPIPE link limits for flows of the lowest bound level, or has it? */
+static bool has_close_bounds(const fair_filling *s, int link)
+{
+    double highest_at_bound = -INFINITY, lowest_limited = INFINITY, level = INFINITY;
+    for (int i = s->link[link].first; i < s->link[link].end; i++) {
+        const fair_filling_flow *answer = &s->flow[flow_at(s, s->element[i])];
+        const double saturation = capacity(s, link) / s->f->element[s->element[i]].use;
+        if (answer->bottleneck == FAIR_NONE && answer->level >= saturation)
+            return true;
+        if (answer->level >= saturation)
+            level = fmin(level, saturation);
+    }
+    for (int i = s->link[link].first; i < s->link[link].end; i++) {
+        const fair_filling_flow *answer = &s->flow[flow_at(s, s->element[i])];
+        if (answer->bottleneck == FAIR_NONE)
+            highest_at_bound = fmax(highest_at_bound, answer->level);
+        else if (answer->level >= level)
+            lowest_limited = fmin(lowest_limited, s->f->flow[answer->number].bound_level);
+    }
+    return lowest_limited - highest_at_bound < FAIR_PRECISION;
+}
+
+bool fair_filling_is_beyond_repair(const fair_filling *s, int link)
+{
+    return has_left_out(s, link) || (!is_shared(s, link) && has_close_bounds(s, link));
 }

@@ -133,11 +133,11 @@ static void take_over(fair *f)
     const fair_filling *s = f->filling;
     for (int i = 0; i < s->n_links; i++) {
         fair_link *k = &f->link[s->link[i].number];
-        f->n_left_out -= k->is_left_out;
+        f->n_beyond_repair -= k->is_beyond_repair;
         *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY, .key = INFINITY,
                          .bottlenecked_here = FAIR_NONE, .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE,
-                         .is_used = true, .is_left_out = fair_filling_has_left_out(s, i)};
-        f->n_left_out += k->is_left_out;
+                         .is_used = true, .is_beyond_repair = fair_filling_is_beyond_repair(s, i)};
+        f->n_beyond_repair += k->is_beyond_repair;
     }
     for (int i = 0; i < s->n_flows; i++) {
         const fair_filling_flow *answer = &s->flow[i];
@@ -153,7 +153,7 @@ static void take_over(fair *f)
         fair_link *k = &f->link[s->link[i].number];
         k->is_uncontended = k->policy == FAIR_SHARED && k->bottlenecked_here < 0 && k->bottlenecked_elsewhere < 0;
     }
-    f->needs_full_solve = f->n_left_out > 0;
+    f->needs_full_solve = f->n_beyond_repair > 0;
     f->n_fresh = f->n_dirty = f->n_queued = f->queue.n = 0;
     f->is_out_of_memory = false;
 }

@@ -35,6 +35,7 @@ enum { FAIR_NONE = -1, FAIR_FREE = -2 };
 #define FAIR_PRECISION 1e-5
 /* The sum of the shares on a link is known to this part of its capacity: a smaller difference is none. */
 #define FAIR_ROUNDING 0x1p-50
+#define FAIR_SAME (1 + 0x1p-50)      /* levels closer than this ratio are one level, but on a FATPIPE link: see fair_fill.c */
 
 /* A compensated sum: hi + lo is exact to about 2^-100, so that a removal undoes an addition. */
 typedef struct {
@@ -76,7 +77,7 @@ typedef struct {
     bool is_uncontended;
     bool is_dirty;                   /* in fair.dirty */
     bool is_used;                    /* in fair.used; all else is 0 until then */
-    bool is_left_out;                /* by the last full solve, with an effect */
+    bool is_beyond_repair;           /* as the last full solve left it: fair_filling_is_beyond_repair() */
     bool is_use_stale;               /* FATPIPE: `use` is an upper bound, because the flow of largest use has left */
     fair_sum load, use;
     double level;
@@ -118,7 +119,7 @@ struct fair {
     int *scratch;                    /* [flow]: of one function */
     fair_queue queue;
     int n_queued;                    /* links whose key is not INFINITY */
-    int n_left_out;                  /* links whose is_left_out is set */
+    int n_beyond_repair;             /* links whose is_beyond_repair is set */
     bool needs_full_solve;           /* there are such links, or fair_fill has given up: it cannot tell the shares */
     bool is_whole;                   /* this solve began with fair_fill: if it gives up, all has to be filled */
     bool is_out_of_memory;           /* the queue could not grow */
@@ -200,12 +201,13 @@ struct fair_filling {
     int round;
     int64_t work;                    /* elements that the present piece has looked at */
     bool is_out_of_memory;           /* the queue could not grow */
-    bool is_ambiguous;               /* a last bit decided whether a FATPIPE link limits its other flows: both answers are right */
+    bool is_ambiguous;               /* repair may find other shares: a SHARED link's last bit has decided whether a FATPIPE link
+                                      * limits its other flows, or step 3 has joined flows of several links for a last bit */
 };
 
 void fair_filling_open(fair_filling *s);
 bool fair_filling_run(fair_filling *s);                            /* false: there is more to do */
-bool fair_filling_has_left_out(const fair_filling *s, int link);   /* and that has made shares differ from max-min fair ones */
+bool fair_filling_is_beyond_repair(const fair_filling *s, int link); /* fair_fill.c cannot start from it (see fair.c) */
 
 bool fair_full_open(fair *f, bool is_whole);                       /* false: out of memory; nothing has changed */
 void fair_full_close(fair *f);

@@ -165,6 +165,33 @@ static inline bool link_is_saturated_by(const fair_link *k, double use, double l
     return k->policy == FAIR_FATPIPE && k->capacity / use <= level;
 }
 
+/* Is the first of two levels of a link above the second? */
+static inline bool link_level_is_above(const fair_link *k, double level, double other)
+{
+    return level > (k->policy == FAIR_SHARED ? other * FAIR_SAME : other);
+}
+
+/* A FATPIPE link saturated at this level: could filling from zero have taken a flow bottlenecked here together with one that has
+ * its bound (step 3 of fair_filling.c)? */
+static inline bool link_has_close_bounds(const fair *f, fair_link *k, double level)
+{
+    double highest = 0, highest_at_bound = -INFINITY, lowest_here = INFINITY;
+    if (k->policy == FAIR_SHARED || k->highest_level_elsewhere <= level - FAIR_PRECISION)
+        return false;
+    for (int e = k->bottlenecked_elsewhere; e >= 0; e = f->element[e].next) {
+        const fair_flow *g = &f->flow[f->element[e].flow];
+        highest = fmax(highest, g->level);
+        if (g->bound_level <= g->level * FAIR_SAME)
+            highest_at_bound = fmax(highest_at_bound, g->bound_level);
+    }
+    k->highest_level_elsewhere = highest;
+    if (highest_at_bound <= level - FAIR_PRECISION)
+        return false;
+    for (int e = k->bottlenecked_here; e >= 0; e = f->element[e].next)
+        lowest_here = fmin(lowest_here, f->flow[f->element[e].flow].bound_level);
+    return lowest_here - highest_at_bound < FAIR_PRECISION;
+}
+
 /* Would filling from zero have left out the link before it came to the flows bottlenecked here (see fair.c)? */
 static inline bool link_is_left_out(const fair_link *k)
 {

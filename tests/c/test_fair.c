@@ -184,6 +184,51 @@ static int ring(uint64_t seed)
     return failures;
 }
 
+/* Flows whose bound is their narrowest link, most links FATPIPE: the last bit of a penalty decides whether such a link limits one
+ * flow or all, and flows whose penalties differ by a last bit are many. */
+static int pipes(uint64_t seed)
+{
+    world w = {.state = seed * 0x9E3779B97F4A7C15ULL + 1};
+    const int n_penalties = 1 + below(&w, 6), most = 2 + below(&w, 40);
+    double penalty[6];
+    w.n_links = 1 + below(&w, 12);
+    w.n_parts = 1;
+    for (int i = 0; i < 6; i++)
+        penalty[i] = between(&w, 1e-5, 1e-3);
+    for (int l = 0; l < w.n_links; l++) {
+        w.policy[l] = below(&w, 4) > 0;
+        const double any = between(&w, 1e8, 1e10);
+        w.capacity[l] = l == 0 || !w.policy[l] || below(&w, 2) ? any : w.capacity[below(&w, l)];
+    }
+    w.f = fair_new(w.n_links, w.capacity, w.policy);
+    int failures = w.f == NULL;
+    for (int date = 0; date < 100 && !failures; date++) {
+        const int burst = below(&w, 4) ? 1 : 1 + below(&w, 8);
+        for (int i = 0; i < burst; i++) {
+            if (w.n_flows && (w.n_flows == most || below(&w, 2))) {
+                leave(&w);
+                continue;
+            }
+            int link[4], n = 0;
+            double coefficient[4], bound = INFINITY;
+            for (int l = 0; l < w.n_links && n < 4; l++) {
+                if (below(&w, w.n_links) > 2)
+                    continue;
+                link[n] = l;
+                coefficient[n++] = below(&w, 4) ? 1.0 : 0.05;
+                if (coefficient[n - 1] == 1.0)
+                    bound = fmin(bound, w.capacity[l]);
+            }
+            const double last_bits = 1 + 0x1p-52 * below(&w, 4);
+            w.flow[w.n_flows] = fair_add(w.f, penalty[below(&w, n_penalties)] * last_bits, bound, n, link, coefficient, 0);
+            failures += w.flow[w.n_flows++] < 0;
+        }
+        failures += solve(&w) < 0;
+    }
+    fair_free(w.f);
+    return failures;
+}
+
 enum { TWO_BOTTLENECKS = 2856 }; /* seed: a flow of small share, two of whose links have the same level but for rounding */
 
 int main(int argc, char **argv)
@@ -191,7 +236,7 @@ int main(int argc, char **argv)
     const uint64_t n_seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
     const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     for (uint64_t seed = first; seed < first + n_seeds; seed++)
-        if (any_network(seed) || ring(seed)) {
+        if (any_network(seed) || ring(seed) || pipes(seed)) {
             fprintf(stderr, "test_fair: seed %llu failed\n", (unsigned long long)seed);
             return 1;
         }

@@ -58,9 +58,7 @@ REFUSALS = (
 )
 
 # Runs that are known to differ, and why.
-KNOWN = {
-    "clusters-17-factors": "one exchange is 9 ns late; why is not known",
-}
+KNOWN: dict[str, str] = {}
 
 
 class NotSupported(Exception):

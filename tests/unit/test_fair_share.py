@@ -284,6 +284,25 @@ def test_a_bound_as_wide_as_its_fatpipe_link_does_not_keep_the_link_from_saturat
     assert Links([1e8], [FATPIPE]).shares(*flows) == [1e8, 2.5e7]
 
 
+def test_bounds_that_differ_by_a_last_bit_from_their_fatpipe_link_are_taken_together() -> None:
+    # A flow stops all others on the link unless its bound comes first, by rounding: of two penalties that differ by
+    # last bits, one does, the other does not; but its bound is close to that of the first, and is taken with it.
+    def bound_comes_first(penalty: float) -> bool:
+        return capacity * penalty < capacity / (1 / penalty)
+
+    capacity = 41.1e6
+    penalties = [4e-4 * (1 + i * 2.0**-52) for i in range(50)]
+    passing = next(penalty for penalty in penalties if bound_comes_first(penalty))
+    stopping = next(penalty for penalty in penalties if penalty > passing and not bound_comes_first(penalty))
+    links = Links([capacity], [FATPIPE])
+    first, wide = (links.add(flow_over(0, penalty=penalty, bound=capacity)) for penalty in (stopping, 2 * stopping))
+    assert links.solve() == pytest.approx({first: capacity, wide: capacity / 2})
+    close = links.add(flow_over(0, penalty=passing, bound=capacity))
+    assert links.solve() == pytest.approx({first: capacity, wide: capacity, close: capacity})
+    links.remove(close)
+    assert links.solve() == pytest.approx({first: capacity, wide: capacity / 2})
+
+
 def test_a_flow_that_a_shared_link_stops_just_at_a_fatpipe_link_saturates_both() -> None:
     for links in ([1e8, 1e8], [FATPIPE, SHARED]), ([1e8, 1e8], [SHARED, FATPIPE]):
         fatpipe = links[1].index(FATPIPE)
