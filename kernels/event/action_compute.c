@@ -20,15 +20,16 @@ static const action_kind kind = {.name = "compute", .step = step, .nature = ACTI
 int sim_append_compute(sim *s, int id, double flop, double bytes)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (!(flop > 0)) return 0;
     timeline *t = &s->timelines.at[id];
     const host *h = &s->hosts.at[t->host];
+    const int moves = h->memory && bytes > 0;
+    if (!(flop > 0) && !moves) return 0;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->compute.flop = flop;
     a->compute.bytes = bytes;
-    t->earliest_tail_s += flop / h->fastest_flop_per_s;
-    t->tail_s += host_knows_ends(h) ? flop / host_speed_flop_per_s(h) : NAN;
+    t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
+    t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;
 }
 

@@ -60,11 +60,12 @@ static int date_host(sim *s, int id)
 
 /* ---- what begins ---- */
 
-static void begin(sim *s, int id, int is_executing)
+static void begin(sim *s, int id, int is_executing, int n_parts)
 {
     timeline *t = &s->timelines.at[id];
     host_entered(s, t->host);
     t->is_executing = (uint8_t)is_executing;
+    t->n_parts = (uint8_t)n_parts;
     t->began = s->order++;
     t->began_at_date = s->date_order;
     s->elapsing.n_under_way++;
@@ -79,7 +80,7 @@ static int end_at(sim *s, int id, double date_s, int spends)
 
 int elapse_sleep_until(sim *s, int id, double date_s, int spends)
 {
-    begin(s, id, 0);
+    begin(s, id, 0, 1);
     return end_at(s, id, date_s, spends);
 }
 
@@ -93,7 +94,13 @@ static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order
 int elapse_execute(sim *s, int id, execution amount, int spends)
 {
     const host *h = host_of(s, id);
-    begin(s, id, 1);
+    const int moves = h->memory && amount.bytes > 0, computes = !moves || amount.flop > 0;
+    begin(s, id, 1, moves + computes);
+    if (moves) {
+        timeline_enter(s, id, EXECUTING, spends);
+        int error = memory_join(s, id, amount.bytes);
+        if (error < 0 || !computes) return error < 0 ? error : BLOCKED;
+    }
     if (host_knows_ends(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
     int error = join_cores(s, id, amount.flop, amount.is_limited, s->order++);
@@ -159,24 +166,25 @@ int elapse_change_speed(sim *s, int id, double factor)
 
 /* ---- what ends ---- */
 
-double elapse_next_s(const elapsing *e)
+double elapse_next_s(const sim *s)
 {
+    const elapsing *e = &s->elapsing;
     const double end_s = e->ends.n ? e->ends.item[0].date_s : INFINITY, host_s = e->hosts.n ? e->hosts.item[0].date_s : INFINITY;
-    return end_s < host_s ? end_s : host_s;
+    return fmin(end_s < host_s ? end_s : host_s, memory_next_s(&s->memories));
 }
 
-static elapse_due due_of(sim *s, const heap_item *it, int is_host)
+static elapse_due due_of(sim *s, const heap_item *it, int of)
 {
-    const timeline *t = is_host ? NULL : &s->timelines.at[it->id];
-    const host *h = is_host ? &s->hosts.at[it->id] : host_of(s, it->id);
+    const timeline *t = of == OF_TIMELINE ? &s->timelines.at[it->id] : NULL;
+    const host *h = t ? host_of(s, it->id) : &s->hosts.at[it->id];
     const int is_sleep = t && !t->is_executing;
-    return (elapse_due){.is_host = is_host, .id = it->id, .date_s = it->date_s,
+    return (elapse_due){.of = of, .id = it->id, .date_s = it->date_s,
                         .epoch = is_sleep ? t->began_at_date : h->rescheduled_at, .place = is_sleep ? -1 : h->reschedule_order,
                         .order = -it->order};
 }
 
 /* Takes what ends before `limit_s` from a heap. */
-static int add_due(sim *s, heap *from, double limit_s, int is_host)
+static int add_due(sim *s, heap *from, double limit_s, int of)
 {
     elapsing *e = &s->elapsing;
     while (from->n && from->item[0].date_s < limit_s) {
@@ -187,7 +195,7 @@ static int add_due(sim *s, heap *from, double limit_s, int is_host)
             e->due = grown;
             e->due_room = room;
         }
-        e->due[e->n_due++] = due_of(s, &from->item[0], is_host);
+        e->due[e->n_due++] = due_of(s, &from->item[0], of);
         heap_pop(from);
     }
     return 0;
@@ -199,12 +207,15 @@ static int in_order(const void *a, const void *b)
     if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
     if (x->epoch != y->epoch) return x->epoch < y->epoch ? -1 : 1;
     if (x->place != y->place) return x->place < y->place ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    return x->of - y->of;
 }
 
-static void wake(sim *s, int id)
+/* A part of what a timeline does is over: with the last one it wakes. */
+static void end_part(sim *s, int id)
 {
-    const timeline *t = &s->timelines.at[id];
+    timeline *t = &s->timelines.at[id];
+    if (--t->n_parts) return;
     host_left(s, t->host, t->is_executing);
     s->elapsing.n_under_way--;
     s->elapsing.n_probing -= timeline_probes_on(t);
@@ -217,9 +228,16 @@ static int wake_served(sim *s, int id)
     int served, error = 0;
     while (error == 0 && (served = resource_take_served(cores, s->clock.now_s, CLOCK_SAME_DATE_S)) >= 0) {
         error = date_host(s, id);
-        wake(s, served);
+        end_part(s, served);
     }
     return error < 0 ? error : date_host(s, id);
+}
+
+static int wake_moved(sim *s, int id)
+{
+    int moved;
+    while ((moved = memory_take_served(s, id)) >= 0) end_part(s, moved);
+    return moved < -1 ? moved : 0;
 }
 
 int elapse_fire(sim *s)
@@ -227,15 +245,18 @@ int elapse_fire(sim *s)
     elapsing *e = &s->elapsing;
     const double limit_s = clock_same_date_s(&s->clock);
     e->n_due = 0;
-    if (add_due(s, &e->ends, limit_s, 0) < 0 || add_due(s, &e->hosts, limit_s, 1) < 0) return SIM_OUT_OF_MEMORY;
+    if (add_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || add_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
+        add_due(s, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
+        return SIM_OUT_OF_MEMORY;
     sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
     for (int i = 0; i < e->n_due; i++) {
-        if (!e->due[i].is_host) {
-            wake(s, e->due[i].id);
-        } else {
-            int error = wake_served(s, e->due[i].id);
-            if (error < 0) return error;
-        }
+        const elapse_due *due = &e->due[i];
+        int error = 0;
+        if (due->of == OF_TIMELINE)
+            end_part(s, due->id);
+        else
+            error = due->of == OF_CORES ? wake_served(s, due->id) : wake_moved(s, due->id);
+        if (error < 0) return error;
     }
     return e->n_due;
 }
@@ -247,15 +268,19 @@ void elapse_check(const sim *s)
 {
     const elapsing *e = &s->elapsing;
     assert(heap_check(&e->ends) && heap_check(&e->hosts));
-    int n = 0, n_users = 0;
+    int n = 0, n_parts = 0, n_users = 0;
     for (int id = 0; id < s->timelines.n; id++) {
-        const int state = s->timelines.at[id].state;
-        n += state == ASLEEP || state == EXECUTING;
+        const timeline *t = &s->timelines.at[id];
+        const int is_under_way = t->state == ASLEEP || t->state == EXECUTING;
+        n += is_under_way;
+        n_parts += is_under_way ? t->n_parts : 0;
+        assert(!is_under_way || t->n_parts > 0);
     }
     for (int h = 0; h < s->hosts.n; h++) {
         n_users += resource_n_users(&s->hosts.at[h].cores);
+        if (s->hosts.at[h].memory) n_users += resource_n_users(s->hosts.at[h].memory);
         assert(heap_has(&e->hosts, h) == (resource_n_users(&s->hosts.at[h].cores) > 0));
     }
-    assert(n == e->n_under_way && n == e->ends.n + n_users);
+    assert(n == e->n_under_way && n_parts == e->ends.n + n_users);
 }
 #endif

@@ -1,4 +1,6 @@
-/* elapse.h -- timelines that let time pass: sleeps, and executions on a core of their own or on a shared one.
+/* elapse.h -- timelines that let time pass: sleeps, and executions on a core of their own or on a shared one, and on memory.
+ *
+ * An execution has a part for its flop, a part for the bytes it moves, or both, which go on at once: it ends with the last.
  *
  * The order of those that end at one date is the peer's (SMPI, Full): first what was scheduled at an earlier date; of one date,
  * sleeps before executions, the newest sleep first. A host's executions are scheduled again whenever something begins or
@@ -6,7 +8,7 @@
  * happened, where a host on which nothing is left under way has lost its place. (The end of a sleep or of a wait changes no
  * shares: it is not a reason for a place.)
  *
- * Invariants: (1) a timeline is ASLEEP or EXECUTING exactly while it is in `ends`, or among a host's users;
+ * Invariants: (1) a timeline is ASLEEP or EXECUTING exactly while n_parts of it are in `ends` or among a host's users;
  *             (2) a host is in `hosts` exactly while it has users, with the date of the first one's end. */
 #ifndef SMPY_ELAPSE_H
 #define SMPY_ELAPSE_H
@@ -14,9 +16,10 @@
 #include "host.h"
 #include "timeline.h"
 
-/* What fires at one date. */
+/* What fires at one date: a timeline's end, or the first end of those on a host's cores, on its memory. */
+enum { OF_TIMELINE, OF_CORES, OF_MEMORY };
 typedef struct {
-    int is_host, id;             /* a host, or a timeline */
+    int of, id;                  /* OF_* */
     double date_s;
     int64_t epoch, place, order; /* at equal dates */
 } elapse_due;
@@ -46,7 +49,7 @@ int elapse_change_speed(sim *s, int host, double factor); /* from now on; of a h
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
 void host_left(sim *s, int host, int is_execution);
 
-double elapse_next_s(const elapsing *e);         /* the next date; INFINITY: none */
+double elapse_next_s(const sim *s);              /* the next date; INFINITY: none */
 int elapse_fire(sim *s);                         /* what is due wakes its timelines: how many events, or an error */
 
 #ifdef SMPY_CHECK

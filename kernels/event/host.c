@@ -16,13 +16,19 @@ int hosts_init(hosts *all, const platform *p)
     return 0;
 }
 
+static void release(resource *r)
+{
+    heap_free(&r->free.users);
+    if (r->limited) heap_free(&r->limited->queue.users);
+    free(r->limited);
+}
+
 void hosts_free(hosts *all)
 {
     for (int h = 0; all->at && h < all->n; h++) {
-        resource *cores = &all->at[h].cores;
-        heap_free(&cores->free.users);
-        if (cores->limited) heap_free(&cores->limited->queue.users);
-        free(cores->limited);
+        release(&all->at[h].cores);
+        if (all->at[h].memory) release(all->at[h].memory);
+        free(all->at[h].memory);
     }
     free(all->at);
 }

@@ -3,8 +3,8 @@
  * A resource serves its users at one rate each: as fast as one unit of it is, or a fair part of all units when there are more
  * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
  * reaches its own mark. Likewise, apart, for users that a limit may keep slower than a unit: what they leave is the others'. An
- * execution is an amount of flop and bytes: cores serve the flop; no host has a memory bandwidth yet, and so the bytes take no
- * time. The speed of a host may change (change.h).
+ * execution is an amount of flop and bytes: cores serve the flop, the memory the bytes (memory.h), both at once; it ends when all
+ * of both is served. The speed of a host may change (change.h).
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     double unit_per_s;           /* speed of one unit */
-    int n_units;
+    double n_units;
     double since_s;
     resource_queue free;
     resource_limit *limited;     /* NULL: a unit is never faster than any limit */
@@ -40,6 +40,7 @@ typedef struct {
 
 typedef struct {
     resource cores;              /* units of flop */
+    resource *memory;            /* units of bytes; NULL: its bandwidth is not known */
     double fastest_flop_per_s;   /* the highest speed of one */
     int first_timeline;          /* those that may compute there: n_timelines, linked by next_of_host; -1: none */
     int n_timelines;

@@ -23,6 +23,7 @@ static void check(const sim *s)
     comms_check(&s->comms);
     hosts_check(&s->hosts);
     elapse_check(s);
+    memories_check(s);
     changes_check(s);
     transfers_check(s);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
@@ -40,7 +41,7 @@ static int advance(sim *s)
     if (is_not_yet) return is_not_yet;
     const elapsing *e = &s->elapsing;
     if (s->transfers.n_live == 0 && e->n_under_way == e->n_probing && s->polling.n_probes_up_to_date == e->n_probing) return 0;
-    date_s = fmin(date_s, elapse_next_s(e));
+    date_s = fmin(date_s, elapse_next_s(s));
     if (s->changes.table->n) {
         if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
         date_s = fmin(date_s, change_next_s(s));

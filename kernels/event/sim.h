@@ -168,6 +168,9 @@ void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
 /* Before the first call: the overheads of ranks on these hosts are not the model's but these: 0, or an error. */
 int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs);
+/* The memory bandwidth of a host, and what one core has of it at most (0: all); before anything moves bytes there, and once: 0, or
+ * an error. Without it bytes take no time. */
+int sim_host_memory(sim *s, int host, double bytes_per_s, double core_bytes_per_s);
 int sim_shift(sim *s, double seconds);               /* all dates that are told from now on are later by so much */
 
 /* ---- ranks and their timelines: both may grow while the world runs ----
@@ -191,7 +194,7 @@ int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a me
 int sim_comm_world_rank(const sim *s, int comm, int rank);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
-int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* an execution: of memory traffic, so many bytes */
+int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
 int sim_append_sleep(sim *s, int timeline, double seconds);
 int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
 int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */

@@ -29,6 +29,7 @@ typedef struct {
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and the order of creation when its date began */
     uint8_t is_executing;        /* it is an execution */
+    uint8_t n_parts;             /* of it that are not over */
     uint8_t waits_for_one;       /* request, which the host knows of */
     double busy_until_s;         /* receive overheads of the wait under way */
     double tail_s, earliest_tail_s;

@@ -13,6 +13,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error && part > 0 && part < 1) error = hosts_limit(&s->hosts, part);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
+    if (!error) error = memories_init(&s->memories);
     if (!error) error = changes_init(s);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
@@ -55,6 +56,7 @@ void sim_free(sim *s)
     match_free(&s->match);
     if (s->network.kind) s->network.kind->free(s->network.state);
     elapse_free(&s->elapsing);
+    memories_free(&s->memories);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

@@ -11,6 +11,7 @@
 #include "host.h"
 #include "latch.h"
 #include "match.h"
+#include "memory.h"
 #include "network.h"
 #include "payload.h"
 #include "poll.h"
@@ -34,6 +35,7 @@ struct sim {
     int n_own_costs;
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     elapsing elapsing;
+    memories memories;
     changes changes;
     polling polling;
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -19,6 +19,7 @@ from smpy.errors import SmpyError, UsageError
 from smpy.records.files import check_writable
 
 if TYPE_CHECKING:
+    from smpy.compute.modelling import ComputeMode
     from smpy.emulate.config import RunConfig
     from smpy.emulate.run import Outcome
     from smpy.platforms.host_order import HostOrder
@@ -75,10 +76,17 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 )
 @click.option(
     "--compute",
-    type=click.Choice(["measured", "none"]),
+    type=click.Choice(["measured", "models", "none"]),
     default="measured",
     show_default=True,
-    help="Time the program computes between MPI calls: measured here, or none at all (then runs are reproducible).",
+    help="Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
+    "like say what it is; or none at all. Without measuring, runs are reproducible.",
+)
+@click.option(
+    "--kernels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
 )
 @click.option(
     "--host-speed",
@@ -136,7 +144,8 @@ def command(
     options: tuple[tuple[str, str], ...],
     network: str | None,
     compat: str | None,
-    compute: Literal["measured", "none"],
+    compute: ComputeMode,
+    kernels: Path | None,
     host_speed_flop_per_s: float | None,
     private: tuple[str, ...],
     shared: tuple[str, ...],
@@ -178,6 +187,7 @@ def command(
                 seed=seed,
                 options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
                 compute=compute,
+                kernels=kernels,
                 host_speed_flop_per_s=host_speed_flop_per_s,
                 private=private,
                 shared=shared,

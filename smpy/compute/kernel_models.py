@@ -1,19 +1,98 @@
-"""Costs of BLAS kernels: models of one term each, as regressions of measured times leave them."""
+"""What kernels of computing cost the running rank: by the machine's costs, by a roofline, or as a program tells it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Literal
 
-from smpy.compute.execute import execute, is_simulated
-from smpy.engine.running import current
+from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
+from smpy.compute.modelling import KernelUse, Modelling
+from smpy.compute.roofline import core_bandwidth_bytes_per_s
+from smpy.engine.running import current, is_running, mpi_call, of_world
 from smpy.errors import UsageError
 from smpy.units import format_speed
 
-__all__ = ["KernelModels"]
+__all__ = ["KernelModels", "charge_kernel", "takes_time"]
 
 _REFERENCE_FLOP_PER_S = 1e9
 _DGEMM_FLOP_PER_MNK, _DTRSM_FLOP_PER_MNN = 2, 1
+
+
+# ---- kernels of the machine ----
+
+
+def takes_time(*, is_folded: bool) -> bool:
+    """Whether an operation takes modelled time.
+
+    On folded arrays it does unless computing is free, on real ones with ``--compute models`` alone.
+    """
+    if not is_running():
+        return False
+    mode = of_world(Modelling).mode
+    return mode == "models" or (is_folded and mode == "measured")
+
+
+@mpi_call
+def charge_kernel(
+    kernel: str, sizes: Sequence[int], *, flop: float, moved_bytes: float = 0, working_set_bytes: float = 0
+) -> None:
+    """Let the running rank take the time of a call; nothing outside a simulated run. Who calls has asked `takes_time`.
+
+    If the machine says what the kernel costs (`[kernels]`), that is its time, on the core alone: it was measured on one
+    busy core, with the memory traffic that it has. Otherwise it is a roofline's, as of `smpy.execute`. A call with a
+    size of 0 takes no time.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name: "dgemm", "dtrsm_left".
+    sizes : sequence of int
+        Its sizes, in the order in which the machine names them.
+    flop : float
+        What it computes.
+    moved_bytes : float, optional
+        What it reads and writes.
+    working_set_bytes : float, optional
+        How much memory that is, each byte counted once; 0: it is in main memory.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the work is none.
+    UsageError
+        If the machine's cost is one of another number of sizes.
+    """
+    if not is_running() or not all(sizes):
+        return
+    engine, modelling = current(), of_world(Modelling)
+    cost = modelling.costs.get(kernel)
+    use = modelling.uses.get(kernel)
+    if use is None:
+        use = modelling.uses[kernel] = KernelUse(is_calibrated=cost is not None)
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"{kernel} has a size of {min(sizes)}: sizes are at least 0")
+    use.n_calls += 1
+    speed_flop_per_s = engine.speed_flop_per_s()
+    if cost is None:
+        check_work(flop, moved_bytes, working_set_bytes)
+        flop, moved_bytes = core_and_memory(engine, flop, moved_bytes, working_set_bytes)
+        memory_s = moved_bytes / core_bandwidth_bytes_per_s(engine.memory()) if moved_bytes else 0.0
+        use.seconds += max(flop / speed_flop_per_s, memory_s)
+        engine.compute(flop, moved_bytes)
+        return
+    if len(sizes) != len(cost.sizes):
+        raise UsageError(
+            f"the machine's cost of {kernel} has the sizes {', '.join(cost.sizes)}, and its calls have {len(sizes)}"
+        )
+    flop = cost.seconds(tuple(sizes)) * modelling.reference_flop_per_s
+    use.seconds += flop / speed_flop_per_s
+    use.n_extrapolated += not cost.is_measured_at(tuple(sizes))
+    engine.compute(flop)
+
+
+# ---- kernels that a program tells ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +108,7 @@ class KernelModels:
     dgemm_s_per_mnk : float
         Seconds that C := C - A B takes for each m n k, on a core of 1 Gf; a faster one takes less in proportion.
     dtrsm_s_per_mnn : float
-        Seconds that B := B L^-1 or its transpose takes for each m n n, on a core of 1 Gf.
+        Seconds that B := B L^-1 takes for each m n n, on a core of 1 Gf; or B := L^-1 B for each m m n.
 
     Raises
     ------
@@ -60,10 +139,19 @@ class KernelModels:
         _compare("dgemm", _DGEMM_FLOP_PER_MNK, self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S)
         execute(self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S * m * n * k)
 
-    def dtrsm(self, m: int, n: int) -> None:
-        """Take the time of solving with an n x n triangle for m right-hand sides."""
+    def dtrsm(self, m: int, n: int, side: Literal["left", "right"] = "right") -> None:
+        """Take the time of solving with a triangle for an m x n matrix: n x n from its right, m x m from its left.
+
+        Raises
+        ------
+        ValueError
+            If the side is neither.
+        """
+        if side not in ("left", "right"):
+            raise ValueError(f"side = {side!r}: the triangle is on the left or on the right")
         _compare("dtrsm", _DTRSM_FLOP_PER_MNN, self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S)
-        execute(self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * n)
+        order = n if side == "right" else m
+        execute(self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * order)
 
 
 def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from smpy.collectives.selection import choose, selection_with
+from smpy.compute.modelling import ComputeMode, Modelling
 from smpy.engine.engine import Engine
 from smpy.platforms.default_cluster import default_cluster
 from smpy.platforms.description import Description
@@ -45,8 +45,10 @@ class RunConfig:
     options : tuple of (str, str)
         Keys and values that stand above what the platform says: dotted keys are the machine's, those with a slash
         SimGrid's.
-    compute : {"measured", "none"}
+    compute : {"measured", "models", "none"}
         How computing becomes simulated time.
+    kernels : Path or None
+        A calibration: what kernels cost, whatever the machine says.
     host_speed_flop_per_s : float or None
         Speed of a core of this machine; None: as fast as each simulated host.
     private, shared : tuple of str
@@ -70,7 +72,8 @@ class RunConfig:
     host_order: HostOrder | None = None
     seed: int = 0
     options: tuple[tuple[str, str], ...] = ()
-    compute: Literal["measured", "none"] = "measured"
+    compute: ComputeMode = "measured"
+    kernels: Path | None = None
     host_speed_flop_per_s: float | None = None
     private: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
@@ -87,6 +90,10 @@ def description_of(config: RunConfig) -> Description:
     UsageError
         If there is no such machine.
     """
+    if config.kernels is not None:
+        from smpy.platforms.machine import with_kernels
+
+        return with_kernels(description_of(replace(config, kernels=None)), config.kernels)
     is_default = config.platform is None and config.ranks_per_host is None
     if is_default and all("/" in key for key, _ in config.options):
         return default_cluster(config.n_ranks, config.options)
@@ -116,6 +123,7 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
         seed=config.seed,
     )
     engine = Engine(platform, platform.models, host_of_rank)
+    engine.kept[Modelling] = Modelling(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0)
     choice = platform.models.collectives
     choose(engine, selection_with((*choice.algorithms, *config.algorithms), choice.table))
     return platform, host_of_rank, engine

@@ -1,17 +1,19 @@
-"""What the user of a run that is over should know: polls that took long, kernels too fast to be true, lost messages."""
+"""What the user of a run that is over should know: polls that took long, how kernels got their time, lost messages."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Final
 
+from smpy.compute.modelling import Modelling
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, LeftOver
 from smpy.records.remark import Remark
-from smpy.units import format_speed
+from smpy.units import format_bytes, format_speed
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -43,7 +45,7 @@ def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...
     """
     is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
     left = [] if is_partial else list(engine.left_over())
-    return (*_polls(engine, polling), *_fast_kernels(engine), *_left_over(left, home))
+    return (*_polls(engine, polling), *_fast_kernels(engine), *_modelled(engine), *_left_over(left, home))
 
 
 def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
@@ -59,6 +61,36 @@ def _fast_kernels(engine: Engine) -> Iterable[Remark]:
     for name, (rate, peak) in engine.kernels_above_peak.items():
         text = f"modelled at {format_speed(rate)}, above the {format_speed(peak)} of its host's core (--strict refuses)"
         yield Remark(name, (text,), {"flop_per_s": rate if isfinite(rate) else None, "peak_flop_per_s": peak})
+
+
+def _modelled(engine: Engine) -> Iterable[Remark]:
+    """How kernels got their time."""
+    modelling = engine.kept.get(Modelling, Modelling())
+    if modelling.uses:
+        uses = modelling.uses.items()
+        calibrated = [name for name, use in uses if use.is_calibrated]
+        others = [name for name, use in uses if not use.is_calibrated]
+        lines = [f"{_listed(calibrated)} as calibrated"] if calibrated else []
+        if others:
+            lines.append(f"{_listed(others)} by roofline: the machine's [kernels] has no cost of {_them(others)}")
+        lines += [
+            f"{name}: {use.n_extrapolated:,} of {use.n_calls:,} calls are extrapolated beyond the sizes measured"
+            for name, use in uses
+            if use.n_extrapolated
+        ]
+        yield Remark("kernels", tuple(lines), {"kernels": {name: asdict(use) for name, use in uses}})
+    if modelling.bytes_without_bandwidth:
+        moved = format_bytes(modelling.bytes_without_bandwidth)
+        text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
+        yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_LINES_MAX]) + (f" and {len(names) - _LINES_MAX} more" if len(names) > _LINES_MAX else "")
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _left_over(left: list[LeftOver], home: str) -> Iterable[Remark]:

@@ -276,6 +276,7 @@ def _inputs(
         platform_sha256=platform.sha256,
         machine=machine,
         settings=config.options,
+        kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),
         seed=SEED,

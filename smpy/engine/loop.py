@@ -30,6 +30,7 @@ from smpy.engine.outcomes import CalledInThread
 from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
 if TYPE_CHECKING:
+    from smpy.platforms.memory import Memory
     from smpy.platforms.models import Models
     from smpy.platforms.platform import Platform
 
@@ -441,10 +442,18 @@ class Loop:
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
 
-    def compute(self, flop: float) -> None:
-        """Execute `flop` operations on a core of the running rank's host."""
-        lib.sim_append_compute(self._sim, self.timeline, flop, 0.0)
+    def compute(self, flop: float, memory_bytes: float = 0.0) -> None:
+        """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory."""
+        if memory_bytes:
+            memory = self.memory()
+            limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
+            check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
+        lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
         self._keep_pace()
+
+    def memory(self) -> Memory:
+        """Of the running rank's host."""
+        return self.platform.memory(self._host_of_rank[self.rank])
 
     def speed_flop_per_s(self) -> float:
         """Speed of a core of the running rank's host."""

@@ -123,6 +123,27 @@ def _changed_alike(machine: Description, changes: list[Change]) -> Description:
     return changed_alike(machine, changes)
 
 
+def with_kernels(machine: Description, path: Path) -> Description:
+    """A machine with what a calibration says of kernels in place of its own costs.
+
+    Raises
+    ------
+    PlatformError
+        If the file cannot be read, or has no [kernels].
+    """
+    from smpy.platforms.own_format.kernels import read_kernels
+    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.toml_reader import read_toml
+
+    settings = Settings("", read_toml(path, named=preset_file), str(path))
+    kernels = settings.table("kernels")
+    costs = read_kernels(kernels)
+    kernels.check_keys()
+    if not costs:
+        raise PlatformError(f"{path}: it has no [kernels]: `smpy calibrate blas` writes such a file")
+    return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
+
+
 def machine_file(what: str | Path) -> Path | None:
     """The file that is meant; None, if a preset or one line is."""
     if isinstance(what, str) and (preset_file(what) is not None or _is_line(what)):

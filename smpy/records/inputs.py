@@ -39,6 +39,8 @@ class Inputs:
         The machine itself: its fingerprint is recorded.
     settings : tuple of (str, str)
         What the run set of it: keys and values.
+    kernels_file : str or None
+        Calibration that says what kernels cost, as it was named.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str
@@ -58,6 +60,7 @@ class Inputs:
     seed: str
     machine: Description | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    kernels_file: str | None = None
 
 
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:

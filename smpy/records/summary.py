@@ -13,7 +13,8 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
     makespan_s, messages, bytes, ..._share
-    compute, is_partial, is_folded
+    compute, kernels_file, is_partial, is_folded
+                        kernels_file: the calibration that was named beside the machine
     remarks             what a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
@@ -63,7 +64,7 @@ class Summary:
         Messages that started to travel, those inside collectives included, and what they carried.
     shares : TimeShares
         What the ranks' time went to.
-    compute : {"measured", "none"}
+    compute : {"measured", "models", "none"}
         How computing became simulated time.
     host_speed_flop_per_s : float or None
         Speed the machine that ran this was said to have; None: as fast as each simulated host.
@@ -87,7 +88,7 @@ class Summary:
     messages: int
     bytes: int
     shares: TimeShares
-    compute: Literal["measured", "none"]
+    compute: Literal["measured", "models", "none"]
     host_speed_flop_per_s: float | None
     is_partial: bool
     is_folded: bool
@@ -120,6 +121,7 @@ class Summary:
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
+            "kernels_file": self.inputs.kernels_file,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
@@ -162,6 +164,8 @@ class Summary:
     def _computing(self) -> str:
         if self.compute == "none":
             return "free (--compute none)"
+        if self.compute == "models":
+            return "modelled; what has no model is free (--compute models)"
         if self.host_speed_flop_per_s is None:
             return "measured, and not scaled to the simulated cores: --host-speed says how fast this machine's are"
         return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s (--host-speed)"

@@ -1,0 +1,64 @@
+"""How the computing of a world is modelled, and which kernels took how much of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from smpy.platforms.kernel_costs import NO_KERNELS, KernelCost, KernelCosts
+
+ComputeMode = Literal["measured", "models", "none"]
+"""How computing becomes simulated time."""
+
+
+@dataclass(slots=True)
+class KernelUse:
+    """What the calls of one kernel came to, on all ranks.
+
+    Attributes
+    ----------
+    is_calibrated : bool
+        Whether the machine says its cost; else it was the roofline's.
+    n_calls : int
+        Its calls.
+    seconds : float
+        What they took, each on a core of its own.
+    n_extrapolated : int
+        Calls of sizes that the calibration did not measure.
+    """
+
+    is_calibrated: bool
+    n_calls: int = 0
+    seconds: float = 0.0
+    n_extrapolated: int = 0
+
+
+class Modelling:
+    """The models of a world's computing.
+
+    Parameters
+    ----------
+    mode : {"measured", "models", "none"}
+        How computing becomes simulated time.
+    costs : KernelCosts
+        Of the machine.
+    host_speed_flop_per_s : float
+        Speed of a core of this machine; 0: as fast as each simulated one.
+
+    Attributes
+    ----------
+    uses : dict of str to KernelUse
+        By kernel.
+    bytes_without_bandwidth : float
+        Memory traffic that took no time, on hosts whose memory bandwidth is not known.
+    """
+
+    def __init__(
+        self, mode: ComputeMode = "none", costs: KernelCosts = NO_KERNELS, host_speed_flop_per_s: float = 0.0
+    ) -> None:
+        self.mode: Final = mode
+        self.costs: Final[dict[str, KernelCost]] = {cost.name: cost for cost in costs.costs}
+        self.reference_flop_per_s: Final = costs.reference_flop_per_s
+        self.host_speed_flop_per_s: Final = host_speed_flop_per_s
+        self.uses: Final[dict[str, KernelUse]] = {}
+        self.bytes_without_bandwidth = 0.0

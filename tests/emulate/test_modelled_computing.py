@@ -1,0 +1,218 @@
+"""Computing that is modelled: rooflines, kernels of the machine, seconds that are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import smpy
+from smpy.compute.roofline import cache_bandwidth_bytes_per_s
+from smpy.platforms import Cache, Memory
+
+MACHINE = "flat hosts=2 cores=4 speed=2Gf host.memory_bandwidth=8GB/s host.core_memory_bandwidth=4GB/s"
+CACHED = f"{MACHINE} host.caches=10kB:32GB/s;1MB:16GB/s"
+KERNELS = """
+[kernels]
+reference_speed = "4Gf"
+[kernels.dgemm]
+sizes = ["m", "n", "k"]
+seconds = { "m*n*k" = 1e-9, "1" = 1e-3 }
+largest = [100, 100, 100]
+"""
+
+
+def makespan_s(emulated: Callable, source: str, n_ranks: int = 1, platform: str = MACHINE, **config: object) -> float:
+    ran = emulated(f"import smpy\n{source}", n_ranks, platform=platform, **config)
+    assert ran.error == ""
+    return float(ran.outcome.summary.makespan_s)
+
+
+# ---- rooflines ----
+
+
+@pytest.mark.parametrize(
+    ("call", "alone_s"),
+    [
+        ("execute(4e9, 4e9)", 2.0),
+        ("execute(2e9, 12e9)", 3.0),
+        ("execute(0, bytes=4e9)", 1.0),
+        ("execute(0, 32e9, 1e4)", 1.0),
+        ("execute(0, 32e9, working_set_bytes=1e6)", 2.0),
+        ("execute(0, 32e9, 1e5)", sqrt(2)),
+        ("execute(0, 4e9, 1e6 + 1)", 1.0),
+        ("execute(6e9, 32e9, 1e6)", 3.0),
+    ],
+)
+def test_work_takes_as_long_as_the_slower_of_core_and_memory(emulated: Callable, call: str, alone_s: float) -> None:
+    assert makespan_s(emulated, f"smpy.{call}", platform=CACHED) == pytest.approx(alone_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
+def test_the_cores_of_a_host_share_its_memory(emulated: Callable, n_ranks: int) -> None:
+    took_s = makespan_s(emulated, "smpy.execute(1e9, 4e9)", n_ranks)
+    assert took_s == pytest.approx(max(1.0, n_ranks / 2), rel=1e-12)
+
+
+def test_caches_are_not_shared(emulated: Callable) -> None:
+    assert makespan_s(emulated, "smpy.execute(0, 16e9, 1e6)", 4, CACHED) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_half_the_memory_bandwidth_is_twice_the_time(emulated: Callable) -> None:
+    halved = MACHINE.replace("4GB/s", "2GB/s").replace("8GB/s", "4GB/s")
+    before_s, after_s = (makespan_s(emulated, "smpy.execute(1e9, 20e9)", 3, platform) for platform in (MACHINE, halved))
+    assert after_s == 2 * before_s > 0
+
+
+def test_two_machines_rank_two_kernels_as_on_paper(emulated: Callable) -> None:
+    flops, bytes_ = "smpy.execute(6e9, 4e9)", "smpy.execute(1e9, 8e9)"
+    other = "flat hosts=1 cores=1 speed=6Gf host.memory_bandwidth=2GB/s"
+    assert [makespan_s(emulated, source) for source in (flops, bytes_)] == pytest.approx([3.0, 2.0])
+    assert [makespan_s(emulated, source, platform=other) for source in (flops, bytes_)] == pytest.approx([2.0, 4.0])
+
+
+@given(
+    st.lists(st.tuples(st.floats(1, 1e9), st.floats(1e6, 1e12)), min_size=1, max_size=6, unique_by=lambda it: it[0]),
+    st.lists(st.floats(0.5, 2e9), min_size=2, max_size=20),
+)
+def test_bandwidth_never_rises_with_the_working_set(points: list[tuple[float, float]], sets: list[float]) -> None:
+    memory = Memory(caches=tuple(Cache(*point) for point in sorted(points)))
+    found = [cache_bandwidth_bytes_per_s(memory, size) for size in sorted(sets)]
+    assert all(before >= after * (1 - 1e-12) for before, after in pairwise(found))
+    lowest, highest = min(rate for _, rate in points), max(rate for _, rate in points)
+    assert all(rate == 0 or lowest * (1 - 1e-12) <= rate <= highest * (1 + 1e-12) for rate in found)
+
+
+def test_bytes_on_a_host_of_unknown_memory_take_no_time_and_the_summary_says_so(emulated: Callable) -> None:
+    ran = emulated("import smpy\nsmpy.execute(2e9, 3e9)", 2, platform="flat hosts=1 cores=4 speed=2Gf")
+    assert ran.outcome.summary.makespan_s == 1.0
+    assert "6 GB moved in no time: --set host.memory_bandwidth=400GB/s" in ran.outcome.summary.render()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("execute(-1, 1)", "cannot compute -1 operations"),
+        ("execute(1, bytes=-1)", "cannot move -1 bytes of memory"),
+        ("execute(1, float('nan'))", "cannot move nan bytes"),
+        ("execute(1, 1, float('inf'))", "a working set has no inf bytes"),
+        ("inject_seconds(-1)", "cannot compute for -1 seconds"),
+        ("inject_seconds('long')", "TypeError"),
+    ],
+)
+def test_no_work_is_refused_on_a_rank(emulated: Callable, call: str, told: str) -> None:
+    assert told in emulated(f"import smpy\nsmpy.{call}", 1).error
+
+
+# ---- seconds that are told ----
+
+
+def test_injected_seconds_are_scaled_by_the_speed_of_this_machine_over_that_of_the_core(emulated: Callable) -> None:
+    assert makespan_s(emulated, "smpy.inject_seconds(3)") == 3.0
+    assert makespan_s(emulated, "smpy.inject_seconds(3)", host_speed_flop_per_s=5e9) == pytest.approx(7.5, rel=1e-12)
+
+
+def test_injected_seconds_below_a_microsecond_are_dropped_as_measured_ones_are(emulated: Callable) -> None:
+    source = "for _ in range(1000): smpy.inject_seconds(0.99e-6)\nsmpy.inject_seconds(1e-6)"
+    assert makespan_s(emulated, source) == pytest.approx(1e-6, rel=1e-9)
+
+
+def test_outside_a_run_nothing_takes_time_and_wrong_work_is_refused() -> None:
+    smpy.execute(1e300, 1e300)
+    smpy.inject_seconds(1e300)
+    with pytest.raises(ValueError, match="cannot move -1 bytes"):
+        smpy.execute(1, -1)
+
+
+# ---- kernels of the machine ----
+
+DGEMM = "from smpy.compute.kernel_models import *\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    path = tmp_path / "machine.toml"
+    path.write_text(f'{KERNELS}[host]\nspeed = "2Gf"\ncores = 4\nmemory_bandwidth = "8GB/s"\n')
+    return path
+
+
+def test_a_calibrated_kernel_takes_its_seconds_scaled_by_the_speed_of_the_core(
+    emulated: Callable, machine: Path
+) -> None:
+    source = f"{DGEMM}charge_kernel('dgemm', (100, 50, 20), flop=1e30, moved_bytes=1e30)"
+    assert makespan_s(emulated, source, 4, machine) == pytest.approx(2 * (1e-9 * 100 * 50 * 20 + 1e-3), rel=1e-12)
+
+
+def test_a_kernel_without_a_cost_takes_a_rooflines_time(emulated: Callable, machine: Path) -> None:
+    source = f"{DGEMM}charge_kernel('dger', (100, 50), flop=2e9, moved_bytes=16e9)"
+    assert makespan_s(emulated, source, 2, machine) == pytest.approx(4.0, rel=1e-12)
+
+
+def test_the_summary_says_which_kernels_are_calibrated_and_which_calls_extrapolated(
+    emulated: Callable, machine: Path
+) -> None:
+    calls = "charge_kernel('dgemm', (100, 50, n), flop=1)\ncharge_kernel('dger', (n, n), flop=4e9)"
+    source = f"import smpy\n{DGEMM}for n in (100, 101, 0):\n    " + calls.replace("\n", "\n    ")
+    summary = emulated(source, 1, platform=machine, compute="models").outcome.summary
+    text = summary.render()
+    assert "dgemm as calibrated" in text
+    assert "dger by roofline: the machine's [kernels] has no cost of it" in text
+    assert "dgemm: 1 of 2 calls are extrapolated beyond the sizes measured" in text
+    assert "modelled; what has no model is free" in text
+    record = json.loads(summary.to_json())
+    (remark,) = (remark for remark in record["remarks"] if remark["topic"] == "kernels")
+    dgemm_s = 2 * (5000e-9 * 201 + 2e-3)
+    expected = {"is_calibrated": True, "n_calls": 2, "seconds": pytest.approx(dgemm_s), "n_extrapolated": 1}
+    assert remark["kernels"]["dgemm"] == expected
+    assert remark["kernels"]["dger"]["seconds"] == pytest.approx(4.0)
+    assert record["compute"] == "models"
+    assert record["makespan_s"] == pytest.approx(4.0 + dgemm_s)
+
+
+def test_a_calibration_may_be_named_beside_any_machine(emulated: Callable, tmp_path: Path) -> None:
+    (tmp_path / "calibration.toml").write_text(KERNELS + '[host]\nspeed = "1Gf"\n')
+    source = f"{DGEMM}charge_kernel('dgemm', (10, 10, 10), flop=1)"
+    took_s = makespan_s(emulated, source, platform="flat speed=4Gf", kernels=tmp_path / "calibration.toml")
+    assert took_s == pytest.approx(1.001e-3, rel=1e-12)
+    (tmp_path / "none.toml").write_text("[host]\ncores = 3\n")
+    with pytest.raises(smpy.errors.PlatformError, match=r"none.toml: it has no \[kernels\]"):
+        emulated(source, 1, kernels=tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("'dgemm', (1, 2), flop=1", "the machine's cost of dgemm has the sizes m, n, k, and its calls have 2"),
+        ("'dgemm', (1, 2, -1), flop=1", "dgemm has a size of -1"),
+        ("'dger', (1, 2), flop=-1", "cannot compute -1 operations"),
+    ],
+)
+def test_a_wrong_call_of_a_kernel_is_refused(emulated: Callable, machine: Path, call: str, told: str) -> None:
+    assert told in emulated(f"{DGEMM}charge_kernel({call})", 1, platform=machine).error
+
+
+@pytest.mark.parametrize(
+    ("mode", "folded", "real"), [("none", False, False), ("measured", True, False), ("models", True, True)]
+)
+def test_what_takes_modelled_time_depends_on_how_the_run_computes(
+    emulated: Callable, mode: str, folded: bool, real: bool
+) -> None:
+    source = f"{DGEMM}print(takes_time(is_folded=True), takes_time(is_folded=False))"
+    assert emulated(source, 1, compute=mode).out == f"{folded} {real}\n"
+
+
+@pytest.mark.parametrize(("side", "order"), [("left", 300), ("right", 40)])
+def test_a_triangle_is_as_large_as_its_side(emulated: Callable, side: str, order: int) -> None:
+    source = f"smpy.KernelModels(1, 2e-9).dtrsm(300, 40, side={side!r})"
+    assert makespan_s(emulated, source) == pytest.approx(2e-9 * 300 * 40 * order / 2, rel=1e-12)
+
+
+def test_a_triangle_has_two_sides() -> None:
+    with pytest.raises(ValueError, match="on the left or on the right"):
+        smpy.KernelModels(1, 1).dtrsm(1, 1, side="L")  # type: ignore[arg-type]
