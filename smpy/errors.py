@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 _WORD_MAX: Final = 300
 _MESSAGE_MAX: Final = 2000
+_KNOWN_MAX: Final = 10_000
 
 
 def _cut(text: str, length: int) -> str:
@@ -51,6 +54,20 @@ class RankFailure(SmpyError):
 
 class Interrupted(SmpyError):
     """The user stopped the run."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'x'?`, or nothing when no known name is close; of very many, the first ones are looked at.
+
+    Examples
+    --------
+    >>> meant("hosst", ["host", "nic"])
+    ": did you mean 'host'?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(islice(known, _KNOWN_MAX)), n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
 
 
 class PlatformWarning(UserWarning):

@@ -8,12 +8,11 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.link_classes import WireBlock, wires_of_groups
 from smpy.platforms.link_names import LinkNamer, LinkNames
@@ -591,8 +590,7 @@ class PlatformBuilder:
 
     @staticmethod
     def _meant(name: str, known: Iterable[str]) -> str:
-        close = get_close_matches(name, known, n=1)
-        return f": did you mean {close[0]!r}?" if close else ": it is declared nowhere before"
+        return meant(name, known) or ": it is declared nowhere before"
 
     def _new_link(self, name: str, bandwidth_bytes_per_s: float, latency_s: float, policy: int) -> int:
         number = _number(

@@ -7,14 +7,14 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from glob import escape
 from pathlib import Path
 from typing import Final
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
+from smpy.platforms.host_order import natural_key
 from smpy.units import has_unit, parse_bandwidth_bytes_per_s, parse_time_s
 
 COLUMNS: Final = ("a", "b", "bandwidth", "latency", "cables")
@@ -151,7 +151,7 @@ def hosts_among(edges: Iterable[Edge], pattern: str | Collection[str] | None = N
                 raise PlatformError(f"no node has a name like {one!r}: there are {_some(degrees)}")
             found.update(dict.fromkeys(alike))
         hosts = [*found]
-    return tuple(sorted(hosts, key=_natural))
+    return tuple(sorted(hosts, key=natural_key))
 
 
 def _edge_of(row: object) -> Edge:
@@ -164,9 +164,8 @@ def _columns(cells: list[str]) -> list[str]:
     names = [cell.lower() for cell in cells]
     for name in names:
         if name not in COLUMNS:
-            close = get_close_matches(name, COLUMNS, n=1)
-            advice = f"did you mean {close[0]!r}?" if close else f"the first line names {', '.join(COLUMNS)}"
-            raise PlatformError(f"unknown column {name!r}: {advice}")
+            advice = meant(name, COLUMNS) or f": the first line names {', '.join(COLUMNS)}"
+            raise PlatformError(f"unknown column {name!r}{advice}")
     missing = [name for name in ("a", "b") if name not in names]
     if missing:
         raise PlatformError(f"there is no column {missing[0]!r}: the first line names {', '.join(COLUMNS)}")
@@ -209,12 +208,6 @@ def _quantity(column: str, text: str, parse: Callable[[str], float], example: st
     if not has_unit(text):
         raise PlatformError(f"column {column!r}: {text!r} has no unit: write it such as {example}")
     return number
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Numbers in a name count as numbers: h2 before h10."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return [(0, int(part), part) if part[0] in "0123456789" and len(part) < 4000 else (1, 0, part) for part in parts]
 
 
 def _some(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
 from smpy.platforms.presets import preset_file, preset_names
@@ -177,8 +177,6 @@ def _meant(path: Path) -> str:
     """What may have been meant by a name that is no file."""
     if path.suffix:
         return ""
-    from smpy.platforms.own_format.settings import meant
-
     return f"{_instead()}{meant(str(path).lower(), [*preset_names(), *sorted(topology_names('machine'))])}"
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Final, Generic, TypeVar
 
 from smpy.engine.kernel import ffi, lib
-from smpy.errors import PlatformError, UsageError
+from smpy.errors import PlatformError, UsageError, meant
 from smpy.platforms.link_names import LinkNames
 from smpy.platforms.links import Sharing
 from smpy.platforms.memory import Memory
@@ -281,8 +280,7 @@ class Platform:
         return {name: host for host, name in enumerate(self.host_names)}
 
     def _suggestion(self, name: str) -> str:
-        close = get_close_matches(name, self.host_names, n=1)
-        if close:
-            return f": did you mean {close[0]!r}?"
+        if close := meant(name, self.host_names):
+            return close
         shown = ", ".join(self.host_names[:4]) + (", ..." if self.n_hosts > 4 else "")
         return f": {self.name} has {self.n_hosts} hosts ({shown})"

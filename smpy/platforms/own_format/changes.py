@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from smpy.errors import UsageError
+from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
-from smpy.platforms.own_format.settings import Setting, Tree, meant, number_of, put, quantity_of
+from smpy.platforms.own_format.settings import Setting, Tree, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 

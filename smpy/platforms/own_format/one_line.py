@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from smpy.errors import PlatformError
-from smpy.platforms.own_format.settings import Setting, Tree, meant, put
+from smpy.errors import PlatformError, meant
+from smpy.platforms.own_format.settings import Setting, Tree, put
 from smpy.platforms.topologies import topology_named, topology_names
 
 SHORT_KEYS: Final = {

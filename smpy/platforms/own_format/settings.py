@@ -9,11 +9,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.units import LARGEST, SMALLEST, has_unit, parse_number
 
 INTEGER_MAX: Final = 2**53  # what a float counts exactly
@@ -333,8 +332,7 @@ class Settings:
             return found
         if default is None:
             written = [name for name in self._tree if name not in self._known]
-            close = get_close_matches(key, written, n=1)
-            instead = f"; did you mean it by {close[0]!r}?" if close else ""
+            instead = meant(key, written).replace(": did you mean", "; did you mean it by")
             raise self.error(key, f"it is missing: add {key} = {example}{instead}")
         return None
 
@@ -402,12 +400,6 @@ def number_of(setting: Setting) -> float:
         return parse_number(value) if isinstance(value, str) else math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise setting.error(f"{shown(setting)} is no number") from None
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'x'?`, or nothing when no known name is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def _integer(setting: Setting, unit: str) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from smpy.errors import PlatformError, PlatformWarning
+from smpy.errors import PlatformError, PlatformWarning, meant
 from smpy.units import has_unit
 
 _DEPTH_MAX: Final = 200
@@ -107,12 +106,6 @@ class Element:
         left, self.children = self.children[::-1], []
         while left:
             yield left.pop()
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'x'?`, or nothing when no known name is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f": did you mean {close[0]!r}?" if close else ""
 
 
 class _Reader:

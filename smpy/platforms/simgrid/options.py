@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import UsageError
+from smpy.errors import UsageError, meant
 from smpy.platforms.models import NETWORK_KINDS, Models, Overhead, Penalties, Step
 from smpy.platforms.networks import NETWORKS, with_network
 from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_size_bytes, parse_time_s
@@ -241,8 +241,6 @@ def _with_option(models: Models, name: str, value: str) -> Models:
         fields = _network_option(models.network.kind, name)(value)
         return replace(models, network=replace(models.network, **fields))
     if name not in _OPTIONS:
-        from smpy.platforms.simgrid.elements import meant
-
         known = (_MODEL, *_NETWORK_OPTIONS, *_OPTIONS, *_COLLECTIVES)
         raise _Unsupported(f"smpy does not have it{meant(name, known)}")
     model, read = _OPTIONS[name]

@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from smpy.errors import meant
 from smpy.input_files import read_input
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.profiles import Changing, Profile, read_profile
-from smpy.platforms.simgrid.elements import Element, meant
+from smpy.platforms.simgrid.elements import Element
 from smpy.units import parse_number
 
 HOST_PROFILES: Final = {

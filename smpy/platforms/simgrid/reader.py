@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
 from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, Router
 from smpy.platforms.description import Description
@@ -21,7 +21,7 @@ from smpy.platforms.parts import Part, Zone
 from smpy.platforms.platform import OVERHEAD_PROPERTIES
 from smpy.platforms.profiles import Changing
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read_speed_flop_per_s
-from smpy.platforms.simgrid.elements import Element, meant, read_elements
+from smpy.platforms.simgrid.elements import Element, read_elements
 from smpy.platforms.simgrid.options import parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topology_named, topology_names
