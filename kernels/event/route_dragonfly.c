@@ -24,7 +24,7 @@
 typedef struct {
     cluster_links links;
     dragonfly_shape shape;
-    int n_hosts;                       /* in all; also the first wire that is no host's */
+    int n_hosts;                       /* in all, the last places may be empty; also the first wire that is no host's */
     int n_green_pairs, n_black_pairs;  /* of routers of a chassis, of chassis of a group */
     int first_black, first_blue;
     int is_valiant;
@@ -154,7 +154,7 @@ static int lay_out(dragonfly *z, int n_hosts, int n[4], int *n_routers)
 {
     const dragonfly_shape *s = &z->shape;
     int group = product(s->n_chassis, s->n_routers), routers = product(s->n_groups, group);
-    if (product(routers, s->n_hosts) != n_hosts || s->n_groups > group) return PLATFORM_BAD_ARGUMENT;
+    if (product(routers, s->n_hosts) < n_hosts || s->n_groups > group) return PLATFORM_BAD_ARGUMENT;
     if (s->n_blue < 1 || s->n_black < 1 || s->n_green < 1) return PLATFORM_BAD_ARGUMENT;
     n[0] = z->n_hosts = n_hosts;
     z->n_green_pairs = n_pairs(s->n_routers);

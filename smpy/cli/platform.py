@@ -324,6 +324,8 @@ def _reach_facts(reach: Reach) -> list[tuple[str, str]]:
 def _bisection_text(bisection: Bisection | None) -> str:
     if bisection is None:
         return "not known: this topology has no formula for it, and so many hosts are not measured"
+    if bisection.source == "bound":
+        return f"at most {_rate(bisection.bandwidth_bytes_per_s)} one way (cables between some halves of the hosts)"
     source = {"formula": "a formula: all that links can carry", "measured": "measured over the machine's routes"}
     return f"{_rate(bisection.bandwidth_bytes_per_s)} one way ({source[bisection.source]})"
 

@@ -3,16 +3,18 @@
 Topologies that have a formula for it say so (`Zone.bisection_bandwidth_bytes_per_s`); it is what their links carry,
 if routes use all of them. Of other machines, small ones are measured: the hosts are halved in several ways, every host
 of one half sends to every host of the other one over the machine's own routes, and the links are shared with max-min
-fairness. The least sum is the answer; a way to halve the hosts that nobody tried may have less.
+fairness. The least sum is the answer; a way to halve the hosts that nobody tried may have less. Of large ones whose
+cables are known an upper bound is told (`smpy.platforms.cut_bound`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from smpy.engine.kernel import ffi, lib
+from smpy.platforms.cut_bound import halves
 from smpy.platforms.description import Description
 from smpy.platforms.platform import Platform
 
@@ -27,16 +29,16 @@ class Bisection:
     ----------
     bandwidth_bytes_per_s : float
         One way.
-    source : {"formula", "measured"}
-        Where it is from.
+    source : {"formula", "measured", "bound"}
+        Where it is from; a bound says that it is not more.
     """
 
     bandwidth_bytes_per_s: float
-    source: Literal["formula", "measured"]
+    source: Literal["formula", "measured", "bound"]
 
 
 def bisection_of(description: Description, platform: Platform) -> Bisection | None:
-    """The bisection bandwidth of a machine; None: no formula is known and it is too large to measure, or has one host.
+    """The bisection bandwidth of a machine; None: nothing is known of it, or it has one host.
 
     Parameters
     ----------
@@ -52,19 +54,10 @@ def bisection_of(description: Description, platform: Platform) -> Bisection | No
     if formula is not None:
         return Bisection(formula, "formula")
     if n_hosts > MEASURED_HOSTS_MAX:
-        return None
+        bound = description.zone.bisection_bound_bytes_per_s
+        return None if bound is None else Bisection(bound, "bound")
     routes = _Routes(platform)
-    return Bisection(min(routes.throughput(*halves) for halves in _halves(n_hosts)), "measured")
-
-
-def _halves(n_hosts: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Ways to halve hosts: of each block of so many, the first half and the second; the middle one, if odd, in turn."""
-    lengths = [n_hosts, *(length for length in range(n_hosts // 2, 1, -1) if n_hosts % length == 0)]
-    for length in lengths:
-        if length % 2 == 0 or length == n_hosts:
-            half = length // 2
-            at = [(host, host % length) for host in range(n_hosts)]
-            yield [host for host, i in at if i < half], [host for host, i in at if length - half <= i]
+    return Bisection(min(routes.throughput(*halves) for halves in halves(n_hosts)), "measured")
 
 
 class _Routes:

@@ -114,3 +114,8 @@ class Zone(Part):
         Of all halves, those that can send least to each other.
         """
         return None
+
+    @property
+    def bisection_bound_bytes_per_s(self) -> float | None:
+        """What it is at most; None: nothing is known. Computed by the cables, so that it takes time on a large one."""
+        return None

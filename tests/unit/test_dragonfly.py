@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from itertools import combinations, product
 from typing import Any
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms import Cluster, Dragonfly, DragonflyShape, Platform, PlatformBuilder
+from smpy.platforms import Cluster, Dragonfly, DragonflyShape, Platform, PlatformBuilder, read_machine
+from smpy.platforms.topologies.dragonfly import balanced_shape
 from tests.unit.test_routes import SMALL, assert_routes, cluster, options
 
 Router = tuple[int, int, int]  # group, chassis, blade
@@ -276,6 +278,44 @@ def test_wires_of_a_second_dragonfly_are_numbered_after_those_of_the_first() -> 
     graph = Wires(shape, first_wire=1)
     pairs = product(range(9), repeat=2)
     assert_routes(builder.finish(), {(1 + s, 1 + t): dragonfly_links(second, graph, s, t) for s, t in pairs})
+
+
+@given(shapes(), st.sampled_from(["minimal", "valiant"]), st.booleans(), st.data())
+def test_hosts_of_a_dragonfly_with_empty_places_have_the_routes_of_a_full_one(
+    shape: DragonflyShape, routing: str, is_limited: bool, data: st.DataObject
+) -> None:
+    n_hosts = data.draw(st.integers(1, shape.n_hosts))
+    more = {"limiter_bandwidth_bytes_per_s": 1e9} if is_limited else {}
+    full, part = (built(cluster(n, **more), shape, routing, seed=3) for n in (shape.n_hosts, n_hosts))
+    for source, target in product(range(n_hosts), repeat=2):
+        names = [
+            [re.sub(r"\d+(_UP|_DOWN|_limiter)?$", r"\1", name) for name in platform.route(source, target).link_names]
+            for platform in (full, part)
+        ]
+        assert names[0] == names[1]
+    names_of_part = {part.link_name(link) for link in range(part.n_links)}
+    assert len(names_of_part) == part.n_links
+    assert part.n_hosts == n_hosts
+
+
+@given(st.integers(1, 100_000))
+def test_a_balanced_dragonfly_is_the_smallest_that_has_places_for_its_hosts(n_hosts: int) -> None:
+    shape = balanced_shape(n_hosts)
+    p = shape.hosts_per_router
+    assert shape.routers_per_chassis == 2 * p
+    assert shape.groups <= 2 * p
+    assert n_hosts <= shape.n_hosts < n_hosts + 2 * p * p  # the last group has a host
+    assert 4 * (p - 1) ** 3 < n_hosts
+
+
+@pytest.mark.parametrize("n_hosts", [8, 20, 32, 64, 90, 108, 200])
+def test_a_balanced_dragonfly_carries_what_all_hosts_send_to_all(n_hosts: int) -> None:
+    """Each host sends as fast as its wire is, equal parts to all others: no wire has to carry much more than it can."""
+    platform = read_machine(f"dragonfly hosts={n_hosts} nic=1GB/s", 1).build()
+    pairs = ((a, b) for a, b in product(range(n_hosts), repeat=2) if a != b)
+    loads = Counter(link for a, b in pairs for link in platform.route_links(a, b)[0])
+    fullest = max(load / (n_hosts - 1) * 1e9 / platform.link(link)[0] for link, load in loads.items())
+    assert 1 <= fullest < 1.2
 
 
 def test_every_wire_and_every_link_of_a_dragonfly_has_a_name_of_its_own() -> None:

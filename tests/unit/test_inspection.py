@@ -11,32 +11,40 @@ from math import prod
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from defusedxml.ElementTree import fromstring
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
+from smpy.cli.main import main
 from smpy.errors import PlatformError
 from smpy.platforms import (
     Cluster,
     DeclaredRoute,
     Description,
+    Dragonfly,
+    DragonflyShape,
+    Edge,
     FatTree,
     FlatCluster,
     FullZone,
+    Graph,
     Hop,
     Host,
     Link,
     LinkClass,
+    ListedNames,
     NumberedNames,
     Part,
     Platform,
     TreeShape,
     Zone,
     default_cluster,
+    read_machine,
 )
-from smpy.platforms.bisection import MEASURED_HOSTS_MAX, bisection_of
+from smpy.platforms.bisection import MEASURED_HOSTS_MAX, Bisection, bisection_of
 from smpy.platforms.checks import findings
 from smpy.platforms.drawing import draw_svg
 from smpy.platforms.inspection import HostRanks, host_kinds, link_kinds, overview, ranks_by_host, reach, route_view
@@ -332,6 +340,63 @@ def test_a_large_machine_without_a_formula_has_no_bisection() -> None:
     description = without_formula(FlatCluster(hosts_alike(MEASURED_HOSTS_MAX + 1)))
     assert bisection_of(description, description.build()) is None
     assert bisection_of(machine(FlatCluster(hosts_alike(1))), machine(FlatCluster(hosts_alike(1))).build()) is None
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Graph:
+    """Hosts on a random tree of switches, with some edges more."""
+    n_switches, per_switch = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    bandwidths = st.sampled_from([1e9, 2e9, 5e9])
+    edges = {(f"s{draw(st.integers(0, i - 1))}", f"s{i}") for i in range(1, n_switches)}
+    if n_switches > 2:
+        edges |= draw(st.sets(st.tuples(st.just("s0"), st.sampled_from([f"s{i}" for i in range(2, n_switches)]))))
+    pairs = [*sorted(edges), *((f"h{i}", f"s{i // per_switch}") for i in range(n_switches * per_switch))]
+    hosts = ListedNames(tuple(draw(st.permutations([f"h{i}" for i in range(n_switches * per_switch)]))))
+    known = tuple(Edge(a, b, draw(st.integers(1, 2)), draw(bandwidths)) for a, b in pairs)
+    return Graph(Cluster("c", hosts, SPEED, BANDWIDTH, LATENCY), known)
+
+
+@settings(max_examples=80, deadline=None)
+@given(networks())
+def test_no_halves_that_are_measured_send_more_than_the_bound_of_a_graph(graph: Graph) -> None:
+    """The bound is of the same halves, and of their cables whatever the routes."""
+    assume(graph.n_hosts > 1)
+    measured, bound = bisection_of(machine(graph), machine(graph).build()), graph.bisection_bound_bytes_per_s
+    assert measured is not None
+    assert bound is not None
+    assert measured.bandwidth_bytes_per_s <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (DragonflyShape(4, 1, 8, 10, blue=3), 2 * 2 * 3),  # two groups on each side: four bundles
+        (DragonflyShape(4, 2, 4, 10, blue=100, black=99, green=99), 160),  # the wires of half of the hosts
+        (DragonflyShape(1, 1, 8, 30, green=2), 4 * 4 * 2),
+        (DragonflyShape(1, 2, 6, 20, green=100, black=3), 6 * 3),  # a chassis on each side
+    ],
+)
+def test_the_bound_of_a_large_dragonfly_is_the_cut_between_its_halves(shape: DragonflyShape, expected: int) -> None:
+    description = machine(Dragonfly(hosts_alike(shape.n_hosts), shape))
+    found = bisection_of(description, description.build())
+    assert found == Bisection(expected * BANDWIDTH, "bound")
+    line = f"dragonfly groups={shape.groups} chassis_per_group={shape.chassis_per_group}"
+    more = " ".join(f"{key}={getattr(shape, key)}" for key in ("blue", "black", "green", "hosts_per_router"))
+    command = f"{line} routers_per_chassis={shape.routers_per_chassis} {more} nic=1GB/s"
+    told = CliRunner().invoke(main, ["platform", "show", command]).stdout
+    assert f"bisection      at most {expected} GB/s one way (cables between some halves of the hosts)" in told
+
+
+def test_the_bound_knows_link_classes_rails_and_the_wires_of_groups() -> None:
+    def bound(line: str) -> float | None:
+        return read_machine(
+            f"dragonfly groups=4 routers_per_chassis=8 hosts_per_router=10 nic=1GB/s {line}", 1
+        ).zone.bisection_bound_bytes_per_s
+
+    assert bound("") == 4e9
+    assert bound("blue_bandwidth=5GB/s") == 20e9
+    assert bound("rails=2") == 8e9
+    assert bound("group.a.count=80 group.b.count=240 group.b.nic.bandwidth=0.001GB/s") == pytest.approx(0.16e9)
 
 
 def test_a_limiter_in_a_fat_tree_is_measured() -> None:

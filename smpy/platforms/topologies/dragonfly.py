@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from itertools import accumulate, combinations, count
 from math import comb
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,11 +14,13 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.cut_bound import EDGES_MAX, Cable, cut_bound_bytes_per_s
 from smpy.platforms.link_classes import (
     LinkClass,
     WireKind,
     link_class_settings,
     read_link_classes,
+    relative_bandwidth,
     wire_blocks,
 )
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
 _COLOURS: Final = ("green", "black", "blue")
+_SHAPE_KEYS: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,30 @@ class DragonflyShape:
         )
 
 
+def balanced_shape(n_hosts: int) -> DragonflyShape:
+    """The smallest balanced dragonfly for so many hosts, of which the last group may not be full.
+
+    Balanced is one with p hosts a router, 2p routers a group and about p wires between groups a router [1]_: minimal
+    routes then carry about what all hosts send to all. Here it has up to 2p groups of one chassis, and as many wires in
+    a bundle as the hosts of a group need to send equal parts to all groups: 2p * p / groups in a blue one, 2p / groups
+    in a green one.
+
+    References
+    ----------
+    .. [1] Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 3.1.
+
+    Examples
+    --------
+    >>> balanced_shape(256)
+    DragonflyShape(groups=8, chassis_per_group=1, routers_per_chassis=8, hosts_per_router=4, blue=4, black=1, green=1)
+    """
+    p = next(p for p in count(1) if 4 * p**3 >= n_hosts)
+    groups = -(-n_hosts // (2 * p * p))
+    if groups == 1:
+        return DragonflyShape(groups, 1, 2 * p, p)
+    return DragonflyShape(groups, 1, 2 * p, p, blue=-(-2 * p * p // groups), green=-(-2 * p // groups))
+
+
 @topology("dragonfly", tag="machine")
 @topology("DRAGONFLY")
 @dataclass(frozen=True, slots=True)
@@ -104,7 +131,7 @@ class Dragonfly(Zone):
     cluster : Cluster
         Its hosts, those of a router together, and the wires; it has no backbone.
     shape : DragonflyShape
-        How they are joined.
+        How they are joined; its last places may be empty.
     routing : {"minimal", "valiant"}
         Which routes there are between groups.
     seed : int
@@ -129,22 +156,30 @@ class Dragonfly(Zone):
         from smpy.platforms.simgrid.clusters import read_regular_cluster
 
         shape = _shape(element)
-        return cls(read_regular_cluster(element, shape.n_hosts, "dragonfly"), shape, origin=element.origin)
+        cluster = read_regular_cluster(element, shape.n_hosts, "dragonfly")
+        if 0 < cluster.n_hosts < shape.n_hosts:
+            raise element.error(_misfit(cluster, shape))
+        return cls(cluster, shape, origin=element.origin)
 
     @classmethod
     def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Dragonfly:
-        """The dragonfly of kind = "dragonfly": the numbers of its shape, the wires of bundles, its routing."""
+        """The dragonfly of kind = "dragonfly": the numbers of its shape, the wires of bundles, its routing.
+
+        Without any of the former it is a balanced one (`balanced_shape`).
+        """
+        is_shaped = any(map(settings.is_written, _SHAPE_KEYS))
+        usual = None if is_shaped else balanced_shape(hosts.needed if hosts.count is None else hosts.count)
         shape = DragonflyShape(
-            groups=settings.integer("groups"),
+            groups=settings.integer("groups", usual.groups if usual else None),
             chassis_per_group=settings.integer("chassis_per_group", 1),
-            routers_per_chassis=settings.integer("routers_per_chassis"),
-            hosts_per_router=settings.integer("hosts_per_router"),
-            blue=settings.integer("blue", 1, most=COUNT_MAX),
+            routers_per_chassis=settings.integer("routers_per_chassis", usual.routers_per_chassis if usual else None),
+            hosts_per_router=settings.integer("hosts_per_router", usual.hosts_per_router if usual else None),
+            blue=settings.integer("blue", usual.blue if usual else 1, most=COUNT_MAX),
             black=settings.integer("black", 1, most=COUNT_MAX),
-            green=settings.integer("green", 1, most=COUNT_MAX),
+            green=settings.integer("green", usual.green if usual else 1, most=COUNT_MAX),
         )
         routing = settings.choice("routing", _ROUTINGS, "minimal")
-        cluster = hosts.cluster(shape.n_hosts)
+        cluster = hosts.cluster_within(shape.n_hosts)
         classes = read_link_classes(settings, _COLOURS, cluster)
         return cls(cluster, shape, routing, settings.integer("seed", 0, least=0), classes)
 
@@ -157,11 +192,41 @@ class Dragonfly(Zone):
         """Of minimal routes; of Valiant's, which of the long ones are drawn is not known."""
         if self.n_hosts < 2:
             return 0
-        if self.routing != "minimal":
+        if self.routing != "minimal" or self.n_hosts < self.shape.n_hosts:
             return None
         in_group = (self.shape.routers_per_chassis > 1) + (self.shape.chassis_per_group > 1)
         wires = 2 + in_group if self.shape.groups == 1 else 3 + 2 * in_group
         return 2 * wires + 1 if self.cluster.limiter_bandwidth_bytes_per_s else wires
+
+    @property
+    def bisection_bound_bytes_per_s(self) -> float | None:
+        cluster, shape, n_hosts = self.cluster, self.shape, self.n_hosts
+        if sum(self._wires) > EDGES_MAX:
+            return None
+        worths = (
+            bundle * relative_bandwidth(self.link_classes, colour, cluster) * cluster.bandwidth_bytes_per_s
+            for colour, bundle in zip(_COLOURS, (shape.green, shape.black, shape.blue), strict=True)
+        )
+        green, black, blue = worths
+        blades, chassis, group = shape.routers_per_chassis, shape.chassis_per_group, shape.n_routers // shape.groups
+        wires = (group.bandwidth_bytes_per_s for group in cluster.host_groups for _ in range(group.n_hosts))
+        first = n_hosts  # the node of the first router
+        cables = [Cable(host, first + host // shape.hosts_per_router, wire) for host, wire in enumerate(wires)]
+        for at in range(first, first + shape.n_routers, blades):
+            cables += (Cable(at + i, at + j, green) for i, j in combinations(range(blades), 2))
+        for at in range(first, first + shape.n_routers, group):
+            pairs = combinations(range(chassis), 2)
+            cables += (Cable(at + i * blades + k, at + j * blades + k, black) for i, j in pairs for k in range(blades))
+        cables += (
+            Cable(first + i * group + j, first + j * group + i, blue) for i, j in combinations(range(shape.groups), 2)
+        )
+        bound = cut_bound_bytes_per_s(n_hosts, n_hosts + shape.n_routers, cables)
+        return None if bound is None else cluster.rails * bound
+
+    @property
+    def _wires(self) -> tuple[int, int, int, int]:
+        """How many there are to hosts, green, black, blue."""
+        return (self.n_hosts, *self.shape.wires[1:])
 
     def to_settings(self) -> dict[str, object]:
         return {"kind": "dragonfly", **asdict(self.shape), "routing": self.routing, "seed": self.seed} | (
@@ -177,7 +242,7 @@ class Dragonfly(Zone):
             )
         if not 0 <= self.seed < 2**64:
             raise PlatformError(f"dragonfly {cluster.name!r} has a seed of {self.seed}: it is from 0 to 2**64 - 1")
-        n_wires = sum(shape.wires)
+        n_wires = sum(self._wires)
         builder.check_room(f"dragonfly {cluster.name!r}", 0, 2 * n_wires + shape.n_routers)
 
         def add(handle: Any, at: int, hosts: Any) -> int:
@@ -196,10 +261,10 @@ class Dragonfly(Zone):
             return int(lib.platform_add_dragonfly(handle, at, hosts, shape_c, _ROUTINGS[self.routing], self.seed))
 
         bundles = 1, shape.green, shape.black, shape.blue
-        wires = [WireKind(*kind) for kind in zip(("", *_COLOURS), shape.wires, bundles, strict=True)]
+        wires = [WireKind(*kind) for kind in zip(("", *_COLOURS), self._wires, bundles, strict=True)]
         builder.cluster(
             *(cluster, zone, add),
-            link_name=_link_name(cluster, shape, counts["dragonfly wires"]),
+            link_name=_link_name(cluster, shape, self._wires, counts["dragonfly wires"]),
             own_wires=wire_blocks(f"dragonfly {cluster.name!r}", self.link_classes, wires),
             wires_per_host=1,
         )
@@ -213,12 +278,8 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
         raise PlatformError(f"dragonfly {cluster.name!r} has a 0 in its shape: every number is at least 1")
     if max(bundles) > COUNT_MAX:
         raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {COUNT_MAX}")
-    if shape.n_hosts != cluster.n_hosts:
-        product = " x ".join(map(str, numbers))
-        raise PlatformError(
-            f"dragonfly {cluster.name!r} has {cluster.n_hosts} hosts and its shape needs {product} = {shape.n_hosts}: "
-            "change its hosts or its shape"
-        )
+    if shape.n_hosts < cluster.n_hosts:
+        raise PlatformError(_misfit(cluster, shape))
     if shape.groups > shape.chassis_per_group * shape.routers_per_chassis:
         raise PlatformError(
             f"dragonfly {cluster.name!r} has {shape.groups} groups of {shape.chassis_per_group} x "
@@ -227,9 +288,18 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
         )
 
 
-def _link_name(cluster: Cluster, shape: DragonflyShape, first_wire: int) -> LinkNamer:
+def _misfit(cluster: Cluster, shape: DragonflyShape) -> str:
+    numbers = (shape.groups, shape.chassis_per_group, shape.routers_per_chassis, shape.hosts_per_router)
+    product = " x ".join(map(str, numbers))
+    return (
+        f"dragonfly {cluster.name!r} has {cluster.n_hosts} hosts and its shape needs {product} = {shape.n_hosts}: "
+        "change its hosts or its shape"
+    )
+
+
+def _link_name(cluster: Cluster, shape: DragonflyShape, wires: tuple[int, int, int, int], first_wire: int) -> LinkNamer:
     """The name of the i-th link; wires of all dragonflies of a platform are numbered together."""
-    first_of_kind = [0, *accumulate(shape.wires)]
+    n_hosts, first_of_kind = cluster.n_hosts, [0, *accumulate(wires)]
     kinds: tuple[Callable[[int, DragonflyShape], str], ...] = (_host_wire, _green_wire, _black_wire, _blue_wire)
 
     def wire(number: int, half: str) -> str:
@@ -237,9 +307,9 @@ def _link_name(cluster: Cluster, shape: DragonflyShape, first_wire: int) -> Link
         return f"{kinds[kind](number - first_of_kind[kind], shape)}_{first_wire + number}{half}"
 
     def limiter_label(number: int) -> int:  # hosts count up from 0, routers down
-        return number if number < shape.n_hosts else 3 * shape.n_hosts - 1 - number
+        return number if number < n_hosts else 2 * shape.n_hosts - 1 - (number - n_hosts)
 
-    return cluster_link_name(cluster, first_of_kind[-1], wire, shape.n_hosts + shape.n_routers, limiter_label)
+    return cluster_link_name(cluster, first_of_kind[-1], wire, n_hosts + shape.n_routers, limiter_label)
 
 
 def _pair(n: int, number: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.cut_bound import Cable, cut_bound_bytes_per_s
 from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import Zone
@@ -80,6 +81,16 @@ class Graph(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def bisection_bound_bytes_per_s(self) -> float | None:
+        nodes, usual = _Nodes(self), self.cluster.bandwidth_bytes_per_s
+        cables = [
+            Cable(nodes.numbers[e.a], nodes.numbers[e.b], e.cables * _or(e.bandwidth_bytes_per_s, usual))
+            for e in self.edges
+        ]
+        bound = cut_bound_bytes_per_s(nodes.n_hosts, len(nodes.numbers), cables)
+        return None if bound is None else self.cluster.rails * bound
 
     def to_settings(self) -> dict[str, object]:
         names = tuple(self.cluster.hosts)
