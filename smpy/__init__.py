@@ -1,8 +1,8 @@
 """Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
 
-What a program may import: `execute` (compute so many operations), `inject_seconds` (compute so long), `folded` (an
-array without backing), `KernelModels` (BLAS kernels that take their time) and `is_simulated`. They also work under a
-real MPI, where none takes any time.
+What a program may import: `execute` (compute so many operations), `inject_seconds` (compute so long), `kernel` (a
+function that does so many operations), `folded` (an array without backing), `KernelModels` (BLAS kernels that take
+their time) and `is_simulated`. They also work under a real MPI, where none takes any time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from smpy.compute.execute import execute, inject_seconds, is_simulated
     from smpy.compute.folded import folded
+    from smpy.compute.kernel import kernel
     from smpy.compute.kernel_models import KernelModels
 
-__all__ = ["KernelModels", "__version__", "execute", "folded", "inject_seconds", "is_simulated"]
+__all__ = ["KernelModels", "__version__", "execute", "folded", "inject_seconds", "is_simulated", "kernel"]
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ _HOMES: Final = {
     "folded": "smpy.compute.folded",
     "inject_seconds": "smpy.compute.execute",
     "is_simulated": "smpy.compute.execute",
+    "kernel": "smpy.compute.kernel",
 }
 
 

@@ -26,12 +26,14 @@ _DGEMM_FLOP_PER_MNK, _DTRSM_FLOP_PER_MNN = 2, 1
 def takes_time(*, is_folded: bool) -> bool:
     """Whether an operation takes modelled time.
 
-    On folded arrays it does unless computing is free, on real ones with ``--compute models`` alone.
+    On folded arrays it does unless computing is free, on real ones with ``--compute models`` alone; never inside a
+    `smpy.kernel`, which takes its own time.
     """
     if not is_running():
         return False
-    mode = of_world(Modelling).mode
-    return mode == "models" or (is_folded and mode == "measured")
+    modelling = of_world(Modelling)
+    is_timed = modelling.mode == "models" or (is_folded and modelling.mode == "measured")
+    return is_timed and not (modelling.inside and current().rank in modelling.inside)
 
 
 @mpi_call

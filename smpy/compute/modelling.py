@@ -49,6 +49,8 @@ class Modelling:
     ----------
     uses : dict of str to KernelUse
         By kernel.
+    inside : set of int
+        Ranks in the body of a kernel whose time is charged: what else they compute there takes none.
     bytes_without_bandwidth : float
         Memory traffic that took no time, on hosts whose memory bandwidth is not known.
     """
@@ -61,4 +63,5 @@ class Modelling:
         self.reference_flop_per_s: Final = costs.reference_flop_per_s
         self.host_speed_flop_per_s: Final = host_speed_flop_per_s
         self.uses: Final[dict[str, KernelUse]] = {}
+        self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0

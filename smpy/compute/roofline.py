@@ -42,7 +42,7 @@ def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> flo
         return high
     low, below = min(bandwidths[:-1]), caches[above - 1]
     way = log(working_set_bytes / below.size_bytes) / log(caches[above].size_bytes / below.size_bytes)
-    return low * (high / low) ** way
+    return float(low * (high / low) ** way)
 
 
 def core_bandwidth_bytes_per_s(memory: Memory) -> float:
