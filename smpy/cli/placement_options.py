@@ -48,6 +48,10 @@ _OPTIONS: Final = (
         "lists them. Without it: lexicographic for SimGrid's XML files, natural for all other machines.",
     ),
     click.option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of --map-by random."
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="Seed of --map-by random and --noise.",
     ),
 )

@@ -89,6 +89,12 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     help="What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
 )
 @click.option(
+    "--noise",
+    is_flag=True,
+    help="Each call of a calibrated kernel takes a time that is drawn from the calibration's noise, as --seed says; "
+    "without it, the calibration's uncertainty becomes a ± on the makespan.",
+)
+@click.option(
     "--host-speed",
     "host_speed_flop_per_s",
     callback=_speed_flop_per_s,
@@ -146,6 +152,7 @@ def command(
     compat: str | None,
     compute: ComputeMode,
     kernels: Path | None,
+    noise: bool,
     host_speed_flop_per_s: float | None,
     private: tuple[str, ...],
     shared: tuple[str, ...],
@@ -188,6 +195,7 @@ def command(
                 options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
                 compute=compute,
                 kernels=kernels,
+                noise=noise,
                 host_speed_flop_per_s=host_speed_flop_per_s,
                 private=private,
                 shared=shared,

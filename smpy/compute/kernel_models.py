@@ -89,6 +89,8 @@ def charge_kernel(
             f"the machine's cost of {kernel} has the sizes {', '.join(cost.sizes)}, and its calls have {len(sizes)}"
         )
     flop = cost.seconds(tuple(sizes)) * modelling.reference_flop_per_s
+    if modelling.draws is not None and cost.noise is not None:
+        flop *= modelling.draws.factor(cost.noise, engine.rank)
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += not cost.is_measured_at(tuple(sizes))
     engine.compute(flop)

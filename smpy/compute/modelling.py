@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.platforms.kernel_costs import NO_KERNELS, KernelCost, KernelCosts
+
+if TYPE_CHECKING:
+    from smpy.compute.noise import NoiseDraws
 
 ComputeMode = Literal["measured", "models", "none"]
 """How computing becomes simulated time."""
@@ -44,6 +47,8 @@ class Modelling:
         Of the machine.
     host_speed_flop_per_s : float
         Speed of a core of this machine; 0: as fast as each simulated one.
+    noise_seed : int or None
+        Of the noise on the time of kernels; None: there is none.
 
     Attributes
     ----------
@@ -56,12 +61,21 @@ class Modelling:
     """
 
     def __init__(
-        self, mode: ComputeMode = "none", costs: KernelCosts = NO_KERNELS, host_speed_flop_per_s: float = 0.0
+        self,
+        mode: ComputeMode = "none",
+        costs: KernelCosts = NO_KERNELS,
+        host_speed_flop_per_s: float = 0.0,
+        noise_seed: int | None = None,
     ) -> None:
         self.mode: Final = mode
         self.costs: Final[dict[str, KernelCost]] = {cost.name: cost for cost in costs.costs}
         self.reference_flop_per_s: Final = costs.reference_flop_per_s
         self.host_speed_flop_per_s: Final = host_speed_flop_per_s
+        self.draws: NoiseDraws | None = None
+        if noise_seed is not None:
+            from smpy.compute.noise import NoiseDraws
+
+            self.draws = NoiseDraws(noise_seed)
         self.uses: Final[dict[str, KernelUse]] = {}
         self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0

@@ -40,8 +40,10 @@ class RunConfig:
         The order in which ranks take their places (`smpy.platforms.placement`); None: as the platform's kind has it.
     host_order : {"natural", "lexicographic", "platform"} or None
         The order in which hosts take ranks; None: as the platform's kind has it.
+    noise : bool
+        Whether each call of a calibrated kernel takes a time that is drawn from its noise.
     seed : int
-        Of placement at random.
+        Of placement at random, and of noise.
     options : tuple of (str, str)
         Keys and values that stand above what the platform says: dotted keys are the machine's, those with a slash
         SimGrid's.
@@ -74,6 +76,7 @@ class RunConfig:
     options: tuple[tuple[str, str], ...] = ()
     compute: ComputeMode = "measured"
     kernels: Path | None = None
+    noise: bool = False
     host_speed_flop_per_s: float | None = None
     private: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
@@ -123,7 +126,9 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
         seed=config.seed,
     )
     engine = Engine(platform, platform.models, host_of_rank)
-    engine.kept[Modelling] = Modelling(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0)
+    engine.kept[Modelling] = Modelling(
+        *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
+    )
     choice = platform.models.collectives
     choose(engine, selection_with((*choice.algorithms, *config.algorithms), choice.table))
     return platform, host_of_rank, engine

@@ -276,6 +276,7 @@ def _inputs(
         platform_sha256=platform.sha256,
         machine=machine,
         settings=config.options,
+        noise_seed=config.seed if config.noise else None,
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),

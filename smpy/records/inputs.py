@@ -41,6 +41,8 @@ class Inputs:
         What the run set of it: keys and values.
     kernels_file : str or None
         Calibration that says what kernels cost, as it was named.
+    noise_seed : int or None
+        Where the noise on the time of kernels begins; None: there is none.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str
@@ -61,6 +63,7 @@ class Inputs:
     machine: Description | None = None
     settings: tuple[tuple[str, str], ...] = ()
     kernels_file: str | None = None
+    noise_seed: int | None = None
 
 
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:

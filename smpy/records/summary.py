@@ -13,8 +13,9 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
     makespan_s, messages, bytes, ..._share
-    compute, kernels_file, is_partial, is_folded
-                        kernels_file: the calibration that was named beside the machine
+    compute, kernels_file, noise_seed, is_partial, is_folded
+                        kernels_file: the calibration that was named beside the machine;
+                        noise_seed: of the noise on calibrated kernels, null without
     remarks             what a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
@@ -122,6 +123,7 @@ class Summary:
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
             "kernels_file": self.inputs.kernels_file,
+            "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],

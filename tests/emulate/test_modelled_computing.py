@@ -216,3 +216,30 @@ def test_a_triangle_is_as_large_as_its_side(emulated: Callable, side: str, order
 def test_a_triangle_has_two_sides() -> None:
     with pytest.raises(ValueError, match="on the left or on the right"):
         smpy.KernelModels(1, 1).dtrsm(1, 1, side="L")  # type: ignore[arg-type]
+
+
+# ---- noise ----
+
+NOISY = KERNELS + 'noise = {kind = "half-normal", sigma = 0.1}\n'
+CALLS = f"""{DGEMM}
+from mpi4py import MPI
+for _ in range(50 + MPI.COMM_WORLD.rank):
+    charge_kernel('dgemm', (1, 1, 1), flop=1)
+    MPI.COMM_WORLD.Barrier() if _ == 10 else None
+"""
+
+
+def test_noise_is_drawn_again_only_with_another_seed(emulated: Callable, tmp_path: Path) -> None:
+    (tmp_path / "noisy.toml").write_text(NOISY)
+    runs = [
+        emulated(CALLS, n_ranks, kernels=tmp_path / "noisy.toml", noise=noise, seed=seed, platform="flat speed=4Gf")
+        for noise, seed, n_ranks in ((False, 0, 2), (True, 0, 2), (True, 0, 2), (True, 1, 2))
+    ]
+    plain, one, again, other = ([float(date_s) for date_s in ran.outcome.summary.finish_s] for ran in runs)
+    assert one == again
+    assert one != other
+    for rank, (exact_s, noisy_s) in enumerate(zip(plain, one, strict=True)):
+        assert exact_s == pytest.approx((50 + rank) * 1.000001e-3, rel=1e-3)
+        assert 1.04 < noisy_s / exact_s < 1.13  # its mean is 1.08, of 50 draws within 0.009
+    assert json.loads(runs[3].outcome.summary.to_json())["noise_seed"] == 1
+    assert json.loads(runs[0].outcome.summary.to_json())["noise_seed"] is None
