@@ -1,8 +1,12 @@
 """Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
 
-What a program may import: `execute` (compute so many operations), `inject_seconds` (compute so long), `kernel` (a
-function that does so many operations), `folded` (an array without backing), `KernelModels` (BLAS kernels that take
-their time) and `is_simulated`. They also work under a real MPI, where none takes any time.
+What a program may import; under a real MPI all of it works, and computing that is told takes no time:
+
+* `execute`: compute so many operations; `inject_seconds`: compute so long
+* `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
+* `folded`: an array without backing
+* `poll_until`: a loop of polls
+* `is_simulated`: whether the program runs under `smpy run`
 """
 
 from __future__ import annotations
@@ -16,8 +20,18 @@ if TYPE_CHECKING:
     from smpy.compute.folded import folded
     from smpy.compute.kernel import kernel
     from smpy.compute.kernel_models import KernelModels
+    from smpy.engine.polling import poll_until
 
-__all__ = ["KernelModels", "__version__", "execute", "folded", "inject_seconds", "is_simulated", "kernel"]
+__all__ = [
+    "KernelModels",
+    "__version__",
+    "execute",
+    "folded",
+    "inject_seconds",
+    "is_simulated",
+    "kernel",
+    "poll_until",
+]
 
 __version__ = "0.1.0"
 
@@ -28,6 +42,7 @@ _HOMES: Final = {
     "inject_seconds": "smpy.compute.execute",
     "is_simulated": "smpy.compute.execute",
     "kernel": "smpy.compute.kernel",
+    "poll_until": "smpy.engine.polling",
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from linpack.grid import power_of_two
+from linpack.grid import poll_until, power_of_two
 from linpack.panel import Panel
 
 Array = Any
@@ -52,10 +52,8 @@ class Broadcast:
         """Poll until the panel is there."""
         if self.is_done:
             return
-        source, tag, is_there = self._source, self._tag, self._comm.Iprobe
-        if source is not None:
-            while not is_there(source, tag):
-                pass
+        if self._source is not None:
+            poll_until(self._comm.Iprobe, self._source, self._tag)
         self._pass_on()
 
     def _pass_on(self) -> None:

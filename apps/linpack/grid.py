@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+
+try:
+    from smpy import poll_until
+except ImportError:  # under a real MPI, where smpy need not be installed
+
+    def poll_until(question: Callable[..., object], *arguments: Any) -> None:  # type: ignore[misc]
+        """Ask until the answer is yes."""
+        while not question(*arguments):
+            pass
+
 
 Buffer = Any
 COLLECTIVE_TAG = 9001

@@ -4,16 +4,18 @@
 #include "world.h"
 
 /* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
- * A blocking probe repeats it until it finds something. Where polls notice, the execution is a poll (poll.h). */
+ * A blocking probe repeats it until it finds something. Where polls notice, the execution is a poll (poll.h). A non-blocking
+ * probe that is repeated until it finds something is, date by date, what a program's loop of such probes would be. */
 
 enum { MADE, BOUND, STARTED, LOOK, KNOWN };
 
-static const action_kind iprobe_kind, probe_kind, improbe_kind, mprobe_kind, get_status_kind;
+static const action_kind iprobe_kind, iprobe_until_kind, probe_kind, improbe_kind, mprobe_kind, get_status_kind;
 
 static poll_question question(const timeline *t, const action *a)
 {
     if (a->kind == &get_status_kind) return (poll_question){.kind = a->kind, .request = a->probe.request};
-    return (poll_question){.kind = a->kind, .comm = t->wanted.comm, .source = t->wanted.source, .tag = t->wanted.tag};
+    const action_kind *kind = a->kind == &iprobe_until_kind ? &iprobe_kind : a->kind;
+    return (poll_question){.kind = kind, .comm = t->wanted.comm, .source = t->wanted.source, .tag = t->wanted.tag};
 }
 
 /* What a look finds: 1, the send of a matched probe, or 0; or an error. */
@@ -67,7 +69,7 @@ static int step(sim *s, int id, action *a)
     default: /* KNOWN */
         poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
         if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
-        if (t->answer || a->kind->nature != ACTION_REPEATED_POLL)
+        if (t->answer || (a->kind->nature != ACTION_REPEATED_POLL && a->kind != &iprobe_until_kind))
             action_end(s, id);
         else
             a->stage = MADE;
@@ -76,6 +78,7 @@ static int step(sim *s, int id, action *a)
 }
 
 static const action_kind iprobe_kind = {.name = "iprobe", .step = step, .nature = ACTION_POLL};
+static const action_kind iprobe_until_kind = {.name = "iprobe until", .step = step, .nature = ACTION_POLL};
 static const action_kind probe_kind = {.name = "probe", .step = step, .nature = ACTION_REPEATED_POLL};
 static const action_kind improbe_kind = {.name = "improbe", .step = step, .nature = ACTION_POLL};
 static const action_kind mprobe_kind = {.name = "mprobe", .step = step, .nature = ACTION_REPEATED_POLL};
@@ -94,6 +97,11 @@ static int append(sim *s, int id, const action_kind *kind, int comm, int source,
 int sim_append_iprobe(sim *s, int id, int comm, int source, int tag)
 {
     return append(s, id, &iprobe_kind, comm, source, tag);
+}
+
+int sim_append_iprobe_until(sim *s, int id, int comm, int source, int tag)
+{
+    return append(s, id, &iprobe_until_kind, comm, source, tag);
 }
 
 int sim_append_probe(sim *s, int id, int comm, int source, int tag)

@@ -206,6 +206,7 @@ int sim_append_wait_any(sim *s, int timeline, int n, const int *request);  /* an
 int sim_append_test(sim *s, int timeline, int request);                    /* answer: 0 or 1 */
 int sim_append_test_any(sim *s, int timeline, int n, const int *request);  /* answer: index, or -1 */
 int sim_append_iprobe(sim *s, int timeline, int comm, int source, int tag);/* answer: 0 or 1, then sim_probed */
+int sim_append_iprobe_until(sim *s, int timeline, int comm, int source, int tag); /* one after the other until the answer is 1 */
 int sim_append_probe(sim *s, int timeline, int comm, int source, int tag); /* then sim_probed */
 /* Like them; the answer is the number of the send, which no other receive or probe will find, or 0. */
 int sim_append_improbe(sim *s, int timeline, int comm, int source, int tag);
@@ -278,6 +279,7 @@ typedef struct {
     int (*append_wait_all)(sim *, int, int, const int *);
     int (*append_test)(sim *, int, int);
     int (*append_iprobe)(sim *, int, int, int, int);
+    int (*append_iprobe_until)(sim *, int, int, int, int);
     int (*append_compute)(sim *, int, double, double);
     int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);

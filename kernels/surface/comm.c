@@ -242,14 +242,14 @@ static PyObject *perform_sendrecv_replace(PyObject *self, const arguments *given
     Py_RETURN_NONE;
 }
 
-static PyObject *perform_iprobe(PyObject *self, const arguments *given)
+static PyObject *probe(PyObject *self, const arguments *given, int (*append)(sim *, int, int, int, int))
 {
     PyObject *const parameters[] = {surface.name.source, surface.name.tag, surface.name.status};
     PyObject *in[3];
     envelope from;
     if (!arguments_sort(given, parameters, 3, 0, in) || !takes_source(self, in[0], in[1], &from)) return NULL;
     if (!request_can_report(in[2])) return NULL;
-    const int code = surface.calls->append_iprobe(surface.sim, surface.timeline, from.comm, from.peer, from.tag);
+    const int code = append(surface.sim, surface.timeline, from.comm, from.peer, from.tag);
     if (code < 0) return surface_kernel_error(code), NULL;
     if (block_on(surface.name.Iprobe) < 0) return NULL;
     if (!surface.calls->answer(surface.sim, surface.timeline)) Py_RETURN_FALSE;
@@ -257,6 +257,16 @@ static PyObject *perform_iprobe(PyObject *self, const arguments *given)
     const message m = {.is_recv = 1, .source = found->source, .tag = found->tag, .bytes = found->bytes, .capacity = found->bytes};
     if (request_report(self, surface.name.Iprobe, &m, in[2]) < 0) return NULL;
     Py_RETURN_TRUE;
+}
+
+static PyObject *perform_iprobe(PyObject *self, const arguments *given)
+{
+    return probe(self, given, surface.calls->append_iprobe);
+}
+
+static PyObject *perform_iprobe_until(PyObject *self, const arguments *given)
+{
+    return probe(self, given, surface.calls->append_iprobe_until);
 }
 
 /* ---- the Python type ---- */
@@ -301,6 +311,16 @@ static PyObject *Comm_Iprobe(PyObject *self, PyObject *const *at, Py_ssize_t n, 
 {
     const arguments given = {at, n, keywords};
     return call_perform(self, &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe);
+}
+
+PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    (void)module;
+    const Py_ssize_t n_given = n ? n - 1 : 0;
+    const arguments given = {at + (n - n_given), n_given, keywords};
+    if (!n || !PyCFunction_Check(at[0]) || PyCFunction_GetFunction(at[0]) != (PyCFunction)(void (*)(void))Comm_Iprobe)
+        Py_RETURN_FALSE;
+    return call_perform(PyCFunction_GetSelf(at[0]), &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe_until);
 }
 
 static PyObject *perform_allreduce(PyObject *self, const arguments *given)

@@ -7,4 +7,8 @@
 #include "surface.h"
 
 int comm_add_type(PyObject *module); /* 0, or -1 with an exception */
+
+/* poll_until(question, ...): has the kernel repeat a communicator's Iprobe until it finds a message. False when the question is
+ * something else, or was answered by smpy.mpi and its answer was no: then the caller asks again. */
+PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords);
 #endif

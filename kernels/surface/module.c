@@ -239,6 +239,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
     {"compute", clock_compute, METH_O,
      PyDoc_STR("compute(flop, /)\n--\n\nWhether the running rank was told to compute so many operations; else nothing happened.")},
+    {"poll_until", (PyCFunction)(void (*)(void))comm_poll_until, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("poll_until(question, ...)\n--\n\nIprobe with these arguments until it finds a message; False: ask once more.")},
     {"contents", (PyCFunction)(void (*)(void))contents_take, METH_FASTCALL,
      PyDoc_STR("contents(sendbuf, recvbuf)\n--\n\n(format, bytes) of two plain buffers that are alike, or None.")},
     {"replace", (PyCFunction)(void (*)(void))contents_replace, METH_FASTCALL,

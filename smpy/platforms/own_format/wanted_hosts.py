@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
 from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
-from smpy.platforms.own_format.settings import Settings, meant
+from smpy.platforms.own_format.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
