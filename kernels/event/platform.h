@@ -87,7 +87,7 @@ typedef struct {
     double bandwidth_bytes_per_s, latency_s; /* of every wire */
     int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
-    double limiter_bandwidth_bytes_per_s;    /* one a host, and one a switch or router */
+    double limiter_bandwidth_bytes_per_s;    /* one a host; in fat trees and dragonflies, one a switch or router, too */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;
 } cluster;

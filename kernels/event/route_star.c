@@ -137,7 +137,8 @@ int platform_set_wires(platform *p, int zone_point, int first, int n, int up, in
 {
     star *z = zone_state(p, zone_point, &star_kind);
     const int index = zone_member(p, zone_point, first);
-    if (!z || index < 0 || n < 1 || zone_member(p, zone_point, first + n - 1) != index + n - 1) return PLATFORM_BAD_ARGUMENT;
+    if (!z || index < 0 || n < 1 || n > INT32_MAX - first) return PLATFORM_BAD_ARGUMENT;
+    if (zone_member(p, zone_point, first + n - 1) != index + n - 1) return PLATFORM_BAD_ARGUMENT;
     if (stride < 0 || up < 0 || down < 0 || stride > INT32_MAX / n) return PLATFORM_BAD_ARGUMENT;
     const int last = stride * (n - 1);
     if (up > INT32_MAX - last || down > INT32_MAX - last || !is_link(p, up + last) || !is_link(p, down + last)

@@ -1,6 +1,7 @@
 /* Random machines of nested zones: every pair of hosts has a route, and its latency is the sum of its links' in their
  * order. Parts that fit nowhere are refused, and leave all as it was. */
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,7 @@ static void what_fits_nowhere_is_refused(void)
     assert(platform_set_wires(p, star, flat + 1, 1, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
     assert(platform_set_wires(p, star, tip, 1, link, 99999, 0, -1) == PLATFORM_BAD_ARGUMENT);
     assert(platform_set_wires(p, star, tip, 3, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
+    assert(platform_set_wires(p, star, tip, INT_MAX, link, link, 0, -1) == PLATFORM_BAD_ARGUMENT);
     assert(platform_set_wires(p, star, tip, 2, link, link, 1 << 30, -1) == PLATFORM_BAD_ARGUMENT);
     assert(platform_set_coordinates(p, root, tip, 0, 0, 0) == PLATFORM_BAD_ARGUMENT);
     assert(platform_add_route(p, star, tip, other, -1, -1, 1, &link) == PLATFORM_BAD_ARGUMENT);
