@@ -5,7 +5,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `execute`: compute so many operations; `inject_seconds`: compute so long
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
 * `folded`: an array without backing
-* `poll_until`: a loop of polls
+* `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `is_simulated`: whether the program runs under `smpy run`
 """
 
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from smpy.compute.kernel import kernel
     from smpy.compute.kernel_models import KernelModels
     from smpy.engine.polling import poll_until
+    from smpy.engine.sequences import Arrival, MessageSequence
 
 __all__ = [
+    "Arrival",
     "KernelModels",
+    "MessageSequence",
     "__version__",
     "execute",
     "folded",
@@ -36,7 +39,9 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES: Final = {
+    "Arrival": "smpy.engine.sequences",
     "KernelModels": "smpy.compute.kernel_models",
+    "MessageSequence": "smpy.engine.sequences",
     "execute": "smpy.compute.execute",
     "folded": "smpy.compute.folded",
     "inject_seconds": "smpy.compute.execute",

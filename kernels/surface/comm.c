@@ -13,11 +13,15 @@ typedef struct {
     int comm;                       /* the kernel's number, COMM_SELF or COMM_NULL */
 } comm_object;
 
-/* The kernel's number of a communicator the running rank may use, or COMM_NULL. */
 static int number_of(PyObject *self)
 {
     const int comm = ((comm_object *)self)->comm;
     return comm >= 0 ? comm : comm == COMM_SELF ? surface.calls->comm_self(surface.sim, surface.rank) : COMM_NULL;
+}
+
+int comm_number(PyObject *handle)
+{
+    return PyObject_TypeCheck(handle, surface.comm_base) ? number_of(handle) : COMM_NULL;
 }
 
 static int size_of(int comm)
@@ -25,23 +29,18 @@ static int size_of(int comm)
     return comm == 0 ? surface.n_ranks : surface.calls->comm_size(surface.sim, comm);
 }
 
-/* How many ranks `dest` and `source` may name: those of the other side, if there is one. */
-static int peers_of(int comm)
+int comm_peers_of(int comm)
 {
     return comm == 0 ? surface.n_ranks : surface.calls->comm_peers(surface.sim, comm);
 }
 
 /* ---- the other end of a message ---- */
 
-typedef struct {
-    int comm, peer, tag;
-} envelope;
-
 static int takes_dest(PyObject *self, PyObject *dest, PyObject *tag, envelope *to)
 {
     to->comm = number_of(self);
     to->tag = 0;
-    if (to->comm < 0 || !arguments_int(dest, &to->peer) || to->peer < 0 || to->peer >= peers_of(to->comm)) return 0;
+    if (to->comm < 0 || !arguments_int(dest, &to->peer) || to->peer < 0 || to->peer >= comm_peers_of(to->comm)) return 0;
     return !tag || (arguments_int(tag, &to->tag) && to->tag >= 0);
 }
 
@@ -50,29 +49,35 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
     from->comm = number_of(self);
     from->peer = from->tag = SIM_ANY;
     if (from->comm < 0 || (source && !arguments_int(source, &from->peer))) return 0;
-    if (from->peer < SIM_ANY || from->peer >= peers_of(from->comm)) return 0;
+    if (from->peer < SIM_ANY || from->peer >= comm_peers_of(from->comm)) return 0;
     return !tag || (arguments_int(tag, &from->tag) && from->tag >= SIM_ANY);
 }
 
 /* ---- posting ---- */
 
-/* A send that is complete when it is posted has its bytes copied, and 0 for a number; copied are also those that have to be
- * packed, and those that must not be looked at later. Number, or -1 with an exception.
- * What the rank does not wait for in the same call says where it was posted: nobody may ever receive it. */
-static int post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
+int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy, int *line)
 {
     const kernel_calls *calls = surface.calls;
     const int number =
         calls->append_send(surface.sim, surface.timeline, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);
     const int is_detached = calls->request_of(surface.sim, number)->is_detached;
-    if (is_detached || !blocking) calls->post_line(surface.sim, number, lines_here());
+    if (is_detached || !blocking) {
+        if (!*line) *line = lines_here();
+        calls->post_line(surface.sim, number, *line);
+    }
     if (is_detached) return user_buffer_copy(number, load);
     if (must_copy || load.layout) return user_buffer_copy(number, load) < 0 ? -1 : number;
     return user_buffer_lend(number, load) < 0 ? -1 : number;
 }
 
-static int post_recv(const envelope *from, user_buffer room)
+static int post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
+{
+    int line = 0;
+    return comm_post_send(to, load, blocking, must_copy, &line);
+}
+
+int comm_post_recv(const envelope *from, user_buffer room)
 {
     const int number =
         surface.calls->append_recv(surface.sim, surface.timeline, from->comm, from->peer, from->tag, room.bytes);
@@ -122,7 +127,7 @@ static PyObject *perform_recv(PyObject *self, const arguments *given)
     message m;
     if (!arguments_sort(given, parameters, 4, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
     if (!request_can_report(in[3]) || !user_buffer_take(in[0], 1, &view, &room)) return NULL;
-    const int number = post_recv(&from, room);
+    const int number = comm_post_recv(&from, room);
     const int result = number > 0 ? wait_for(number, surface.name.Recv, &m) : -1;
     user_buffer_release(&view, &room);
     if (result < 0 || request_report(self, surface.name.Recv, &m, in[3]) < 0) return NULL;
@@ -159,7 +164,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     if (!r) return NULL;
     if (user_buffer_take(in[0], 1, &r->view, &room)) {
         r->layout = room.owner;
-        r->number = post_recv(&from, room);
+        r->number = comm_post_recv(&from, room);
         if (r->number > 0) surface.calls->post_line(surface.sim, r->number, lines_here());
         if (r->number > 0) return (PyObject *)r;
     }
@@ -167,8 +172,7 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     return NULL;
 }
 
-/* An exchange with oneself alone takes no time: that one is handed over. */
-static int is_with_itself(const envelope *to, const envelope *from)
+int comm_is_with_itself(const envelope *to, const envelope *from)
 {
     if (surface.calls->comm_other(surface.sim, to->comm) != to->comm) return 0;
     const int me = to->comm == 0 ? surface.rank : surface.calls->comm_rank(surface.sim, to->comm, surface.rank);
@@ -182,7 +186,7 @@ static int exchange(const envelope *to, user_buffer load, const envelope *from, 
     int number[2];
     number[0] = post_send(to, load, 0, must_copy);
     if (number[0] < 0) return -1;
-    number[1] = post_recv(from, room);
+    number[1] = comm_post_recv(from, room);
     if (number[1] < 0) {
         if (number[0]) request_abandon(number[0], epoch);
         return -1;
@@ -211,7 +215,7 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
     message m;
     if (!arguments_sort(given, parameters, 7, 2, in) || !in[3]) return NULL;
     if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from)) return NULL;
-    if (is_with_itself(&to, &from)) return NULL;
+    if (comm_is_with_itself(&to, &from)) return NULL;
     if (!request_can_report(in[6]) || !user_buffer_take(in[0], 0, &send_view, &load)) return NULL;
     if (!user_buffer_take(in[3], 1, &recv_view, &room)) {
         user_buffer_release(&send_view, &load);
@@ -235,7 +239,7 @@ static PyObject *perform_sendrecv_replace(PyObject *self, const arguments *given
     message m;
     if (!arguments_sort(given, parameters, 6, 2, in)) return NULL;
     if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[3], in[4], &from)) return NULL;
-    if (is_with_itself(&to, &from) || !request_can_report(in[5]) || !user_buffer_take(in[0], 1, &view, &both)) return NULL;
+    if (comm_is_with_itself(&to, &from) || !request_can_report(in[5]) || !user_buffer_take(in[0], 1, &view, &both)) return NULL;
     const int result = exchange(&to, both, &from, both, 1, surface.name.Sendrecv_replace, &m);
     user_buffer_release(&view, &both);
     if (result < 0 || request_report(self, surface.name.Sendrecv_replace, &m, in[5]) < 0) return NULL;
@@ -442,7 +446,7 @@ static PyType_Spec spec = {
 int comm_add_type(PyObject *module)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    const int result = type ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
-    Py_XDECREF(type);
-    return result;
+    if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0) return -1;
+    Py_XSETREF(surface.comm_base, (PyTypeObject *)type);
+    return 0;
 }

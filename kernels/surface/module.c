@@ -20,6 +20,7 @@
 #include "lines.h"
 #include "open_collective.h"
 #include "request.h"
+#include "sequence.h"
 
 surface_state surface = {.rank = -1};
 
@@ -75,6 +76,12 @@ static int intern_names(void)
         {&surface.name._Test, "_Test"},
         {&surface.name._Iprobe, "_Iprobe"},
         {&surface.name._Allreduce, "_Allreduce"},
+        {&surface.name.perform, "MessageSequence.perform"},
+        {&surface.name._perform, "_perform"},
+        {&surface.name._look, "_look"},
+        {&surface.name._wait, "_wait"},
+        {&surface.name._follow, "_follow"},
+        {&surface.name.arrival, "arrival"},
         {&surface.name._Get_rank, "_Get_rank"},
         {&surface.name._Get_size, "_Get_size"},
         {&surface.name._hub, "_hub"},
@@ -263,7 +270,7 @@ static int surface_start(PyObject *module)
 {
     if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
     if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
-    if (exporter_add_type(module) < 0) return -1;
+    if (exporter_add_type(module) < 0 || sequence_add_types(module) < 0) return -1;
     if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);
     return 0;
 }

@@ -65,7 +65,7 @@ typedef struct {
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */
-    PyTypeObject *request_base;
+    PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base;
 
     struct {                        /* interned: parameters, calls, what calls are handed over to, attributes */
         PyObject *buf, *dest, *source, *tag, *status, *statuses, *requests;
@@ -73,6 +73,7 @@ typedef struct {
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op, *Sendrecv_replace;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce, *_Sendrecv_replace;
         PyObject *_Get_rank, *_Get_size;
+        PyObject *perform, *_perform, *_look, *_wait, *_follow, *arrival;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *_operation;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;

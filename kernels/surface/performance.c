@@ -1,0 +1,264 @@
+#include "sequence.h"
+
+#include <string.h>
+
+#include "block.h"
+#include "comm.h"
+#include "lines.h"
+#include "request.h"
+#include "user_buffer.h"
+
+/* Performing a sequence (law (5) of sequence.h).
+ *
+ * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended;
+ *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
+ *             (3) written_from .. written_to holds all memory that receives write to which were appended since the rank last
+ *                 waited for the kernel. */
+
+typedef struct {
+    user_buffer whole;
+    Py_ssize_t n_rows;
+    int64_t row_bytes;
+    Py_buffer view;
+} given_array;
+
+typedef struct {
+    const sequence_object *of;
+    PyObject *handle;               /* of the communicator */
+    arrival_object *arrival;
+    int comm, tag;
+    unsigned epoch;
+    int line;
+    int n_arrays, n_due;
+    const char *written_from, *written_to;
+    int *number, *due;              /* [steps] each */
+    given_array array[];
+} performance;
+
+static void end(performance *p)
+{
+    for (int k = 0; k < p->n_arrays; k++) user_buffer_release(&p->array[k].view, &p->array[k].whole);
+    PyMem_Free(p);
+}
+
+/* ---- what it is given ---- */
+
+static int take_array(given_array *a, PyObject *what, int is_writable)
+{
+    if (PyList_CheckExact(what) || PyTuple_CheckExact(what)) return 0;
+    if (!user_buffer_take(what, is_writable, &a->view, &a->whole)) return 0;
+    a->n_rows = a->view.ndim > 0 ? a->view.shape[0] : 1;
+    a->row_bytes = a->n_rows > 0 ? a->whole.bytes / a->n_rows : 0;
+    return 1;
+}
+
+/* A performance that has taken its arrays; NULL: not for us, or with an exception. */
+static performance *begin(sequence_object *of, int comm, PyObject *const *array, Py_ssize_t n_arrays)
+{
+    if (n_arrays < of->n_arrays || n_arrays > SEQUENCE_ARRAYS) return NULL;
+    const size_t n_steps = (size_t)of->n, arrays_bytes = (size_t)n_arrays * sizeof(given_array);
+    performance *p = PyMem_Malloc(sizeof *p + arrays_bytes + 2 * n_steps * sizeof(int));
+    if (!p) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *p = (performance){.of = of, .comm = comm, .epoch = surface.epoch};
+    p->number = (int *)(void *)((char *)p->array + arrays_bytes);
+    p->due = p->number + n_steps;
+    memset(p->number, 0, n_steps * sizeof(int));
+    for (; p->n_arrays < n_arrays; p->n_arrays++) {
+        if (take_array(&p->array[p->n_arrays], array[p->n_arrays], (int)(of->receives >> p->n_arrays & 1))) continue;
+        end(p);
+        return NULL;
+    }
+    return p;
+}
+
+static user_buffer part_of(const performance *p, const sequence_step *s)
+{
+    const given_array *a = &p->array[s->array];
+    if (s->end == WHOLE) return a->whole;
+    const int64_t bytes = (s->end - s->first) * a->row_bytes;
+    return (user_buffer){.data = a->whole.data && bytes ? a->whole.data + s->first * a->row_bytes : NULL, .bytes = bytes};
+}
+
+static envelope envelope_of(const performance *p, const sequence_step *s)
+{
+    return (envelope){p->comm, s->peer, s->tag == TAG_OF_CALL ? p->tag : s->tag};
+}
+
+static int receives(const sequence_step *s)
+{
+    return s->kind == STEP_RECV || s->kind == STEP_IRECV;
+}
+
+/* Law (3) of sequence.h. A receive names its source; with oneself only an array of one's own could be exchanged. */
+static int fits(const performance *p)
+{
+    const int n_peers = comm_peers_of(p->comm);
+    for (int i = 0; i < p->of->n; i++) {
+        const sequence_step *s = &p->of->step[i];
+        if (s->kind >= STEP_WAIT) continue;
+        const envelope e = envelope_of(p, s);
+        if (e.peer >= n_peers || e.peer < (receives(s) ? SIM_ANY : 0) || e.tag < (receives(s) ? SIM_ANY : 0)) return 0;
+        if (s->end > p->array[s->array].n_rows) return 0;
+        if (s->kind != STEP_SENDRECV) continue;
+        const envelope from = envelope_of(p, s + 1);
+        if (comm_is_with_itself(&e, &from)) return 0;
+    }
+    return 1;
+}
+
+/* ---- waiting ---- */
+
+/* The kernel must not touch the memory any more. */
+static int abandon(performance *p)
+{
+    for (int i = 0; i < p->of->n; i++)
+        if (p->number[i] > 0) request_abandon(p->number[i], p->epoch);
+    for (int k = 0; k < p->n_due; k++) request_abandon(p->due[k], p->epoch);
+    return -1;
+}
+
+/* The rank has waited for the kernel: what came of the requests that were due. The first truncated message raises. */
+static int learn(performance *p)
+{
+    message truncated = {0};
+    for (int k = 0; k < p->n_due; k++) {
+        const message m = request_collect(p->due[k]);
+        if (m.is_recv && m.bytes > m.capacity && !truncated.is_recv) truncated = m;
+    }
+    p->n_due = 0;
+    p->written_from = p->written_to = NULL;
+    return request_report(p->handle, surface.name.perform, &truncated, NULL);
+}
+
+static int catch_up(performance *p)
+{
+    return block_on(surface.name.perform) < 0 ? -1 : learn(p);
+}
+
+static int wait_for_one(performance *p, int step)
+{
+    const int number = p->number[step];
+    if (number <= 0) return 0;
+    p->number[step] = 0;
+    p->due[p->n_due++] = number;
+    const int code = surface.calls->append_wait(surface.sim, surface.timeline, number);
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
+/* For all requests of these steps that are not waited for yet. */
+static int wait_for_all(performance *p, int first, int end_step)
+{
+    const int before = p->n_due;
+    for (int i = first; i < end_step; i++) {
+        if (p->number[i] > 0) p->due[p->n_due++] = p->number[i];
+        p->number[i] = 0;
+    }
+    if (p->n_due == before) return 0;
+    const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, p->n_due - before, p->due + before);
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
+/* ---- the steps ---- */
+
+/* Bytes that an earlier step receives are there before they are sent. */
+static int must_catch_up(const performance *p, user_buffer load)
+{
+    return load.data && load.data < p->written_to && load.data + load.bytes > p->written_from;
+}
+
+static int send(performance *p, int step, int blocking)
+{
+    const sequence_step *s = &p->of->step[step];
+    const user_buffer load = part_of(p, s);
+    const envelope to = envelope_of(p, s);
+    if (must_catch_up(p, load) && catch_up(p) < 0) return -1;
+    const int number = comm_post_send(&to, load, blocking, 0, &p->line);
+    p->number[step] = number > 0 ? number : 0;
+    return number < 0 ? -1 : blocking ? wait_for_one(p, step) : 0;
+}
+
+static int receive(performance *p, int step)
+{
+    const sequence_step *s = &p->of->step[step];
+    const user_buffer room = part_of(p, s);
+    const envelope from = envelope_of(p, s);
+    const int number = comm_post_recv(&from, room);
+    if (number < 0) return -1;
+    p->number[step] = number;
+    if (room.data) {
+        if (!p->written_from || room.data < p->written_from) p->written_from = room.data;
+        if (room.data + room.bytes > p->written_to) p->written_to = room.data + room.bytes;
+    }
+    return 0;
+}
+
+/* A send that is complete at once is not waited for. */
+static int exchange(performance *p, int step)
+{
+    if (send(p, step, 0) < 0 || receive(p, step + 1) < 0) return -1;
+    return p->number[step] ? wait_for_all(p, step, step + 2) : wait_for_one(p, step + 1);
+}
+
+static int look(performance *p)
+{
+    arrival_object *arrival = p->arrival;
+    if (!arrival || arrival->is_done) return 0;
+    const int waits = !is_none(arrival->source); /* for the kernel, and so for what is due */
+    const int result = arrival_look(arrival, 0);
+    if (result < 0) return -1;
+    if (result > 0) return waits ? learn(p) : 0;
+    if (p->n_due && catch_up(p) < 0) return -1;
+    PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)arrival, surface.name._look);
+    Py_XDECREF(answer);
+    return answer ? 0 : -1;
+}
+
+static int perform_step(performance *p, int step)
+{
+    const sequence_step *s = &p->of->step[step];
+    switch (s->kind) {
+    case STEP_SEND: return send(p, step, 1);
+    case STEP_ISEND: return send(p, step, 0);
+    case STEP_RECV: return receive(p, step) < 0 ? -1 : wait_for_one(p, step);
+    case STEP_IRECV:
+        if (receive(p, step) < 0) return -1;
+        if (!p->line) p->line = lines_here();
+        surface.calls->post_line(surface.sim, p->number[step], p->line);
+        return 0;
+    case STEP_SENDRECV: return exchange(p, step);
+    case STEP_WAIT: return wait_for_one(p, s->of);
+    case STEP_WAITALL: return wait_for_all(p, 0, step);
+    default: return look(p);
+    }
+}
+
+static int perform_all(performance *p)
+{
+    for (int i = 0; i < p->of->n; i += p->of->step[i].kind == STEP_SENDRECV ? 2 : 1) {
+        if (surface.calls->is_far_ahead(surface.sim, surface.timeline) && catch_up(p) < 0) return -1;
+        if (perform_step(p, i) < 0) return -1;
+    }
+    if (wait_for_all(p, 0, p->of->n) < 0) return -1;
+    return p->n_due ? catch_up(p) : 0;
+}
+
+int sequence_perform(sequence_object *self, PyObject *handle, PyObject *const *array, Py_ssize_t n_arrays, int tag,
+                     arrival_object *arrival)
+{
+    const int comm = comm_number(handle);
+    performance *p = comm < 0 ? NULL : begin(self, comm, array, n_arrays);
+    if (!p) return PyErr_Occurred() ? -1 : 0;
+    p->handle = handle;
+    p->tag = tag;
+    p->arrival = arrival;
+    int result = fits(p);
+    if (result) {
+        self->has_begun = 1;
+        result = perform_all(p) < 0 ? abandon(p) : 1;
+    }
+    end(p);
+    return result;
+}

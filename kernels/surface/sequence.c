@@ -1,0 +1,321 @@
+#include "sequence.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "call.h"
+#include "comm.h"
+
+static int refuse(const char *what)
+{
+    PyErr_SetString(PyExc_ValueError, what);
+    return -1;
+}
+
+/* ---- writing it down ---- */
+
+static sequence_object *sequence_of(PyObject *self)
+{
+    return (sequence_object *)self;
+}
+
+static PyObject *Sequence_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    return type->tp_alloc(type, 0);
+}
+
+static void Sequence_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyMem_Free(sequence_of(self)->step);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static int is_sound(const sequence_object *q, int kind, int array, Py_ssize_t first, Py_ssize_t end, int of)
+{
+    if (q->has_begun) return refuse("the sequence has been performed: it does not change any more");
+    if (kind < 0 || kind >= STEP_KINDS) return refuse("there is no such step");
+    if (array < 0 || array >= SEQUENCE_ARRAYS) return refuse("a part is (array, first row, end), with at most 16 arrays");
+    if (end != WHOLE && (first < 0 || end < first)) return refuse("a part's rows begin at 0, and end where they begin or later");
+    const int is_started = of >= 0 && of < q->n && (q->step[of].kind == STEP_IRECV || q->step[of].kind == STEP_ISEND);
+    if (kind == STEP_WAIT && !is_started) return refuse("Wait: the step that it waits for is an Isend or Irecv before it");
+    return 0;
+}
+
+/* _add(kind, array, first, end, peer, tag, of): the number of the step. */
+static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
+{
+    sequence_object *q = sequence_of(self);
+    int number[7];
+    if (n != 7) return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
+    for (int i = 0; i < 7; i++)
+        if (!arguments_int(at[i], &number[i])) return PyErr_Format(PyExc_TypeError, "plain integers are required");
+    if (is_sound(q, number[0], number[1], number[2], number[3], number[6]) < 0) return NULL;
+    if (q->n == q->room) {
+        const int room = q->room ? 2 * q->room : 8;
+        sequence_step *grown = PyMem_Realloc(q->step, (size_t)room * sizeof *grown);
+        if (!grown) return PyErr_NoMemory();
+        q->step = grown;
+        q->room = room;
+    }
+    q->step[q->n] = (sequence_step){.kind = (uint8_t)number[0], .array = (uint8_t)number[1], .first = number[2], .end = number[3],
+                                    .peer = number[4], .tag = number[5], .of = number[6]};
+    if (number[0] < STEP_WAIT && q->n_arrays <= number[1]) q->n_arrays = number[1] + 1;
+    if (number[0] == STEP_RECV || number[0] == STEP_IRECV) q->receives |= 1u << number[1];
+    return PyLong_FromLong(q->n++);
+}
+
+static PyObject *Sequence_steps(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const sequence_object *q = sequence_of(self);
+    PyObject *list = PyList_New(q->n);
+    for (int i = 0; list && i < q->n; i++) {
+        const sequence_step *s = &q->step[i];
+        PyObject *step = Py_BuildValue("iinniii", s->kind, s->array, s->first, s->end, s->peer, s->tag, s->of);
+        if (!step) Py_CLEAR(list);
+        if (step) PyList_SET_ITEM(list, i, step);
+    }
+    return list;
+}
+
+/* ---- performing it ---- */
+
+static int takes_tag(PyObject *given, int *tag)
+{
+    *tag = 0;
+    return is_none(given) || (arguments_int(given, tag) && *tag >= 0);
+}
+
+/* perform(comm, *arrays, tag=None, arrival=None) */
+static PyObject *perform(PyObject *self, const arguments *given)
+{
+    PyObject *named[2] = {NULL, NULL};
+    int tag;
+    const Py_ssize_t n_keywords = given->keywords ? PyTuple_GET_SIZE(given->keywords) : 0;
+    for (Py_ssize_t k = 0; k < n_keywords; k++) {
+        PyObject *name = PyTuple_GET_ITEM(given->keywords, k);
+        if (name != surface.name.tag && name != surface.name.arrival) return NULL;
+        named[name == surface.name.arrival] = given->at[given->n_positional + k];
+    }
+    if (given->n_positional < 1 || !takes_tag(named[0], &tag)) return NULL;
+    arrival_object *arrival = is_none(named[1]) ? NULL : (arrival_object *)named[1];
+    if (arrival && !PyObject_TypeCheck(named[1], surface.arrival_base)) return NULL;
+    const int result =
+        sequence_perform(sequence_of(self), given->at[0], given->at + 1, given->n_positional - 1, tag, arrival);
+    return result <= 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *Sequence_perform(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.perform, surface.name._perform, perform);
+}
+
+static PyMethodDef sequence_methods[] = {
+    {"_add", (PyCFunction)(void (*)(void))Sequence_add, METH_FASTCALL,
+     PyDoc_STR("_add($self, kind, array, first, end, peer, tag, of, /)\n--\n\nOne more step: its number.")},
+    {"_steps", Sequence_steps, METH_NOARGS, PyDoc_STR("_steps($self)\n--\n\nThe steps, as `_add` was given them.")},
+    {"perform", (PyCFunction)(void (*)(void))Sequence_perform, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None)\n--\n\nMake all the calls, one after the other.")},
+    {0},
+};
+
+static PyType_Slot sequence_slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("Sends and receives that one call performs.")},
+    {Py_tp_new, (void *)Sequence_new},
+    {Py_tp_dealloc, (void *)Sequence_dealloc},
+    {Py_tp_methods, sequence_methods},
+    {0},
+};
+
+static PyType_Spec sequence_spec = {
+    .name = "smpy.engine._surface.SequenceBase",
+    .basicsize = sizeof(sequence_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = sequence_slots,
+};
+
+/* ---- what is awaited ---- */
+
+static arrival_object *arrival_of(PyObject *self)
+{
+    return (arrival_object *)self;
+}
+
+/* Arrival(comm, source, tag, sequence, *arrays) */
+static PyObject *Arrival_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (n < 4 || (keywords && PyDict_GET_SIZE(keywords)))
+        return PyErr_Format(PyExc_TypeError, "Arrival(comm, source, tag, sequence, *arrays)");
+    if (!PyObject_TypeCheck(PyTuple_GET_ITEM(args, 3), surface.sequence_base))
+        return PyErr_Format(PyExc_TypeError, "Arrival: what is performed is a MessageSequence");
+    arrival_object *self = (arrival_object *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->comm = Py_NewRef(PyTuple_GET_ITEM(args, 0));
+    self->source = Py_NewRef(PyTuple_GET_ITEM(args, 1));
+    self->tag = Py_NewRef(PyTuple_GET_ITEM(args, 2));
+    self->sequence = Py_NewRef(PyTuple_GET_ITEM(args, 3));
+    self->arrays = PyTuple_GetSlice(args, 4, n);
+    if (!self->arrays) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static int Arrival_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    const arrival_object *self = arrival_of(object);
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->comm);
+    Py_VISIT(self->source);
+    Py_VISIT(self->tag);
+    Py_VISIT(self->sequence);
+    Py_VISIT(self->arrays);
+    return 0;
+}
+
+static int Arrival_clear(PyObject *object)
+{
+    arrival_object *self = arrival_of(object);
+    Py_CLEAR(self->comm);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->tag);
+    Py_CLEAR(self->sequence);
+    Py_CLEAR(self->arrays);
+    return 0;
+}
+
+static void Arrival_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Arrival_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Is the message there? 1, 0 if it is not, -1 with an exception. */
+static int probe(PyObject *source, PyObject *tag, int comm, int until_there)
+{
+    int peer, number;
+    if (!arguments_int(source, &peer) || !arguments_int(tag, &number)) return refuse("Arrival: source and tag are integers");
+    int (*append)(sim *, int, int, int, int) = until_there ? surface.calls->append_iprobe_until : surface.calls->append_iprobe;
+    const int code = append(surface.sim, surface.timeline, comm, peer, number);
+    if (code < 0) return surface_kernel_error(code);
+    if (block_on(surface.name.Iprobe) < 0) return -1;
+    return surface.calls->answer(surface.sim, surface.timeline) != 0;
+}
+
+/* A message that can be looked for here: its number in the kernel is right, and its tag. */
+static int can_probe(const arrival_object *self, int comm)
+{
+    int peer, tag;
+    if (is_none(self->source)) return 1;
+    if (!arguments_int(self->source, &peer) || !arguments_int(self->tag, &tag)) return 0;
+    return peer >= SIM_ANY && peer < comm_peers_of(comm) && tag >= SIM_ANY;
+}
+
+static int follow(arrival_object *self)
+{
+    int tag = 0;
+    PyObject *const *array = &PyTuple_GET_ITEM(self->arrays, 0);
+    if (!takes_tag(self->tag, &tag)) return refuse("Arrival: the tag of what follows is at least 0");
+    self->is_done = 1;
+    const int result =
+        sequence_perform(sequence_of(self->sequence), self->comm, array, PyTuple_GET_SIZE(self->arrays), tag, NULL);
+    if (result) return result;
+    PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, surface.name._follow);
+    Py_XDECREF(answer);
+    return answer ? 1 : -1;
+}
+
+int arrival_look(arrival_object *self, int until_there)
+{
+    const int comm = comm_number(self->comm);
+    if (comm < 0 || !can_probe(self, comm)) return 0;
+    if (!is_none(self->source)) {
+        const int is_there = probe(self->source, self->tag, comm, until_there);
+        if (is_there <= 0) return is_there < 0 ? -1 : 1;
+    }
+    return follow(self);
+}
+
+static PyObject *perform_look(PyObject *self, const arguments *given)
+{
+    (void)given;
+    if (arrival_look(arrival_of(self), 0) <= 0) return NULL;
+    return PyBool_FromLong(arrival_of(self)->is_done);
+}
+
+static PyObject *perform_wait(PyObject *self, const arguments *given)
+{
+    (void)given;
+    return arrival_look(arrival_of(self), 1) <= 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *Arrival_look(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const arguments given = {NULL, 0, NULL};
+    if (arrival_of(self)->is_done) Py_RETURN_TRUE;
+    return call_perform(self, &given, surface.name.Iprobe, surface.name._look, perform_look);
+}
+
+static PyObject *Arrival_wait(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const arguments given = {NULL, 0, NULL};
+    if (arrival_of(self)->is_done) Py_RETURN_NONE;
+    return call_perform(self, &given, surface.name.Iprobe, surface.name._wait, perform_wait);
+}
+
+static PyMethodDef arrival_methods[] = {
+    {"look", Arrival_look, METH_NOARGS,
+     PyDoc_STR("look($self)\n--\n\nLook whether it is there, and go on if so; whether it is, or was before.")},
+    {"wait", Arrival_wait, METH_NOARGS, PyDoc_STR("wait($self)\n--\n\nLook until it is there, and go on.")},
+    {0},
+};
+
+static PyMemberDef arrival_members[] = {
+    {"is_done", T_BOOL, offsetof(arrival_object, is_done), 0, PyDoc_STR("Whether it was there, and what follows is done.")},
+    {"_comm", T_OBJECT, offsetof(arrival_object, comm), READONLY, PyDoc_STR("Where it comes from.")},
+    {"_source", T_OBJECT, offsetof(arrival_object, source), READONLY, PyDoc_STR("Who sends it.")},
+    {"_tag", T_OBJECT, offsetof(arrival_object, tag), READONLY, PyDoc_STR("Its tag.")},
+    {"_sequence", T_OBJECT, offsetof(arrival_object, sequence), READONLY, PyDoc_STR("What follows.")},
+    {"_arrays", T_OBJECT, offsetof(arrival_object, arrays), READONLY, PyDoc_STR("The arrays of what follows.")},
+    {0},
+};
+
+static PyType_Slot arrival_slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("A message that is awaited while other things go on.")},
+    {Py_tp_new, (void *)Arrival_new},
+    {Py_tp_traverse, (void *)Arrival_traverse},
+    {Py_tp_clear, (void *)Arrival_clear},
+    {Py_tp_dealloc, (void *)Arrival_dealloc},
+    {Py_tp_methods, arrival_methods},
+    {Py_tp_members, arrival_members},
+    {0},
+};
+
+static PyType_Spec arrival_spec = {
+    .name = "smpy.engine._surface.ArrivalBase",
+    .basicsize = sizeof(arrival_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = arrival_slots,
+};
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **kept)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0) return -1;
+    Py_XSETREF(*kept, (PyTypeObject *)type);
+    return 0;
+}
+
+int sequence_add_types(PyObject *module)
+{
+    if (add_type(module, &sequence_spec, &surface.sequence_base) < 0) return -1;
+    return add_type(module, &arrival_spec, &surface.arrival_base);
+}

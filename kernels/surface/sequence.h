@@ -1,0 +1,54 @@
+/* sequence.h -- SequenceBase: sends and receives that one call performs; ArrivalBase: a message that is awaited meanwhile.
+ *
+ * A sequence is what a program has written down: steps, each with a part of one of the arrays that the program gives when it has
+ * the sequence performed. It has no communicator and no memory of its own, so ranks may share it.
+ * Laws:
+ *   (1) performing it is making its calls one by one: the same actions are appended to the timeline, in the same order. They are
+ *       appended together, without waiting in between, as far as nothing has to be known before:
+ *   (2) bytes that a step is to send are read when they are there, after the receives before it;
+ *   (3) all steps are checked before the first is performed: what does not fit is handed over as a whole, and smpy.engine's
+ *       own loop over the steps says what is wrong with it;
+ *   (4) a sequence that has been performed does not change any more;
+ *   (5) what a performance needs is in one allocation of its own (performance.c), for ranks share the sequence. */
+#ifndef SMPY_SURFACE_SEQUENCE_H
+#define SMPY_SURFACE_SEQUENCE_H
+#include "surface.h"
+
+enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_KINDS };
+enum { TAG_OF_CALL = -2, WHOLE = -1 };  /* as a step's tag: that of the performance; as its end: of the array */
+enum { SEQUENCE_ARRAYS = 16 };          /* that the parts of a sequence may be of */
+
+/* A step; that of a Sendrecv is its send, and its receive is the next one. */
+typedef struct {
+    uint8_t kind;                   /* STEP_* */
+    uint8_t array;
+    int peer, tag;
+    int of;                         /* STEP_WAIT: the step that it waits for */
+    Py_ssize_t first, end;          /* rows of the array */
+} sequence_step;
+
+typedef struct {
+    PyObject_HEAD
+    sequence_step *step;
+    int n, room;
+    int n_arrays;                   /* that a performance has to give at least */
+    unsigned receives;              /* bit k: some step receives into array k */
+    int has_begun;                  /* it has been performed */
+} sequence_object;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *comm, *source, *tag;  /* source: None when there is nothing to look for */
+    PyObject *sequence, *arrays;    /* what is performed when it is there, and with which */
+    char is_done;
+} arrival_object;
+
+int sequence_add_types(PyObject *module); /* 0, or -1 with an exception */
+
+/* Performs a sequence: 1; 0: not for us, and nothing has happened; -1 with an exception. `arrival` may be NULL. */
+int sequence_perform(sequence_object *self, PyObject *comm, PyObject *const *array, Py_ssize_t n_arrays, int tag,
+                     arrival_object *arrival);
+
+/* Looks for an arrival once, or until it is there, and then performs what follows: as above. */
+int arrival_look(arrival_object *self, int until_there);
+#endif

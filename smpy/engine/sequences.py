@@ -1,0 +1,251 @@
+"""Sequences of messages: sends and receives that a program writes down once, and that one call performs.
+
+Under a simulated run the kernel goes from one step to the next without the program, with the dates that the calls would
+have one by one. Elsewhere the calls are made one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from smpy.engine.kernel import surface
+from smpy.engine.polling import poll_until
+from smpy.errors import UsageError
+
+__all__ = ["Arrival", "MessageSequence"]
+
+Part: TypeAlias = int | tuple[int, int, int]
+"""An array, by its place among those that a performance is given; or that, and the first and the end of some rows."""
+
+_SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK = range(8)
+_TAG_OF_CALL: Final = -2
+_WHOLE: Final = -1
+
+_Step: TypeAlias = tuple[int, int, int, int, int, int, int]
+"""Kind, array, first row, end, peer, tag, and the step that a Wait waits for."""
+
+
+class _PlainSequence:
+    """What the compiled surface has in C."""
+
+    def __init__(self) -> None:
+        self._written: list[_Step] = []
+        self._has_begun = False
+
+    def _add(self, *step: int) -> int:
+        kind, array, first, end, _, _, of = step
+        if self._has_begun:
+            raise ValueError("the sequence has been performed: it does not change any more")
+        if not 0 <= array < 16:
+            raise ValueError("a part is (array, first row, end), with at most 16 arrays")
+        if end != _WHOLE and not 0 <= first <= end:
+            raise ValueError("a part's rows begin at 0, and end where they begin or later")
+        if kind == _WAIT and not (0 <= of < len(self._written) and self._written[of][0] in (_ISEND, _IRECV)):
+            raise ValueError("Wait: the step that it waits for is an Isend or Irecv before it")
+        self._written.append(step)  # type: ignore[arg-type]
+        return len(self._written) - 1
+
+    def _steps(self) -> list[_Step]:
+        return self._written
+
+    def perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+        """Make all the calls, one after the other."""
+        self._has_begun = True
+        self._perform(comm, *arrays, tag=tag, arrival=arrival)
+
+    def _perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+        raise NotImplementedError
+
+
+class _PlainArrival:
+    """What the compiled surface has in C."""
+
+    def __init__(self, comm: Any, source: int | None, tag: int, sequence: MessageSequence, *arrays: Any) -> None:
+        if not isinstance(sequence, MessageSequence):
+            raise TypeError("Arrival: what is performed is a MessageSequence")
+        self._comm, self._source, self._tag, self._sequence, self._arrays = comm, source, tag, sequence, arrays
+        self.is_done = False
+
+    def look(self) -> bool:
+        """Look whether it is there, and go on if so; whether it is, or was before."""
+        return self.is_done or self._look()
+
+    def wait(self) -> None:
+        """Look until it is there, and go on."""
+        if not self.is_done:
+            self._wait()
+
+    def _look(self) -> bool:
+        raise NotImplementedError
+
+    def _wait(self) -> None:
+        raise NotImplementedError
+
+
+if TYPE_CHECKING or surface is None:
+    SequenceBase = _PlainSequence
+    ArrivalBase = _PlainArrival
+else:
+    SequenceBase = surface.SequenceBase
+    ArrivalBase = surface.ArrivalBase
+
+
+class MessageSequence(SequenceBase):
+    """Sends and receives that one call performs, one after the other.
+
+    Each method but `perform` writes one step down, and has the name and the meaning of mpi4py's call. What is sent or
+    received is a part of one of the arrays that `perform` is given: their number, or a tuple of it, a first row and
+    an end; so one sequence serves arrays of all sizes, and all ranks for which its partners are right. A `tag` of None
+    is the one that `perform` is given.
+
+    Performing a sequence has the dates, the matching and the messages of its calls made one by one, which is what
+    happens under a real MPI. A receive that is too short for its message raises when the steps behind it may have
+    been performed.
+
+    Examples
+    --------
+    >>> halo = MessageSequence()
+    >>> halo.Sendrecv((0, 1, 2), dest=3, into=(0, 0, 1), source=3)  # row 1 goes, row 0 comes
+    >>> halo.perform(comm, grid)  # doctest: +SKIP
+    """
+
+    __slots__ = ()
+
+    def Send(self, part: Part, dest: int, tag: int | None = 0) -> None:
+        """Send a part, and go on when it may be reused."""
+        self._post(_SEND, part, dest, tag)
+
+    def Recv(self, part: Part, source: int, tag: int | None = 0) -> None:
+        """Receive into a part."""
+        self._post(_RECV, part, source, tag)
+
+    def Isend(self, part: Part, dest: int, tag: int | None = 0) -> int:
+        """Start to send a part: the step's number, for `Wait`."""
+        return self._post(_ISEND, part, dest, tag)
+
+    def Irecv(self, part: Part, source: int, tag: int | None = 0) -> int:
+        """Start to receive into a part: the step's number, for `Wait`."""
+        return self._post(_IRECV, part, source, tag)
+
+    def Sendrecv(
+        self, part: Part, dest: int, sendtag: int | None = 0, *, into: Part, source: int, recvtag: int | None = 0
+    ) -> None:
+        """Send one part and receive into another at the same time."""
+        self._post(_SENDRECV, part, dest, sendtag)
+        self._post(_RECV, into, source, recvtag)
+
+    def Wait(self, step: int) -> None:
+        """Wait for what a step has started."""
+        self._add(_WAIT, 0, 0, _WHOLE, 0, 0, step)
+
+    def Waitall(self) -> None:
+        """Wait for all that was started and not waited for, as happens at the end, too."""
+        self._add(_WAITALL, 0, 0, _WHOLE, 0, 0, 0)
+
+    def Look(self) -> None:
+        """Here `perform` looks for the arrival that it is given, as long as that is not done."""
+        self._add(_LOOK, 0, 0, _WHOLE, 0, 0, 0)
+
+    def _post(self, kind: int, part: Part, peer: int, tag: int | None) -> int:
+        array, first, end = (part, 0, _WHOLE) if isinstance(part, int) else part
+        return self._add(kind, array, first, end, peer, _TAG_OF_CALL if tag is None else tag, 0)
+
+    def _perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+        """Make the calls one by one."""
+        requests: dict[int, Any] = {}
+        steps = self._steps()
+        numbers = iter(range(len(steps)))
+        for number in numbers:
+            kind, array, first, end, peer, written_tag, of = steps[number]
+            if kind == _LOOK:
+                if arrival is not None:
+                    arrival.look()
+                continue
+            if kind == _WAIT:
+                if of in requests:
+                    requests.pop(of).Wait()
+                continue
+            if kind == _WAITALL:
+                _wait_for_all(requests)
+                continue
+            part, own_tag = _rows(arrays, array, first, end), _tag(written_tag, tag)
+            if kind == _SEND:
+                comm.Send(part, peer, own_tag)
+            elif kind == _RECV:
+                comm.Recv(part, peer, own_tag)
+            elif kind == _ISEND:
+                requests[number] = comm.Isend(part, peer, own_tag)
+            elif kind == _IRECV:
+                requests[number] = comm.Irecv(part, peer, own_tag)
+            else:
+                _, array, first, end, source, written_tag, _ = steps[next(numbers)]
+                comm.Sendrecv(part, peer, own_tag, _rows(arrays, array, first, end), source, _tag(written_tag, tag))
+        _wait_for_all(requests)
+
+
+class Arrival(ArrivalBase):
+    """A message that is awaited while other things go on, and what is done with it when it is there.
+
+    Parameters
+    ----------
+    comm : Comm
+        Where it comes from.
+    source : int or None
+        Who sends it; None: there is nothing to look for, and the first look goes on.
+    tag : int
+        Its tag, and that of the steps of `sequence` that have none.
+    sequence : MessageSequence
+        What is performed when the message is there, such as its receive.
+    *arrays : array
+        With which arrays.
+
+    Attributes
+    ----------
+    is_done : bool
+        Whether `sequence` has been performed.
+
+    Notes
+    -----
+    `look` asks once, as ``comm.Iprobe(source, tag)`` does, and goes on when the message is there; `wait` asks until it
+    is. After that neither does anything.
+    """
+
+    __slots__ = ()
+
+    def _look(self) -> bool:
+        if self._source is not None and not self._comm.Iprobe(self._source, self._tag):
+            return False
+        self._follow()
+        return True
+
+    def _wait(self) -> None:
+        if self._source is not None:
+            poll_until(self._comm.Iprobe, self._source, self._tag)
+        self._follow()
+
+    def _follow(self) -> None:
+        self.is_done = True
+        self._sequence._perform(self._comm, *self._arrays, tag=self._tag)
+
+
+def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
+    if array >= len(arrays):
+        raise UsageError(f"a step of the sequence takes array {array}, and perform was given {len(arrays)}")
+    if end == _WHOLE:
+        return arrays[array]
+    whole = arrays[array]
+    if isinstance(whole, bytes | bytearray):
+        whole = memoryview(whole)  # a part of which is no copy
+    if end > len(whole):
+        raise UsageError(f"a step of the sequence takes rows {first} to {end} of array {array}, which has {len(whole)}")
+    return whole[first:end]
+
+
+def _tag(written: int, given: int | None) -> int:
+    return written if written != _TAG_OF_CALL else given or 0
+
+
+def _wait_for_all(requests: dict[int, Any]) -> None:
+    if requests:
+        type(next(iter(requests.values()))).Waitall(list(requests.values()))
+        requests.clear()

@@ -1,0 +1,259 @@
+"""A sequence of messages is its calls, made one by one: the same dates, the same matching, the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import smpy
+from smpy.engine.kernel import surface
+from smpy.mpi import MPI
+from tests.mpi.conftest import World
+
+N_RANKS, N_ROWS = 4, 6
+
+
+def one_by_one(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+    sequence._perform(comm, *arrays, **named)
+
+
+def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+    sequence.perform(comm, *arrays, **named)
+
+
+# ---- random ones: in each round all ranks do what fits together ----
+
+ROUNDS = st.lists(
+    st.tuples(
+        st.sampled_from(["ring", "pair", "chain", "started", "all started", "look", "tag"]),
+        st.integers(1, N_RANKS - 1),
+        st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:
+    """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 are received."""
+    sequence = smpy.MessageSequence()
+    for number, (form, shift, (first, other, n)) in enumerate(rounds):
+        to, source, partner = (rank + shift) % N_RANKS, (rank - shift) % N_RANKS, rank ^ 1
+        out = (0, first, min(first + n, N_ROWS))
+        length = out[2] - out[1]
+        start = min(other, N_ROWS - length)
+        into = (1, start, start + length)
+        if form == "ring":
+            sequence.Sendrecv(out, to, number, into=into, source=source, recvtag=number)
+        elif form == "pair":
+            receive = sequence.Irecv(into, partner, number)
+            sequence.Send(out, partner, number)
+            sequence.Wait(receive)
+        elif form == "chain":  # each rank sends on what it has received
+            if rank > 0:
+                sequence.Recv(out, rank - 1, number)
+            if rank + 1 < N_RANKS:
+                sequence.Send(out, rank + 1, number)
+        elif form == "started":
+            sequence.Isend(out, to, number)
+            sequence.Recv(into, MPI.ANY_SOURCE, number)
+        elif form == "all started":
+            sequence.Irecv(into, source, number)
+            sequence.Isend(out, to, number)
+            sequence.Waitall()
+        elif form == "tag":
+            if rank % 2 == 0:
+                sequence.Send(out, partner, None)
+            else:
+                sequence.Recv(into, partner, None)
+        else:
+            sequence.Look()
+    return sequence
+
+
+def program(perform: Callable[..., None], rounds: list[Any], row_bytes: int, make: Callable[..., Any]) -> Any:
+    def main(rank: int) -> Any:
+        world = MPI.COMM_WORLD.Dup()
+        mine, others, late = make((N_ROWS, row_bytes), "B"), make((N_ROWS, row_bytes), "B"), make(9, "B")
+        mine[...] = np.arange(N_ROWS)[:, None] * 16 + rank
+        take = smpy.MessageSequence()
+        if rank:
+            take.Recv(0, 0, None)
+        elif rank == 0:
+            for other in range(1, N_RANKS):
+                take.Send(0, other, None)
+        late[...] = rank + 1
+        arrival = smpy.Arrival(world, 0 if rank else None, 77, take, late)
+        smpy.execute(10**5 * (rank * 7 % 5))
+        sequence, dates = written(rank, rounds), []
+        for _ in range(2):
+            perform(sequence, world, mine, others, tag=99, arrival=arrival)
+            dates.append(MPI.Wtime())
+        arrival.wait()
+        return dates, mine.tolist(), others.tolist(), late.tolist()
+
+    return main
+
+
+def counts(world: World) -> tuple[int, ...]:
+    told = world.engine.statistics()
+    return told.messages, told.bytes, told.events
+
+
+@given(ROUNDS, st.sampled_from([1, 200, 20_000]))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("platform", [None, "cluster.xml"], ids=["polls notice", "polls grow"])
+def test_a_sequence_is_its_calls_one_by_one(run_ranks, platform, rounds, row_bytes):
+    single, whole = (
+        run_ranks(N_RANKS, program(perform, rounds, row_bytes, np.zeros), platform) for perform in (one_by_one, at_once)
+    )
+    assert whole.returned == single.returned
+    assert whole.finish_s == single.finish_s
+    assert counts(whole) == counts(single)
+    assert whole.engine.spent_s() == single.engine.spent_s()
+
+
+@given(ROUNDS)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_folded_arrays_take_the_same_time(run_ranks, rounds):
+    real, folded = (run_ranks(N_RANKS, program(at_once, rounds, 2000, make)) for make in (np.zeros, smpy.folded))
+    assert folded.finish_s == real.finish_s
+    assert folded.engine.has_folded
+
+
+# ---- what it is for ----
+
+
+def test_rows_travel_along_a_chain_in_one_call(run_ranks):
+    def main(rank):
+        sequence, rows = smpy.MessageSequence(), np.full((3, 1000), float(rank))
+        for row in range(3):
+            if rank:
+                sequence.Recv((0, row, row + 1), rank - 1)
+            if rank < 3:
+                sequence.Send((0, row, row + 1), rank + 1)
+        sequence.perform(MPI.COMM_WORLD, rows)
+        return rows.sum()
+
+    assert run_ranks(4, main).returned == [0.0] * 4
+
+
+def test_ranks_and_arrays_of_several_sizes_share_one(run_ranks):
+    shift = smpy.MessageSequence()
+    shift.Sendrecv(0, 1, into=1, source=1)
+
+    def main(rank):
+        alone = MPI.COMM_WORLD.Split(rank // 2)
+        got = []
+        for n in (1, 10, 100_000):
+            into = np.zeros(n, "i8")
+            if rank % 2 == 0:
+                shift.perform(alone, np.full(n, rank), into)
+            else:
+                alone.Sendrecv(np.full(n, rank), 0, 0, into, 0)
+            got.append(set(into.tolist()))
+        return got
+
+    assert run_ranks(4, main).returned == [[{rank ^ 1}] * 3 for rank in range(4)]
+
+
+def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
+    if surface is None:
+        pytest.skip("the plain surface makes the calls one by one")
+    monkeypatch.setattr(smpy.MessageSequence, "_perform", None)  # what the compiled call hands over to
+
+    def main(rank):
+        sequence = smpy.MessageSequence()
+        for turn in range(50):
+            receive = sequence.Irecv((0, turn, turn + 1), 1 - rank, turn)
+            sequence.Send((1, turn, turn + 1), 1 - rank, turn)
+            sequence.Wait(receive)
+        sequence.perform(MPI.COMM_WORLD, into := np.zeros(50), np.arange(50.0))
+        return into.tolist()
+
+    assert run_ranks(2, main).returned == [list(range(50))] * 2
+
+
+# ---- what is wrong ----
+
+
+@pytest.mark.parametrize(
+    ("write", "wrong"),
+    [
+        (lambda sequence: sequence.Send((0, 3, 2), 0), "a part's rows"),
+        (lambda sequence: sequence.Send((0, -1, 2), 0), "a part's rows"),
+        (lambda sequence: sequence.Send((16, 0, 1), 0), "at most 16 arrays"),
+        (lambda sequence: sequence.Wait(0), "an Isend or Irecv before it"),
+        (lambda sequence: sequence.Wait(sequence.Send(0, 0) or 0), "an Isend or Irecv before it"),
+    ],
+)
+def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        write(smpy.MessageSequence())
+
+
+@pytest.mark.parametrize(
+    ("write", "arrays", "wrong"),
+    [
+        (lambda sequence: sequence.Send((0, 0, 9), 0), [np.zeros(8)], "rows 0 to 9 of array 0, which has 8"),
+        (lambda sequence: sequence.Send((1, 0, 1), 0), [np.zeros(8)], "takes array 1, and perform was given 1"),
+        (lambda sequence: sequence.Send(0, 5), [np.zeros(8)], "rank"),
+        (lambda sequence: sequence.Send(0, 0, -3), [np.zeros(8)], "tag"),
+    ],
+)
+def test_a_step_that_does_not_fit_says_why(run_ranks, write, arrays, wrong):
+    def main(rank):
+        sequence = smpy.MessageSequence()
+        write(sequence)
+        sequence.perform(MPI.COMM_WORLD, *arrays)
+
+    with pytest.raises(Exception, match=wrong):
+        run_ranks(1, main)
+
+
+def test_a_performed_sequence_does_not_change(run_ranks):
+    def main(rank):
+        sequence = smpy.MessageSequence()
+        sequence.perform(MPI.COMM_WORLD)
+        with pytest.raises(ValueError, match="has been performed"):
+            sequence.Look()
+
+    run_ranks(1, main)
+
+
+def test_a_message_that_is_too_long_raises_what_its_receive_raises(run_ranks):
+    def main(rank):
+        sequence, room = smpy.MessageSequence(), np.zeros(4)
+        if rank == 0:
+            sequence.Send(0, 1)
+            sequence.perform(MPI.COMM_WORLD, np.zeros(5))
+            return None
+        sequence.Recv(0, 0)
+        with pytest.raises(MPI.Exception) as told:
+            sequence.perform(MPI.COMM_WORLD, room)
+        return told.value.Get_error_class() == MPI.ERR_TRUNCATE, "has 40 bytes" in str(told.value)
+
+    assert run_ranks(2, main).returned[1] == (True, True)
+
+
+def test_a_deadlock_in_a_sequence_says_where(smpy_run):
+    ran = smpy_run(
+        """
+        import smpy
+        from mpi4py import MPI
+
+        sequence = smpy.MessageSequence()
+        sequence.Recv(0, 1 - MPI.COMM_WORLD.rank, 7)
+        sequence.perform(MPI.COMM_WORLD, bytearray(8))
+        """,
+        2,
+        "--compute",
+        "none",
+    )
+    assert ran.code != 0
+    assert "(source=1, tag=7)   program.py:7" in ran.err
