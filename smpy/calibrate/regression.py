@@ -1,11 +1,13 @@
 """Linear regression of times on terms of sizes: least squares, screening of terms, and how good it is.
 
-Times of one kernel span decades, and their errors are relative: a residual counts as a share of the predicted time
-(weights 1 / prediction^2, repeated until they are those of the fit). Without weights the largest sizes decide alone.
+Times of one kernel span decades, and their errors are relative: a squared residual counts as a share of measured times
+predicted time, so that twice and half as long count alike (weights 1 / (measured x predicted), repeated until they are
+those of the fit). Without weights the largest sizes decide alone.
 
-Screening goes forward and backward (Efroymson 1960): the term with the smallest p-value of its F test enters while that
-is significant after Bonferroni's adjustment for the terms that might have entered instead; a term that is no longer
-significant leaves. Work takes time, so no coefficient is negative but those that the caller names.
+Screening goes backward from the least squares without negative coefficients (Lawson and Hanson 1974), for work takes
+time; only terms that the caller names may have one. The term with the largest p-value of its F test leaves while that
+is not significant after Bonferroni's adjustment for the terms that might stand in its place. The errors' variance in
+the test is that of the first fit: what terms that are gone leave unexplained is no error.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from smpy.calibrate.terms import evaluate
 from smpy.errors import UsageError
 
 CONFIDENCE: Final = 0.95
-SIGNIFICANCE: Final = 0.01
+SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
-_STEPS_MAX: Final = 64
 _POINTS_PER_TERM: Final = 3
+
 
 Vector = NDArray[np.float64]
 Weighting = Literal["relative", "none"]
@@ -103,9 +105,11 @@ def fit(
     solved = _solve(columns, times, weights)
     for _ in range(_REWEIGHTINGS if weighting == "relative" else 0):
         predicted = columns @ solved.coefficients
-        if (predicted <= 0).any() or np.allclose(predicted * weights, 1, rtol=_REWEIGHTED, atol=0):
+        if (predicted <= 0).any():
             break
-        weights = 1 / predicted
+        before, weights = weights, 1 / np.sqrt(times * predicted)
+        if np.allclose(weights, before, rtol=_REWEIGHTED, atol=0):
+            break
         solved = _solve(columns, times, weights)
     predicted = columns @ solved.coefficients
     residuals = times - predicted
@@ -159,28 +163,13 @@ def screen(
     """
     times = _times(time_s)
     weights = 1 / times if weighting == "relative" else np.ones_like(times)
-    found = _screen_once(sizes, times, weights, candidates, leading, signed, weighting)
-    if weighting == "relative" and not _has_fault(found, sizes, signed, positive_at):  # with the weights of this fit
-        weights = 1 / found.predict_s(sizes)
-        found = _screen_once(sizes, times, weights, candidates, leading, signed, weighting)
-    if _has_fault(found, sizes, signed, positive_at):
-        return _without_negative(sizes, times, found, candidates, leading, signed, weighting)
-    return found
-
-
-def _screen_once(
-    sizes: Mapping[str, ArrayLike],
-    times: Vector,
-    weights: Vector,
-    candidates: Sequence[str],
-    leading: Sequence[str],
-    signed: Collection[str],
-    weighting: Weighting,
-) -> Fit:
     chosen = _Screening(sizes, times, weights, candidates, frozenset(leading), frozenset(signed)).run()
     if not chosen:
         raise UsageError("no term of the cost is significant: the times have more noise than trend; measure more")
-    return fit(sizes, times, chosen, weighting)
+    found = fit(sizes, times, chosen, weighting)
+    if _has_fault(found, sizes, signed, positive_at):
+        return _without_negative(sizes, times, found, candidates, leading, signed, weighting)
+    return found
 
 
 def _has_fault(
@@ -214,7 +203,7 @@ def _without_negative(
 
 
 class _Screening:
-    """Forward and backward steps with fixed weights."""
+    """Backward elimination with fixed weights, from the least squares without negative coefficients."""
 
     def __init__(
         self,
@@ -227,69 +216,49 @@ class _Screening:
     ) -> None:
         self._order: Final = tuple(dict.fromkeys([*leading, *candidates]))
         columns = _columns(sizes, self._order) * weights[:, None]
-        scales = np.abs(columns).max(axis=0)
+        scales = np.linalg.norm(columns, axis=0)
         self._columns: Final = dict(zip(self._order, (columns / np.where(scales > 0, scales, 1)).T, strict=True))
         self._target: Final = times * weights
         self._leading: Final = leading
         self._signed: Final = signed
 
     def run(self) -> tuple[str, ...]:
-        chosen = [term for term in self._order if term in self._leading]
-        seen: set[frozenset[str]] = set()
-        for _ in range(_STEPS_MAX):
-            entering = self._entering(chosen)
-            if entering is not None:
-                chosen.append(entering)
-            leaving = self._leaving(chosen)
-            if leaving is not None:
-                chosen.remove(leaving)
-            state = frozenset(chosen)
-            if (entering is None and leaving is None) or state in seen:
-                break
-            seen.add(state)
+        chosen = self._active(self._order)
+        n_free = len(self._target) - len(chosen)
+        variance = self._squares(chosen) / n_free if chosen and n_free > 0 else np.nan
+        while (leaving := self._leaving(chosen, variance, n_free)) is not None:
+            chosen = self._active([term for term in chosen if term != leaving])
         return tuple(term for term in self._order if term in chosen)
 
-    def _entering(self, chosen: list[str]) -> str | None:
-        """The most significant term that is not yet in, if it is significant."""
-        n_free = len(self._target) - len(chosen) - 1
-        outside = [term for term in self._order if term not in chosen]
-        if not outside or len(self._target) < _POINTS_PER_TERM * (len(chosen) + 1):
-            return None
-        before, _ = self._squares(chosen)
-        best, best_squares = None, before
-        for term in outside:
-            squares, coefficients = self._squares([*chosen, term])
-            if squares < best_squares and self._is_possible([*chosen, term], coefficients):
-                best, best_squares = term, squares
-        if best is None or _p_of_f(before, best_squares, n_free) * len(outside) > SIGNIFICANCE:
-            return None
-        return best
+    def _active(self, terms: Sequence[str]) -> list[str]:
+        """Terms that the least squares without negative coefficients have, and the leading ones."""
+        from scipy.optimize import nnls
 
-    def _leaving(self, chosen: list[str]) -> str | None:
-        """The least significant term that may leave, if it is not significant."""
+        columns = [self._columns[term] for term in terms]
+        mirrored = [term for term in terms if term in self._signed]
+        columns += [-self._columns[term] for term in mirrored]
+        coefficients, _ = nnls(np.column_stack(columns), self._target)
+        active = {term for term, value in zip([*terms, *mirrored], coefficients, strict=True) if value > 0}
+        return [term for term in terms if term in active or term in self._leading]
+
+    def _leaving(self, chosen: Sequence[str], variance: float, n_free: int) -> str | None:
+        """The least significant term that may leave, if it is not significant, or there are too many."""
         free = [term for term in chosen if term not in self._leading]
         if len(chosen) < 2 or not free:
             return None
-        full, _ = self._squares(chosen)
-        n_free = len(self._target) - len(chosen)
-        p = {term: _p_of_f(self._squares([t for t in chosen if t != term])[0], full, n_free) for term in free}
-        worst = max(free, key=lambda term: p[term])
-        n_outside = len(self._order) - len(chosen) + 1
-        return worst if p[worst] * n_outside > SIGNIFICANCE else None
+        added = {term: self._squares([t for t in chosen if t != term]) - self._squares(chosen) for term in free}
+        least = min(free, key=lambda term: added[term])
+        n_alternatives = len(self._order) - len(chosen) + 1
+        if len(self._target) < _POINTS_PER_TERM * len(chosen):
+            return least
+        return least if _p_of_f(added[least], variance, n_free) * n_alternatives > SIGNIFICANCE else None
 
-    def _squares(self, chosen: Sequence[str]) -> tuple[float, Vector]:
-        """The weighted sum of squared residuals, and the scaled coefficients."""
-        if not chosen:
-            return float(self._target @ self._target), np.empty(0)
+    def _squares(self, chosen: Sequence[str]) -> float:
+        """The weighted sum of squared residuals."""
         columns = np.column_stack([self._columns[term] for term in chosen])
-        coefficients, _, rank, _ = np.linalg.lstsq(columns, self._target, rcond=None)
-        if rank < len(chosen):
-            return np.inf, coefficients
+        coefficients, *_ = np.linalg.lstsq(columns, self._target, rcond=None)
         residuals = self._target - columns @ coefficients
-        return float(residuals @ residuals), coefficients
-
-    def _is_possible(self, chosen: Sequence[str], coefficients: Vector) -> bool:
-        return all(value >= 0 or term in self._signed for term, value in zip(chosen, coefficients, strict=True))
+        return float(residuals @ residuals)
 
 
 # ---- one solution ----
@@ -339,15 +308,13 @@ def _t_quantile(n_free: int) -> float:
     return float(stdtrit(n_free, (1 + CONFIDENCE) / 2))
 
 
-def _p_of_f(before: float, after: float, n_free: int) -> float:
-    """p-value of the term that lowers the squares from `before` to `after`."""
-    if n_free < 1:
-        return 1.0
-    if after <= 0:
-        return 0.0 if before > 0 else 1.0
+def _p_of_f(added: float, variance: float, n_free: int) -> float:
+    """p-value of a term without which the sum of squares has so much more."""
     from scipy.special import fdtrc
 
-    return float(fdtrc(1, n_free, max(before - after, 0.0) / (after / n_free)))
+    if variance <= 0:
+        return 0.0 if added > 0 else 1.0
+    return float(fdtrc(1, n_free, max(added, 0.0) / variance))
 
 
 def _breusch_pagan_p(columns: Vector, residuals: Vector) -> float:

@@ -71,5 +71,4 @@ def monomials(names: Sequence[str], degree: int) -> tuple[str, ...]:
 
 
 def _power(name: str, power: int) -> str:
-    """A power in factors of at most a square, which are those that machine files know."""
-    return "*".join([f"{name}^2"] * (power // 2) + [name] * (power % 2))
+    return f"{name}^{power}" if power > 1 else name

@@ -115,7 +115,7 @@ def test_a_predicted_time_is_never_negative(seed, noise):
         * [np.full(24, 1e-6), 1e-9 * sizes["m"], 1e-9 / sizes["m"]][rng.integers(3)]
     )
     at = _sizes(rng, "mn", 500)
-    found = screen(sizes, time_s, monomials(["m", "n"], 3), leading=["m*n"], signed=["n^2*n", "m"], positive_at=at)
+    found = screen(sizes, time_s, monomials(["m", "n"], 3), leading=["m*n"], signed=["n^3", "m"], positive_at=at)
     assert found.predict_s(at).min() >= 0
     assert found.predict_s(sizes).min() > 0
 
@@ -124,28 +124,31 @@ def test_a_negative_coefficient_is_found_where_it_is_allowed():
     rng = np.random.default_rng(3)
     n = _sizes(rng, "n", 40)["n"]
     sizes = {"m": n * np.exp(rng.uniform(0, 3, 40)), "n": n}  # m >= n
-    planted = {"m*n^2": 1e-10, "n^2*n": -1e-10 / 3, "1": 1e-6}
+    planted = {"m*n^2": 1e-10, "n^3": -1e-10 / 3, "1": 1e-6}
     found = screen(
         sizes,
         _time_s(sizes, planted) * (1 + 0.002 * rng.standard_normal(40)),
-        ["m*n^2", "n^2*n", "m*n", "n^2", "1"],
+        ["m*n^2", "n^3", "m*n", "n^2", "1"],
         leading=["m*n^2"],
-        signed=["n^2*n"],
+        signed=["n^3"],
         positive_at=sizes,
     )
-    assert found.seconds["n^2*n"] == pytest.approx(planted["n^2*n"], rel=0.05)
+    assert found.seconds["n^3"] == pytest.approx(planted["n^3"], rel=0.05)
 
 
 # ---- figures ----
 
 
 def test_the_breusch_pagan_test_tells_a_spread_that_grows_from_one_that_does_not():
-    rng = np.random.default_rng(1)
-    sizes = {"n": rng.uniform(1, 1000, 300)}
-    time_s = 1e-6 + 1e-8 * sizes["n"]
-    growing = time_s * (1 + 0.05 * rng.standard_normal(300))
-    assert fit(sizes, growing, ["n", "1"], "none").breusch_pagan_p < 1e-3
-    assert fit(sizes, growing, ["n", "1"], "relative").breusch_pagan_p > 0.01
+    p: dict[str, list[float]] = {"none": [], "relative": []}
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        sizes = {"n": rng.uniform(1, 1000, 100)}
+        time_s = (1e-6 + 1e-8 * sizes["n"]) * (1 + 0.05 * rng.standard_normal(100))
+        for weighting, found in p.items():
+            found.append(fit(sizes, time_s, ["n", "1"], weighting).breusch_pagan_p)
+    assert np.median(p["none"]) < 1e-3
+    assert np.median(p["relative"]) > 0.2
 
 
 def test_p_values_of_the_breusch_pagan_test_are_uniform_where_the_spread_is_even():

@@ -1,0 +1,314 @@
+"""A calibration of this machine: measured as far as that is still to be done, then fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from smpy.calibrate.costs import Cost, NoiseModel, Terms, cost_of
+from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
+from smpy.calibrate.measure import Clocks, measure
+from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
+from smpy.calibrate.plan import Plan, Visit, visits
+from smpy.calibrate.result_file import Table, kernel_table
+from smpy.calibrate.samples import Recorded, Sample, SampleFile, read_samples
+from smpy.calibrate.this_machine import caches, check_quiet, disturbance, facts, free_memory_bytes, one_core
+from smpy.errors import UsageError
+from smpy.units import exact_bandwidth, exact_size, exact_speed
+
+_PROBE_ORDER: Final = 256
+_WAITED_MAX: Final = 0.02  # of the time of measured calls
+_SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that a measurement may not change midway
+
+PlanName = Literal["quick", "full", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be calibrated.
+
+    Parameters
+    ----------
+    result : Path
+        The TOML file; raw measurements stand beside it, in a CSV file of its name.
+    plan : {"quick", "full", "host"}
+        How thoroughly; "host": the speeds of core and memory alone.
+    kernels : tuple of str
+        Names of kernels; empty: all, but none of a host.
+    seed : int
+        Of sizes and order.
+    dimension : int or None
+        The largest of a matrix; None: as the plan has it.
+    may_be_loaded : bool
+        Whether a machine that does other things is measured all the same.
+    noise_model : {"empirical", "half-normal", "none"}
+        How single calls differ from the cost.
+    """
+
+    result: Path
+    plan: PlanName
+    kernels: tuple[str, ...] = ()
+    seed: int = 0
+    dimension: int | None = None
+    may_be_loaded: bool = False
+    noise_model: NoiseModel = "empirical"
+
+    @property
+    def raw(self) -> Path:
+        return self.result.with_suffix(".csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was found.
+
+    Parameters
+    ----------
+    about : dict
+        The table [calibration].
+    speed_flop_per_s : float
+        Of a core: the rate of its dgemm.
+    memory : MemorySpeed or None
+        Of a core.
+    all_cores_bytes_per_s : float
+        What all cores move together; NaN if it was not measured.
+    costs : tuple of Cost
+        Of kernels, by name.
+    failures : tuple of str
+        Kernels without a cost, and why.
+    """
+
+    about: dict[str, Any]
+    speed_flop_per_s: float
+    memory: MemorySpeed | None
+    all_cores_bytes_per_s: float
+    costs: tuple[Cost, ...] = ()
+    failures: tuple[str, ...] = field(default=())
+
+    def tables(self) -> dict[str, Table]:
+        """The tables of its file, in the keys of a machine's."""
+        speed = exact_speed(_rounded(self.speed_flop_per_s))
+        host: dict[str, object] = {"speed": speed}
+        if self.memory is not None:
+            core = _rounded(self.memory.core_bytes_per_s)
+            host["memory_bandwidth"] = exact_bandwidth(max(_rounded(self.all_cores_bytes_per_s), core))
+            host["core_memory_bandwidth"] = exact_bandwidth(core)
+            host["caches"] = {exact_size(size): exact_bandwidth(_rounded(rate)) for size, rate in self.memory.caches}
+        found: dict[str, Table] = {"calibration": self.about, "host": host}
+        if self.costs:
+            found["kernels"] = {"reference_speed": speed}
+            found |= {f"kernels.{cost.name}": kernel_table(cost) for cost in self.costs}
+        return found
+
+
+def calibrate(
+    request: Request,
+    command: str,
+    *,
+    all_kernels: Callable[[], Mapping[str, Kernel]],
+    clocks: Clocks | None = None,
+    progress: Callable[[int, int, Visit], object] = lambda _number, _count, _visit: None,
+) -> Calibration:
+    """Measure what is not yet in the raw file, and fit.
+
+    Parameters
+    ----------
+    request : Request
+        What.
+    command : str
+        That asked for it, for the record.
+    all_kernels : callable
+        The kernels there are.
+    clocks : Clocks, optional
+        Time calls.
+    progress : callable
+        Told of each visit: its number, how many there are, and the visit.
+
+    Raises
+    ------
+    UsageError
+        If the machine is not quiet, a file cannot be read or written, or it is of another measurement.
+    """
+    recorded = read_samples(request.raw) if request.raw.exists() else None
+    known = {kernel.name: kernel for kernel in all_kernels().values()} if request.plan != "host" else {}
+    if unknown := [name for name in request.kernels if name not in known]:
+        raise UsageError(f"there is no kernel {unknown[0]!r}; there are {', '.join(known)}")
+    about = _about(request, command) if recorded is None else _checked(request, recorded)
+    plan = Plan(**about["plan"])
+    wanted = about["kernels"] or list(known)
+    kernels = {
+        **{name: known[name] for name in wanted if name in known},
+        SPEED: core_speed_kernel(),
+        WORKING_SET: working_set_kernel(plan.curve_bytes),
+    }
+    if recorded is None or not recorded.is_ended:
+        with one_core():
+            _warn_or_refuse(request, about)
+            _measure(request, plan, kernels, about, recorded, clocks or Clocks(), progress)
+        recorded = read_samples(request.raw)
+    return _fitted(request, plan, kernels, recorded)
+
+
+# ---- measuring ----
+
+
+def _about(request: Request, command: str) -> dict[str, Any]:
+    cache_bytes = caches()[-1][0]
+    plan = Plan.of(
+        request.plan,
+        seed=request.seed,
+        dimension=request.dimension,
+        memory_bytes=free_memory_bytes(),
+        cache_bytes=cache_bytes,
+    )
+    return {
+        "machine": facts(),
+        "command": command,
+        "caches_bytes": caches(),
+        "plan": asdict(plan),
+        "kernels": list(request.kernels),
+        "warnings": [],
+    }
+
+
+def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
+    """What the raw file says of itself, if it is of this measurement."""
+    about = recorded.about
+    try:
+        plan = Plan(**about["plan"])
+        same: dict[str, tuple[object, object]] = {
+            "plan": (plan.name, request.plan),
+            "seed": (plan.seed, request.seed),
+            "kernels": (about["kernels"], list(request.kernels)),
+            **({"limit": (plan.dimension, request.dimension)} if request.dimension else {}),
+        }
+        if not recorded.is_ended:
+            here = facts()
+            same |= {name: (about["machine"][name], here[name]) for name in _SAME}
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{request.raw} is no file of measurements of `smpy calibrate`: name another one") from error
+    for what, (then, now) in same.items():
+        if then != now:
+            raise UsageError(
+                f"{request.raw} holds measurements of another {what}: {then!r}, not {now!r}; remove it to measure "
+                "anew, or name another file"
+            )
+    return about
+
+
+def _warn_or_refuse(request: Request, about: dict[str, Any]) -> None:
+    a = np.full((_PROBE_ORDER, _PROBE_ORDER), 0.5)
+    if request.may_be_loaded:
+        complaint = disturbance(lambda: a @ a)
+        about["warnings"] += [f"measured all the same: {complaint}"] if complaint else []
+    else:
+        check_quiet(lambda: a @ a)
+
+
+def _measure(
+    request: Request,
+    plan: Plan,
+    kernels: Mapping[str, Kernel],
+    about: Mapping[str, Any],
+    recorded: Recorded | None,
+    clocks: Clocks,
+    progress: Callable[[int, int, Visit], object],
+) -> None:
+    done = recorded.samples if recorded is not None else ()
+    planned = visits(plan, kernels, done)
+    n_made = len({sample.visit for sample in done})
+    evicted = np.zeros(plan.evicted_bytes // 8)
+    with SampleFile(request.raw, about, recorded) as file, _kept(request, n_made + len(planned)):
+        measure(
+            planned,
+            Pools(plan.operand_bytes, np.random.default_rng(plan.seed)),
+            file,
+            time_limit_s=plan.time_limit_s,
+            evict=lambda: np.add(evicted, 1, out=evicted),
+            clocks=clocks,
+            progress=lambda number, visit: progress(n_made + number, n_made + len(planned), visit),
+        )
+        file.add([all_cores(free_memory_bytes() // 4)])
+        file.end()
+
+
+@contextmanager
+def _kept(request: Request, n_visits: int) -> Iterator[None]:
+    """An interruption says what is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        n_made = len({sample.visit for sample in read_samples(request.raw).samples})
+        raise KeyboardInterrupt(
+            f"{n_made:,} of {n_visits:,} measurements are in {request.raw}; the same command goes on from there"
+        ) from None
+
+
+# ---- fitting ----
+
+
+def _fitted(request: Request, plan: Plan, kernels: Mapping[str, Kernel], recorded: Recorded) -> Calibration:
+    by_kernel: dict[str, list[Sample]] = {}
+    for sample in recorded.samples:
+        by_kernel.setdefault(sample.kernel, []).append(sample)
+    if not by_kernel.get(SPEED):
+        raise UsageError(f"{request.raw}: the speed of a core was not measured in time; remove the file and try again")
+    costs, failures = [], []
+    for name, kernel in kernels.items():
+        if name in (SPEED, WORKING_SET):
+            continue
+        terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.is_tall)
+        held_out = plan.held_out(plan.sizes_of(kernel))
+        try:
+            costs.append(cost_of(name, terms, by_kernel.get(name, ()), held_out, noise_model=request.noise_model))
+        except UsageError as error:
+            failures.append(str(error))
+    curve = by_kernel.get(WORKING_SET)
+    memory = memory_speed(curve, [(size, part) for size, part in recorded.about["caches_bytes"]]) if curve else None
+    together = by_kernel.get(ALL_CORES, ())
+    return Calibration(
+        about=_table(request, plan, recorded, memory),
+        speed_flop_per_s=_speed_flop_per_s(by_kernel[SPEED]),
+        memory=memory,
+        all_cores_bytes_per_s=max((dict(it.sizes)["bytes"] / it.wall_s for it in together), default=float("nan")),
+        costs=tuple(costs),
+        failures=tuple(failures),
+    )
+
+
+def _speed_flop_per_s(samples: Sequence[Sample]) -> float:
+    ((_, order),) = samples[0].sizes
+    return 2 * order**3 / float(np.median([sample.processor_s for sample in samples if sample.cache == "warm"]))
+
+
+def _table(request: Request, plan: Plan, recorded: Recorded, memory: MemorySpeed | None) -> dict[str, Any]:
+    """The table [calibration]."""
+    about = recorded.about
+    waited = 1 - sum(s.processor_s for s in recorded.samples) / max(sum(s.wall_s for s in recorded.samples), 1e-9)
+    notes = list(about["warnings"])
+    if waited > _WAITED_MAX:
+        notes.append(f"the processor was taken away for {waited:.0%} of the measured time")
+    if memory is not None and not memory.is_beyond_caches:
+        largest = exact_size(memory.working_sets_bytes[-1])
+        notes.append(
+            f"the last cache is larger than the largest working set measured, {largest}, which counts as memory"
+        )
+    return {
+        **about["machine"],
+        "command": about["command"],
+        "raw": request.raw.name,
+        "speed": "rate of dgemm of order 1024 on one core",
+        "plan": plan.name,
+        "seed": plan.seed,
+        "n_samples": len(recorded.samples),
+        **({"warnings": notes} if notes else {}),
+    }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,211 @@
+"""Costs of kernels from samples: the fit, its error on sizes that it has not seen, and the noise of single calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smpy.calibrate.regression import Fit, Weighting, screen
+from smpy.calibrate.samples import Sample
+from smpy.errors import UsageError
+
+NoiseModel = Literal["empirical", "half-normal", "none"]
+_QUANTILES: Final = 21
+_GRID: Final = 9
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the cost of a kernel may consist of; the fields are those of `smpy.calibrate.kernels.Kernel`."""
+
+    sizes: tuple[str, ...]
+    candidates: tuple[str, ...]
+    leading: tuple[str, ...]
+    signed: tuple[str, ...] = ()
+    is_tall: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Measured sizes of a kernel, and the median time of each.
+
+    Parameters
+    ----------
+    sizes : dict of str to (n,) ndarray
+        Values of each size.
+    time_s : (n,) ndarray
+        Median over the repetitions, in seconds.
+    """
+
+    sizes: dict[str, Vector]
+    time_s: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A kernel's cost, and how good it is.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel.
+    sizes : tuple of str
+        Names of its sizes.
+    fit : Fit
+        The polynomial.
+    fitted, held_out : Points
+        Sizes that it was fitted to, and those that were kept out.
+    noise : dict
+        As a machine file has it; empty: none.
+    cold_over_warm : float
+        Median ratio of the times of cold and warm calls; NaN if none was cold.
+    is_tall : bool
+        Whether it was measured where m >= n alone.
+    """
+
+    name: str
+    sizes: tuple[str, ...]
+    fit: Fit
+    fitted: Points
+    held_out: Points
+    noise: dict[str, object]
+    cold_over_warm: float
+    is_tall: bool = False
+
+    @property
+    def held_out_errors(self) -> Vector:
+        """Measured over predicted time at the sizes that were kept out, minus 1."""
+        if not len(self.held_out.time_s):
+            return np.empty(0)
+        return np.asarray(self.held_out.time_s / self.fit.predict_s(self.held_out.sizes) - 1)
+
+    @property
+    def total_error(self) -> float:
+        """Predicted time of all sizes that were kept out over their measured time, minus 1; NaN if there are none."""
+        if not len(self.held_out.time_s):
+            return float("nan")
+        return float(self.fit.predict_s(self.held_out.sizes).sum() / self.held_out.time_s.sum()) - 1
+
+    @property
+    def smallest(self) -> tuple[int, ...]:
+        return tuple(int(self.fitted.sizes[name].min()) for name in self.sizes)
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        return tuple(int(self.fitted.sizes[name].max()) for name in self.sizes)
+
+
+def cost_of(
+    name: str,
+    terms: Terms,
+    samples: Sequence[Sample],
+    held_out: Collection[tuple[int, ...]] = (),
+    *,
+    noise_model: NoiseModel = "empirical",
+    weighting: Weighting = "relative",
+) -> Cost:
+    """Fit a kernel's cost to the medians of its warm calls.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel.
+    terms : Terms
+        What its cost may consist of.
+    samples : sequence of Sample
+        All of this kernel.
+    held_out : collection of tuple of int
+        Sizes to keep out of the fit.
+    noise_model : {"empirical", "half-normal", "none"}
+        The residuals of single calls, as quantiles; or the standard deviation of the normal whose magnitude is how much
+        longer than the shortest call of its size a call takes.
+    weighting : {"relative", "none"}
+        As `smpy.calibrate.regression.fit` takes it.
+
+    Returns
+    -------
+    Cost
+
+    Raises
+    ------
+    UsageError
+        If no cost describes the samples; with the kernel's name.
+    """
+    warm = _by_sizes(sample for sample in samples if sample.cache == "warm")
+    cold = _by_sizes(sample for sample in samples if sample.cache == "cold")
+    fitted = {sizes: times for sizes, times in warm.items() if sizes not in held_out}
+    if not fitted:
+        raise UsageError(f"{name}: it was not measured in time")
+    points = _points(terms.sizes, fitted)
+    try:
+        found = screen(
+            points.sizes,
+            points.time_s,
+            terms.candidates,
+            leading=terms.leading,
+            signed=terms.signed,
+            positive_at=_grid(points, is_tall=terms.is_tall),
+            weighting=weighting,
+        )
+    except UsageError as wrong:
+        raise UsageError(f"{name}: {wrong}") from wrong
+    ratios = [np.median(cold[sizes]) / np.median(times) for sizes, times in warm.items() if sizes in cold]
+    return Cost(
+        name=name,
+        sizes=terms.sizes,
+        fit=found,
+        fitted=points,
+        held_out=_points(terms.sizes, {sizes: times for sizes, times in warm.items() if sizes in held_out}),
+        noise=_noise(noise_model, found, points, list(fitted.values())),
+        cold_over_warm=float(np.median(ratios)) if ratios else float("nan"),
+        is_tall=terms.is_tall,
+    )
+
+
+def _by_sizes(samples: Iterable[Sample]) -> dict[tuple[int, ...], list[float]]:
+    times: dict[tuple[int, ...], list[float]] = defaultdict(list)
+    for sample in samples:
+        times[tuple(size for _, size in sample.sizes)].append(sample.processor_s)
+    return dict(times)
+
+
+def _points(names: Sequence[str], times: Mapping[tuple[int, ...], Sequence[float]]) -> Points:
+    rows = np.array(list(times), dtype=float).reshape(-1, len(names))
+    return Points(
+        dict(zip(names, rows.T, strict=True)), np.array([np.median(of_size) for of_size in times.values()], dtype=float)
+    )
+
+
+def _grid(points: Points, *, is_tall: bool) -> dict[str, Vector]:
+    """Sizes all over the box that the measured ones span."""
+    axes = [np.geomspace(values.min(), values.max(), _GRID) for values in points.sizes.values()]
+    sizes = dict(zip(points.sizes, (axis.ravel() for axis in np.meshgrid(*axes)), strict=True))
+    if is_tall:
+        keep = sizes["m"] >= sizes["n"]
+        sizes = {name: values[keep] for name, values in sizes.items()}
+    return sizes
+
+
+def _noise(model: NoiseModel, found: Fit, points: Points, times: Sequence[Sequence[float]]) -> dict[str, object]:
+    if model == "none":
+        return {}
+    if model == "half-normal":
+        slowdowns = np.concatenate([np.asarray(of_size) / min(of_size) - 1 for of_size in times])
+        return {"kind": "half-normal", "sigma": _rounded(float(np.sqrt(np.mean(slowdowns**2))))}
+    predicted = found.predict_s(points.sizes)
+    residuals = np.concatenate([np.asarray(of_size) / at - 1 for of_size, at in zip(times, predicted, strict=True)])
+    return {
+        "kind": "empirical",
+        "residuals": [_rounded(float(q)) for q in np.quantile(residuals, np.linspace(0, 1, _QUANTILES))],
+    }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

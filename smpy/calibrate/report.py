@@ -1,0 +1,104 @@
+"""What a calibration found, as tables for a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDTH_OF_A_FILE: Final = 132
+_FIGURES: Final = (
+    ("R²", "r_squared", ".5f"),
+    ("median", "residual_median", ".1%"),
+    ("largest", "residual_largest", ".1%"),
+    ("median", "held_out_median", ".1%"),
+    ("largest", "held_out_largest", ".1%"),
+    ("together", "held_out_total", "+.1%"),
+    ("p", "breusch_pagan_p", ".3f"),
+    ("warm", "cold_over_warm", ".2f"),
+)
+_GROUPS: Final = ("", "residual", "residual", "unseen", "unseen", "unseen", "B.-Pagan", "cold /")
+
+
+def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None) -> None:
+    """Print a calibration: the machine, the figures of each kernel, their coefficients.
+
+    Parameters
+    ----------
+    tables : mapping
+        As its file has them; kernels in a table [kernels], or in tables [kernels.NAME].
+    name : str
+        What to call it.
+    out : text stream, optional
+        Standard output unless said.
+    """
+    from rich.console import Console
+
+    stream = out or sys.stdout
+    console = Console(
+        file=stream, width=None if stream.isatty() else _WIDTH_OF_A_FILE, highlight=False, soft_wrap=False
+    )
+    about, host = tables["calibration"], tables.get("host", {})
+    console.print(f"smpy: calibration {name}", markup=False)
+    for key, value in [*about.items(), *((f"host.{key}", value) for key, value in host.items())]:
+        if key != "warnings":
+            console.print(f"  {key:<27}{_text(value)}", markup=False)
+    for warning in about.get("warnings", ()):
+        console.print(f"  [bold]warning[/bold]                    {warning}")
+    kernels = _kernels(tables)
+    if kernels:
+        _print_figures(console, kernels)
+        _print_coefficients(console, kernels)
+
+
+def _kernels(tables: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    nested = {name: table for name, table in tables.get("kernels", {}).items() if isinstance(table, Mapping)}
+    flat = {name.removeprefix("kernels."): table for name, table in tables.items() if name.startswith("kernels.")}
+    return dict(sorted((nested | flat).items()))
+
+
+def _print_figures(console: Console, kernels: Mapping[str, Mapping[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="", caption_justify="left")
+    table.add_column("\nkernel")
+    for group, (title, _, _) in zip(_GROUPS, _FIGURES, strict=True):
+        table.add_column(f"{group}\n{title}", justify="right")
+    table.add_column("\nsizes fitted")
+    for name, kernel in kernels.items():
+        table.add_row(
+            name,
+            *(f"{kernel[key]:{form}}" if isinstance(kernel.get(key), int | float) else "" for _, key, form in _FIGURES),
+            ", ".join(map(_range, kernel["sizes"], kernel.get("smallest", ()), kernel.get("largest", ()))),
+        )
+    console.print()
+    console.print(table)
+
+
+def _print_coefficients(console: Console, kernels: Mapping[str, Mapping[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for title in ("kernel", "term"):
+        table.add_column(title)
+    for title in ("seconds", "95 % interval"):
+        table.add_column(title, justify="right")
+    for name, kernel in kernels.items():
+        for place, (term, seconds) in enumerate(kernel["seconds"].items()):
+            width = kernel.get("half_widths", {}).get(term)
+            table.add_row("" if place else name, term, f"{seconds:.5e}", "" if width is None else f"± {width:.1e}")
+    console.print()
+    console.print(table)
+
+
+def _range(name: str, smallest: int, largest: int) -> str:
+    return f"{name} {smallest:,}-{largest:,}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {item}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,176 @@
+"""The machine that is measured: what it is, whether it is quiet, and a core for the measurement alone."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from smpy import __version__
+from smpy.errors import UsageError
+
+_LOOK_S: Final = 0.5
+_BUSY_CORES_MAX: Final = 0.25
+_PROBES: Final = 40
+_PROBE_SPREAD_MAX: Final = 1.25
+_TAKEN_AWAY_MAX: Final = 0.05
+
+
+def facts() -> dict[str, str | int]:
+    """Versions, processor, BLAS and date, for whoever reads the result."""
+    import scipy.linalg.blas  # loads its BLAS, which threadpoolctl then lists
+    from threadpoolctl import threadpool_info
+
+    blas = sorted(
+        {
+            f"{it['internal_api']} {it['version']} {it.get('architecture', '')}".strip()
+            for it in _blas(threadpool_info())
+        }
+    )
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "smpy": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "blas": "; ".join(blas),
+        "cpu": _cpu(),
+        "cores": os.cpu_count() or 1,
+        "kernel": f"{platform.system()} {platform.release()}",
+    }
+
+
+def _blas(libraries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [library for library in libraries if library["user_api"] == "blas"]
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def free_memory_bytes() -> int:
+    """What can be taken without swapping."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def caches() -> list[tuple[int, int]]:
+    """Sizes of a core's data caches in bytes, the smallest first, and of the core's part of each.
+
+    Where the machine does not tell, those of a usual core.
+    """
+    sizes = set()
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        with suppress(OSError, ValueError):
+            if (index / "type").read_text().strip() != "Instruction":
+                size_bytes = int((index / "size").read_text().strip().removesuffix("K")) << 10
+                cores = (index / "shared_cpu_map").read_text().replace(",", "")
+                sizes.add((size_bytes, size_bytes // max(int(cores, 16).bit_count(), 1)))
+    return sorted(sizes) or [(32 << 10, 32 << 10), (1 << 20, 1 << 20), (32 << 20, 2 << 20)]
+
+
+@contextmanager
+def one_core() -> Iterator[int]:
+    """This thread stays on one core, and BLAS takes no other one; gives the core's number."""
+    from threadpoolctl import threadpool_limits
+
+    if not hasattr(os, "sched_setaffinity"):
+        with threadpool_limits(1):
+            yield -1
+        return
+    before = os.sched_getaffinity(0)
+    core = max(before)  # interrupts go to the first one more often
+    os.sched_setaffinity(0, {core})
+    try:
+        with threadpool_limits(1):
+            yield core
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+# ---- a quiet machine ----
+
+
+def check_quiet(probe: Callable[[], object]) -> None:
+    """Refuse a machine that does other things.
+
+    Parameters
+    ----------
+    probe : callable
+        A kernel of some milliseconds, run by this thread alone.
+
+    Raises
+    ------
+    UsageError
+        If other processes run, or the probe's times differ more than a quiet machine's do.
+    """
+    complaint = disturbance(probe)
+    if complaint:
+        raise UsageError(
+            f"this machine is not quiet: {complaint}. Times taken now would be too long; wait, or say --loaded to take "
+            "them all the same"
+        )
+
+
+def disturbance(
+    probe: Callable[[], object],
+    *,
+    busy_cores: Callable[[], float] | None = None,
+    wall_s: Callable[[], float] = time.perf_counter,
+    processor_s: Callable[[], float] = time.thread_time,
+) -> str:
+    """What disturbs a measurement; empty if nothing does."""
+    busy = (busy_cores or _busy_cores)()
+    if busy > _BUSY_CORES_MAX:
+        load = f" (load {os.getloadavg()[0]:.2f})" if hasattr(os, "getloadavg") else ""
+        return f"other processes keep {busy:.1f} of its {os.cpu_count()} cores busy{load}"
+    probe()
+    walls, processors = [], []
+    for _ in range(_PROBES):
+        wall_0_s, processor_0_s = wall_s(), processor_s()
+        probe()
+        processors.append(processor_s() - processor_0_s)
+        walls.append(wall_s() - wall_0_s)
+    away = 1 - sum(processors) / sum(walls)
+    if away > _TAKEN_AWAY_MAX:
+        return f"its processor was taken away for {away:.0%} of the time of a probe"
+    spread = float(np.quantile(walls, 0.9) / np.median(walls))
+    if spread > _PROBE_SPREAD_MAX:
+        return f"a tenth of the calls of a probe took over {spread:.2f} times their median"
+    return ""
+
+
+def _busy_cores() -> float:
+    """How many cores others use while this process sleeps."""
+    before = _processor_ticks()
+    time.sleep(_LOOK_S)
+    after = _processor_ticks()
+    if before is None or after is None or after[1] <= before[1]:
+        return 0.0
+    return (after[0] - before[0]) / (after[1] - before[1]) * (os.cpu_count() or 1)
+
+
+def _processor_ticks() -> tuple[int, int] | None:
+    """Ticks of work and of all since the machine started, over all cores."""
+    if not sys.platform.startswith("linux"):
+        return None
+    with suppress(OSError, ValueError):
+        fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+        return sum(fields) - fields[3] - fields[4], sum(fields)  # less idle and waiting for input
+    return None

@@ -1,0 +1,217 @@
+"""`smpy calibrate`: measures this machine for simulated ones."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from smpy.errors import SmpyError, UsageError
+
+if TYPE_CHECKING:
+    from smpy.calibrate.calibration import Calibration, PlanName, Request
+    from smpy.calibrate.costs import NoiseModel
+    from smpy.calibrate.plan import Visit
+
+EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+
+_loaded_option: Final = click.option(
+    "--loaded",
+    "may_be_loaded",
+    is_flag=True,
+    help="Measure although the machine does other things; the file says so.",
+)
+_seed_option: Final = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random sizes and of the order."
+)
+_result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
+
+
+@click.group("calibrate", short_help="Measure this machine: kernels, memory, cores.")
+def command() -> None:
+    """Measure this machine, for the machine files of simulated ones.
+
+    A calibration is a TOML file that a machine file includes (`include = ["node.toml"]`); raw measurements stand beside
+    it, in a CSV file of its name. Needs `pip install 'smpy-mpi[calibrate]'`.
+    """
+
+
+@command.command("blas", short_help="Costs of BLAS, LAPACK, FFT and memory kernels.")
+@_result_argument
+@click.option("--quick", is_flag=True, help="Under a minute, with small sizes; without it, under 15 minutes.")
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this one, such as dgemm. Repeatable.")
+@click.option(
+    "--limit",
+    "dimension",
+    type=click.IntRange(min=16),
+    metavar="N",
+    help="The largest dimension of a matrix [8192; quick: 2048].",
+)
+@_seed_option
+@click.option(
+    "--noise-model",
+    type=click.Choice(["empirical", "half-normal", "none"]),
+    default="empirical",
+    show_default=True,
+    help="How single calls differ from the cost: residuals of the fit, or the standard deviation of the normal whose "
+    "magnitude is a call's slowdown.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw measured over predicted times: .png or .svg."
+)
+@_loaded_option
+def blas(
+    result: Path,
+    quick: bool,
+    kernels: tuple[str, ...],
+    dimension: int | None,
+    seed: int,
+    noise_model: NoiseModel,
+    plot: Path | None,
+    may_be_loaded: bool,
+) -> None:
+    """Measure kernels on one core of this machine, and fit what they cost.
+
+    Each kernel is called at random sizes, round by round, all kernels mixed. The cost is a polynomial of the sizes
+    whose terms are significant; a part of the sizes is kept out of the fit, and tells its error. An interrupted
+    measurement goes on from its CSV file; a finished one is only fitted again.
+
+    \b
+      smpy calibrate blas node.toml
+      smpy calibrate blas --quick --kernel dgemm --plot dgemm.png quick.toml
+    """
+    with _errors_told():
+        from smpy.calibrate.calibration import Request
+
+        request = _request(
+            Request,
+            result,
+            plan="quick" if quick else "full",
+            kernels=kernels,
+            seed=seed,
+            dimension=dimension,
+            may_be_loaded=may_be_loaded,
+            noise_model=noise_model,
+        )
+        if plot is not None:
+            from smpy.calibrate.plot import check_format
+
+            check_format(plot)
+        found = _calibrate(request)
+        if plot is not None and found.costs:
+            from smpy.calibrate.plot import draw
+
+            draw(plot, found.costs, f"{result.name}: {found.about['cpu']}")
+        if found.failures:
+            for failure in found.failures:
+                click.echo(f"smpy: {failure}", err=True)
+            sys.exit(EXIT_FAILURE)
+
+
+@command.command("host", short_help="Speed of a core, of its caches and of memory.")
+@_result_argument
+@_seed_option
+@_loaded_option
+def host(result: Path, seed: int, may_be_loaded: bool) -> None:
+    """Measure the speed of a core, of its caches and of memory; half a minute.
+
+    The speed of a core is the rate of its dgemm. `smpy run --compute measured --host FILE.toml` scales measured time by
+    it: a second here counts as that many operations there. That is exact for programs that speed up as dgemm does.
+
+    \b
+      smpy calibrate host laptop.toml
+      smpy run -np 64 --platform cluster.toml --host laptop.toml program.py
+    """
+    with _errors_told():
+        from smpy.calibrate.calibration import Request
+
+        _calibrate(_request(Request, result, plan="host", seed=seed, may_be_loaded=may_be_loaded))
+
+
+@command.command("show", short_help="What a calibration says, and how good it is.")
+@click.argument("file", type=click.Path(path_type=Path))
+def show(file: Path) -> None:
+    """Print a calibration: machine, residuals, errors on sizes kept out of the fit, coefficients with intervals."""
+    with _errors_told():
+        from smpy.calibrate.report import print_result
+        from smpy.calibrate.result_file import read_result
+
+        print_result(read_result(file), str(file))
+
+
+# ---- what they share ----
+
+
+def _request(make: Callable[..., Request], result: Path, *, plan: PlanName, **more: Any) -> Request:
+    if result.suffix != ".toml":
+        raise UsageError(f"{result}: the result is a .toml file; raw measurements go into the .csv file of its name")
+    from smpy.records.files import check_writable
+
+    check_writable(result)
+    return make(result, plan, **more)
+
+
+def _calibrate(request: Request) -> Calibration:
+    from smpy.calibrate.calibration import calibrate
+    from smpy.calibrate.kernels import kernels
+    from smpy.calibrate.report import print_result
+    from smpy.calibrate.result_file import write_result
+
+    called = shlex.join(["smpy", "calibrate", *sys.argv[2:]])
+    with _progress() as progress:
+        found = calibrate(request, called, all_kernels=kernels, progress=progress)
+    tables = found.tables()
+    write_result(request.result, tables, f"Written by {called}; raw measurements are in {request.raw.name}.")
+    print_result(tables, str(request.result))
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, Visit], object]]:
+    """A bar on a terminal, and nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # No thread of its own: one that draws would disturb what is measured.
+    bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task("")
+
+        def show(number: int, count: int, visit: Visit) -> None:
+            bar.update(task, completed=number, total=count, description=visit.kernel.name)
+            if number % _VISITS_A_DRAWING == 0:
+                bar.refresh()
+
+        yield show
+
+
+_VISITS_A_DRAWING: Final = 50
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Tells an error in a line, and ends with its exit code."""
+    try:
+        missing = [name for name in ("rich", "scipy", "threadpoolctl") if find_spec(name) is None]
+        if missing:
+            raise UsageError(f"smpy calibrate needs {', '.join(missing)}: pip install 'smpy-mpi[calibrate]'")
+        yield
+    except ImportError as error:
+        click.echo(f"smpy: {error.name} cannot be imported: pip install 'smpy-mpi[calibrate]'", err=True)
+        sys.exit(EXIT_FAILURE)
+    except KeyboardInterrupt as interrupt:
+        click.echo(f"smpy: interrupted: {interrupt}" if interrupt.args else "smpy: interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except SmpyError as error:
+        click.echo(f"smpy: {error}", err=True)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)

@@ -1,0 +1,197 @@
+"""`smpy calibrate`: from kernels to a file that a machine includes."""
+
+import json
+import time
+import tomllib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import smpy.calibrate.calibration as calibration_module
+import smpy.calibrate.kernels as kernels_module
+from smpy.calibrate.calibration import Request, calibrate
+from smpy.calibrate.kernels import Call, Kernel
+from smpy.calibrate.result_file import core_speed_flop_per_s, read_result, toml_text
+from smpy.calibrate.samples import Sample, read_samples
+from smpy.calibrate.terms import evaluate
+from smpy.cli.main import main
+from smpy.errors import UsageError
+
+PLANTED = {"n": 1e-6, "1": 2e-4}
+
+
+def _spin(_pools, sizes) -> Call:
+    """Takes processor time by the planted polynomial, however busy the machine is."""
+    takes_s = float(sum(value * evaluate(term, sizes) for term, value in PLANTED.items()))
+
+    def run() -> None:
+        end_s = time.thread_time() + takes_s
+        while time.thread_time() < end_s:
+            pass
+
+    return Call(run)
+
+
+SPINNING = {"spin": Kernel("spin", ("n",), ("n",), {"n": 1e5}, ("n",), _spin)}
+
+
+@pytest.fixture(autouse=True)
+def _small_machine(monkeypatch):
+    """A small cache, whose curve takes no time; quiet; with memory that is known."""
+    monkeypatch.setattr(calibration_module, "caches", lambda: [(32 << 10, 32 << 10)])
+    monkeypatch.setattr(calibration_module, "disturbance", lambda _probe: "")
+    monkeypatch.setattr(calibration_module, "check_quiet", lambda _probe: None)
+    all_cores = Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
+    monkeypatch.setattr(calibration_module, "all_cores", lambda _memory_bytes: all_cores)
+    monkeypatch.setattr(kernels_module, "kernels", lambda: SPINNING)
+
+
+def _run(*args: str):
+    return CliRunner().invoke(main, ["calibrate", *args])
+
+
+def test_kernels_that_take_a_known_polynomial_of_processor_time_calibrate_to_it(tmp_path):
+    found = calibrate(Request(tmp_path / "n.toml", "quick"), "smpy", all_kernels=lambda: SPINNING)
+    (cost,) = found.costs
+    at = {"n": np.array([10, 100, 1000, 2048])}
+    planted_s = sum(value * evaluate(term, at) for term, value in PLANTED.items())
+    assert cost.fit.predict_s(at) == pytest.approx(planted_s, rel=0.01)
+    assert np.median(np.abs(cost.held_out_errors)) < 0.01
+
+
+def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
+    result, plot = tmp_path / "node.toml", tmp_path / "node.svg"
+    first = _run("blas", "--quick", "--plot", str(plot), str(result))
+    assert first.exit_code == 0, first.output
+    tables = tomllib.loads(result.read_text())
+    spin = tables["kernels"]["spin"]
+    assert set(spin["seconds"]) == set(spin["half_widths"]) == {"n", "1"}
+    assert spin["sizes"] == ["n"]
+    assert spin["smallest"][0] < spin["largest"][0] <= 2048
+    assert spin["noise"]["kind"] == "empirical"
+    assert spin["noise"]["residuals"] == sorted(spin["noise"]["residuals"])
+    assert spin["r_squared"] > 0.999
+    assert tables["kernels"]["reference_speed"] == tables["host"]["speed"]
+    assert tables["host"]["memory_bandwidth"] == "1TB/s"
+    assert list(tables["host"]["caches"]) == ["32KiB"]
+    assert tables["calibration"]["raw"] == "node.csv"
+    assert b"<svg" in plot.read_bytes()
+
+    n_samples = len(read_samples(tmp_path / "node.csv").samples)
+    again = _run("blas", "--quick", "--noise-model", "half-normal", str(result))
+    assert again.exit_code == 0, again.output
+    assert len(read_samples(tmp_path / "node.csv").samples) == n_samples
+    noise = tomllib.loads(result.read_text())["kernels"]["spin"]["noise"]
+    assert noise["kind"] == "half-normal"
+    assert 0 <= noise["sigma"] < 0.5
+
+    shown = _run("show", str(result))
+    assert shown.exit_code == 0
+    assert "R²" in shown.output
+    assert "spin" in shown.output
+    assert "95 % interval" in shown.output
+
+
+def test_a_machine_file_includes_a_calibration(tmp_path):
+    pytest.importorskip("smpy.platforms.kernel_costs", reason="costs of kernels are not yet a part of machines")
+    from smpy.platforms.machine import read_machine
+
+    result = tmp_path / "node.toml"
+    assert _run("blas", "--quick", str(result)).exit_code == 0
+    (tmp_path / "cluster.toml").write_text('include = ["node.toml"]\n[host]\ncount = 4\n')
+    machine = read_machine(str(tmp_path / "cluster.toml"), 4)
+    written = tomllib.loads(result.read_text())
+    (cost,) = machine.kernels.costs
+    assert dict(cost.terms) == written["kernels"]["spin"]["seconds"]
+    assert machine.kernels.reference_flop_per_s == core_speed_flop_per_s(result)
+    assert cost.seconds((1000,)) == pytest.approx(1.2e-3, rel=0.02)
+
+
+def test_an_interruption_keeps_what_was_measured_and_says_so(tmp_path, monkeypatch):
+    result, n_calls = tmp_path / "node.toml", []
+
+    def interrupted(pools, sizes):
+        n_calls.append(1)
+        if len(n_calls) == 25:
+            raise KeyboardInterrupt
+        return _spin(pools, sizes)
+
+    monkeypatch.setattr(
+        kernels_module, "kernels", lambda: {"spin": Kernel("spin", ("n",), ("n",), {"n": 1e5}, ("n",), interrupted)}
+    )
+    stopped = _run("blas", "--quick", str(result))
+    assert stopped.exit_code == 130
+    assert " measurements are in" in stopped.output
+    assert "the same command goes on from there" in stopped.output
+    assert not result.exists()
+    kept = read_samples(tmp_path / "node.csv").samples
+    assert len(kept) >= 24
+    assert _run("blas", "--quick", str(result)).exit_code == 0
+    assert read_samples(tmp_path / "node.csv").samples[: len(kept)] == kept
+
+
+def test_measurements_of_another_plan_or_machine_are_not_gone_on_with(tmp_path):
+    result, raw = tmp_path / "node.toml", tmp_path / "node.csv"
+    assert _run("host", str(result)).exit_code == 0
+    assert "another plan: 'host', not 'quick'" in _run("blas", "--quick", str(result)).output
+    assert "another seed: 0, not 1" in _run("host", "--seed", "1", str(result)).output
+    head, *rows = raw.read_text().splitlines()[:-1]  # not ended
+    about = json.loads(head.removeprefix("# smpy calibrate "))
+    about["machine"]["cpu"] = "abacus"
+    raw.write_text("\n".join([f"# smpy calibrate {json.dumps(about)}", *rows[:3]]) + "\n")
+    other = _run("host", str(result))
+    assert other.exit_code == 2
+    assert "another cpu: 'abacus'" in other.output
+
+
+def test_a_machine_that_is_not_quiet_is_refused_unless_the_user_says_so(tmp_path, monkeypatch):
+    def refuse(_probe):
+        raise UsageError("this machine is not quiet: say --loaded")
+
+    monkeypatch.setattr(calibration_module, "check_quiet", refuse)
+    monkeypatch.setattr(calibration_module, "disturbance", lambda _probe: "others work")
+    result = tmp_path / "node.toml"
+    refused = _run("host", str(result))
+    assert (refused.exit_code, refused.output) == (2, "smpy: this machine is not quiet: say --loaded\n")
+    assert not (tmp_path / "node.csv").exists()
+    assert _run("host", "--loaded", str(result)).exit_code == 0
+    assert "measured all the same: others work" in read_result(result)["calibration"]["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("host", "node.csv"), "node.csv: the result is a .toml file"),
+        (("host", "nowhere/node.toml"), "cannot write nowhere/node.toml"),
+        (("blas", "--kernel", "dgem", "node.toml"), "there is no kernel 'dgem'; there are spin"),
+        (("blas", "--plot", "node.pdf", "node.toml"), "a plot is a .png or a .svg file"),
+        (("show", "none.toml"), "cannot read none.toml: No such file or directory"),
+    ],
+)
+def test_what_cannot_work_is_one_clear_line(tmp_path, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    result = _run(*args)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert result.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["not = toml = at all", "[host]\nspeed = '1Gf'", "calibration = 3"])
+def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="is no calibration"):
+        read_result(path)
+
+
+def test_without_the_extra_the_command_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("smpy.cli.calibrate.find_spec", lambda name: None if name == "threadpoolctl" else object())
+    result = _run("host", str(tmp_path / "x.toml"))
+    assert result.exit_code == 2
+    assert "needs threadpoolctl: pip install 'smpy-mpi[calibrate]'" in result.output
+
+
+def test_toml_that_is_written_is_read_back():
+    tables = {"kernels.x": {"a": {"m*n": 1e-10, "log2(n)": 2.0}, "b": ["ä", 1], "c": True, "empty": {}}}
+    assert tomllib.loads(toml_text(tables, "two\nlines")) == {"kernels": {"x": tables["kernels.x"]}}
