@@ -72,12 +72,50 @@ busy = "700W"
 """
 
 
+GROUPS = b"""fills_hosts = false
+[host]
+cores = 48
+memory_bandwidth = "400GB/s"
+core_memory_bandwidth = "25GB/s"
+caches = {"32KiB" = "100GB/s", "1MiB" = "60GB/s"}
+properties = {colour = "red"}
+[group.fat]
+count = 2
+cores = 128
+nic = {bandwidth = "400Gb/s", latency = "1us"}
+power = {idle = "10W", busy = "900W"}
+[group.thin]
+names = "t[1-3].site"
+price.host = 3
+[group.one]
+names = "mars"
+[topology]
+kind = "fat-tree"
+children = [3, 2]
+parents = [1, 2]
+switch_bandwidth = "400Gb/s"
+level2_latency = "1us"
+"""
+LISTED_EDGES = b"""[topology]
+kind = "graph"
+edges = [
+  {a = "h0", b = "s", cables = 2},
+  {a = "h1", b = "s", bandwidth = "1GB/s", latency = "1us"},
+]
+host_pattern = ["h0", "h*"]
+[group.a]
+names = "h[0-1]"
+"""
+
+
 def _built(machine: str | Path, options: list[tuple[str, str]]) -> None:
     place(read_machine(machine, 1, options).build(), 1)
 
 
 TOMLS = (
     TOML,
+    GROUPS,
+    LISTED_EDGES,
     b"""[host]
 cores = 8
 names = 't-[0-7]'

@@ -129,7 +129,7 @@ def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> Ho
     cores = host.integer("cores", usual.cores, most=HOSTS_MAX, unit="cores")
     sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
     if cores % sockets:
-        raise host.error("sockets", f"{sockets} sockets cannot share {cores} cores equally")
+        raise host.error("sockets", f"{sockets} sockets cannot share {cores} cores equally: change both")
     group = HostGroup(
         n_hosts=1,
         cores=cores,
