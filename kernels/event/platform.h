@@ -116,7 +116,8 @@ typedef struct {
 enum { DRAGONFLY_MINIMAL = 0, DRAGONFLY_VALIANT = 1 };
 
 /* Adds a dragonfly, the last places of which may be empty; returns the zone's point. The points of its hosts follow, those below
- * one router together, then those of one chassis, then those of one group. seed: of the groups by way of which DRAGONFLY_VALIANT goes. */
+ * one router together, then those of one chassis, then those of one group.
+ * seed: of the groups by way of which DRAGONFLY_VALIANT goes. */
 int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const dragonfly_shape *shape, int routing,
                            uint64_t seed);
 
