@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
 from smpy.platforms.canonical import canonical_text
+from smpy.platforms.garbage import collection_paused
 from smpy.platforms.kernel_costs import NO_KERNELS, KernelCosts
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
@@ -90,9 +91,10 @@ class Description:
         builder = PlatformBuilder(self.name, self.models)
         try:
             builder.check_room("the platform", self.n_hosts, 2 * self.n_hosts)
-            builder.add(self.zone)
-            for connection in self.connections:
-                builder.add(connection)
+            with collection_paused():
+                builder.add(self.zone)
+                for connection in self.connections:
+                    builder.add(connection)
             return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256)
         except PlatformError as wrong:
             raise located(wrong, self.origin) from None

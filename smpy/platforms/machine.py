@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
+from smpy.platforms.garbage import collection_paused
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
@@ -59,7 +60,8 @@ def read_machine(
     if path is not None and data is not None and _is_xml(path, data):
         from smpy.platforms.simgrid.reader import read_simgrid_xml  # a run reads one of the formats
 
-        return _changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
+        with collection_paused():
+            return _changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
     machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
     return replace(machine, models=with_options(machine.models, simgrid_options))
 

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,10 +69,10 @@ class Element:
     def parsed(self, name: str, text: str, parse: Callable[[str], float]) -> float:
         """The value of `text`, which is a part of attribute `name`."""
         try:
-            value = parse(text)
+            value, says_unit = _read(text, parse)
         except ValueError as wrong:
             raise self.error(f"attribute {name!r}: {wrong}") from None
-        if not has_unit(text):
+        if not says_unit:
             self.warn(f"attribute {name!r}: {text!r} has no unit, and is read in bytes, s or flop: add one")
         return value
 
@@ -106,6 +107,12 @@ class Element:
         left, self.children = self.children[::-1], []
         while left:
             yield left.pop()
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str, parse: Callable[[str], float]) -> tuple[float, bool]:
+    """A quantity, and whether it says its unit; hosts and links are often alike."""
+    return parse(text), has_unit(text)
 
 
 class _Reader:
