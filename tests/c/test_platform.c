@@ -34,11 +34,11 @@ static int add_hyperx(platform *p, int parent, int *gateway)
         n_hosts *= size[d] = draw(1, 4);
         cables[d] = draw(1, 3);
     }
-    const cluster c = alike(n_hosts);
+    const cluster c = alike(draw(1, n_hosts)); /* the last places may be empty */
     const int is_valiant = draw(0, 1);
     const uint64_t seed = (uint64_t)draw(0, 99);
     const int zone = platform_add_hyperx(p, parent, &c, n_dimensions, size, cables, hosts_per_switch, is_valiant, seed);
-    *gateway = zone + 1 + draw(0, n_hosts - 1);
+    *gateway = zone + 1 + draw(0, c.n_hosts - 1);
     return zone;
 }
 
