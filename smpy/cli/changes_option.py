@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import click
 
 
 def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = []
     for value in values:
-        key, equals, _ = value.partition("=")
-        if not equals or not ("/" in key or "." in key):
+        pair = re.match(r"([^=:]*/[^=:]*)[=:]|([^=]*[./][^=]*)=", value)
+        if pair is None:
             raise click.BadParameter(
                 f"{value!r} is not KEY=VALUE with a key such as host.cores or smpi/test", ctx, param
             )
-    return tuple((key, text) for key, _, text in (value.partition("=") for value in values))
+        pairs.append((pair[1] or pair[2], value[pair.end() :]))
+    return tuple(pairs)
 
 
 changes_option: Final = click.option(
@@ -26,6 +29,6 @@ changes_option: Final = click.option(
     metavar="KEY=VALUE",
     help="A change of the machine for this run. Dotted keys are the machine's: network.bandwidth=x2 (all links), "
     "host.cores=64, nic.latency=500ns. Those with a slash are SimGrid's, as a platform file's <config> has them: "
-    "smpi/os=0:1us, or smpy/polls=grow (failed polls get longer, SMPI's rule) or notice (they do not delay what they "
-    "wait for). Repeatable.",
+    "smpi/os=0:1us (smpi/os:0:1us, as smpirun takes it, is the same), or smpy/polls=grow (failed polls get longer, "
+    "SMPI's rule) or notice (they do not delay what they wait for). Repeatable.",
 )

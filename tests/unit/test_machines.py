@@ -280,6 +280,7 @@ MISTAKES = {
     "[network]\nbandwidth_factor = 0": r"toml:2: network.bandwidth_factor: .*must be above 0",
     "[network.latency_factor]\n0 = 1\n'8K' = 2": r"toml:3: network.latency_factor.8K: '8K' is not a size",
     "[network]\nlatency_factor = 2\n[mpi]\nrendezvous = 3": r"toml:4: mpi.rendezvous: .*keep one of both",
+    "include = 'hdr'\n[network]\nmodel = 'raw'": r"mpi.rendezvous: .*, or name the model by --network",
     "[mpi]\npolls = 'sometimes'": r"toml:2: mpi.polls: 'sometimes' is none of constant, grow, notice",
     "[mpi]\nsend_overhead = ['1us', '1ns', '1s']": r"toml:2: mpi.send_overhead: .* is neither a time nor",
     "[host]\ncores = 3\ncores = 4": r"toml:3: not well-formed TOML, .*: Cannot overwrite a value",

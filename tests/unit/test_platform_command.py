@@ -186,3 +186,10 @@ def test_output_that_nobody_can_keep_is_told_in_a_line(args: tuple[str, ...]) ->
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     assert ended.returncode == 2
     assert ended.stderr == "smpy: cannot write to standard output: No space left on device; make room for it\n"
+
+
+@pytest.mark.parametrize("option", ["smpi/os:0:1us;8KiB:2us", "smpi/os=0:1us;8KiB:2us"])
+def test_an_option_of_simgrids_may_be_written_as_smpirun_takes_it(cluster: str, option: str) -> None:
+    toml = tomllib.loads(shown("convert", cluster, "-", "--cfg", option))
+    assert toml["mpi"]["send_overhead"] == {"0B": ["1us", "0s"], "8KiB": ["2us", "0s"]}
+    assert platform("show", cluster, "--cfg", "host.cores:3").exit_code == 2

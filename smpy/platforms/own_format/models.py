@@ -69,7 +69,8 @@ def read_models(network: Settings, mpi: Settings) -> Models:
     eager = _eager(mpi, default)
     for key in ("model", "latency_factor"):
         if network.is_written(key) and mpi.is_written("rendezvous"):
-            raise mpi.error("rendezvous", f"{key} in [network] says how far longer messages travel: keep one of both")
+            remedy = "keep one of both" + (", or name the model by --network" if key == "model" else "")
+            raise mpi.error("rendezvous", f"{key} in [network] says how far longer messages travel: {remedy}")
     return Models(
         _network(network, base.network, eager if own_network else None),
         _calls(mpi, costs.calls, eager),
