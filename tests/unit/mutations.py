@@ -86,7 +86,7 @@ def _attribute(data: bytes, draw: random.Random) -> bytes:
 
 
 def _line(data: bytes, draw: random.Random) -> bytes:
-    return _on_pieces(r"[^\n]*\n", data, draw)
+    return _on_pieces(r"(?m)^[^\n]*\n", data, draw)
 
 
 def _value(data: bytes, draw: random.Random) -> bytes:
