@@ -167,7 +167,9 @@ LINES = (
     b"dragonfly groups=3 chassis_per_group=2 routers_per_chassis=2 hosts_per_router=2 blue=2 routing=valiant seed=3",
     b"hyperx 4x3 hosts=20 cables=2,1 routing=valiant network.model=lv08 host.loopback_bandwidth=5GB/s",
 )
-EDGES = b"a,b,bandwidth,latency,cables\nh1,s1,100Gbps,1us,1\nh2,s1,,,2\nh3,s2,25GB/s,500ns,\ns1,s2,400Gbps,2us,3\n"
+EDGES = (
+    b'a,b,bandwidth,latency,cables\nh1,s1,100Gbps,1us,1\nh2,s1,,,2\nh3,"s,2",25GB/s,500ns,\ns1,"s,2",400Gbps,2us,3\n'
+)
 PROFILE = b"0.0 1.0\n0.5 0.25\n2.0 0.5\nLOOPAFTER 1.0\n"
 PROFILED = """<platform version='4.1'><zone id='z' routing='Full'><host id='a' speed='1Gf' speed_file='profile'/>
 <host id='b' speed='1Gf' state_file='profile'/></zone></platform>"""
