@@ -27,7 +27,7 @@ typedef struct {
     int row;                     /* of the model's factors, -1: none */
     double rate_bytes_per_s, remaining_bytes, since_s;
     double slowdown;             /* of its bound */
-    int has_latency;
+    int has_own_penalty;         /* else 1, as the peer has it: it began without latency, and no link of its has changed */
 } flow;
 
 /* Links with their coefficients. */
@@ -57,7 +57,7 @@ typedef struct {
     double penalty;              /* 0 but for rounding, or less: first_penalty holds instead (SimGrid aborts) */
     double first_penalty;
     double least_bandwidth_bytes_per_s; /* on its route, when it began; -1: it has no links */
-    double bound_bytes_per_s;
+    double bound_bytes_per_s, first_bound_bytes_per_s;
 } flow_origin;
 
 typedef struct {
@@ -76,8 +76,7 @@ typedef struct {
     plan_cache plans;            /* without slots where links change */
     flow_due *due;
     int n_due, due_room;
-    void (*ended)(void *watcher, int transfer); /* or NULL */
-    void *watcher;
+    flow_watcher watcher;        /* its functions: or NULL */
 } flow_network;
 
 static void free_state(void *state)
@@ -250,7 +249,8 @@ static int keep_origin(sim *s, flow_network *n, int id)
     if (n->path.n && n->model.factor_caps) least *= bandwidth_factor(n, row);
     n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->path.latency_s, .penalty = f->penalty,
                                   .first_penalty = f->penalty, .least_bandwidth_bytes_per_s = least,
-                                  .bound_bytes_per_s = f->bound_bytes_per_s};
+                                  .bound_bytes_per_s = f->bound_bytes_per_s,
+                                  .first_bound_bytes_per_s = f->bound_bytes_per_s};
     return link_uses_add(&n->uses, id, f->n, f->link) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
@@ -280,57 +280,74 @@ static double share_alone_bytes_per_s(sim *s, const flow_network *n)
     return share;
 }
 
+/* Plans a transfer under way: links may have changed since it began, and it keeps what it was told of them. */
+static int plan_again(sim *s, flow_network *n, int id)
+{
+    const transfer *t = transfer_at(s, id);
+    const int error = plan(s, n, t->source_host, t->target_host, n->at[id].row);
+    if (error < 0 || !n->origin) return error;
+    n->planned.penalty = penalty_of(&n->origin[id]);
+    n->planned.bound_bytes_per_s = n->origin[id].bound_bytes_per_s;
+    return 0;
+}
+
+/* As the peer has it: without a window, a flow with latency has no bound to slow down. */
+static double slowed(const flow_network *n, int id, double bound_bytes_per_s, double latency_s)
+{
+    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(latency_s > 0);
+    return is_bound ? bound_bytes_per_s / n->at[id].slowdown : bound_bytes_per_s;
+}
+
 /* Adds the planned flow to those that share: 0, or an error. */
 static int add_share(flow_network *n, int id)
 {
-    flow_plan *f = &n->planned;
-    if (n->origin) { /* links may have changed since the transfer began: it keeps what it was told of them */
-        const flow_origin *o = &n->origin[id];
-        f->penalty = penalty_of(o);
-        f->bound_bytes_per_s = o->bound_bytes_per_s;
-    }
-    const double penalty = n->at[id].has_latency ? f->penalty : 1.0; /* as the peer has it */
-    /* As the peer has it: without a window, a flow with latency has no bound to slow down. */
-    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(f->latency_s > 0);
-    const double bound = is_bound ? f->bound_bytes_per_s / n->at[id].slowdown : f->bound_bytes_per_s;
+    const flow_plan *f = &n->planned;
+    const double penalty = n->at[id].has_own_penalty ? f->penalty : 1.0;
+    const double bound = slowed(n, id, f->bound_bytes_per_s, f->latency_s);
     n->at[id].share = fair_add(n->shares, penalty, bound, f->n, f->link, f->coefficient, id);
     n->shares_are_old = 1;
     return n->at[id].share < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
-static int start_flow(sim *s, flow_network *n, int id, int has_latency)
+/* The planned flow is alone on its links: when it ends. */
+static double end_alone_s(sim *s, flow_network *n, int id)
 {
-    const transfer *t = transfer_at(s, id);
-    const double now_s = network_clock(s)->now_s;
     flow *f = &n->at[id];
-    int error = plan(s, n, t->source_host, t->target_host, f->row);
-    if (error < 0) return error;
-    f->since_s = now_s;
-    f->has_latency = has_latency;
-    if (n->origin) n->origin[id].order = -1;
-    double takes_s = 0; /* no link on the way: nothing left to wait for */
-    if (n->planned.n && !n->model.has_no_bandwidth_limit) {
-        if (!n->model.has_no_contention) return add_share(n, id);
-        takes_s = f->remaining_bytes / rate_for(n, f->row, share_alone_bytes_per_s(s, n));
-    }
-    return heap_push(&n->ends, now_s + takes_s, t->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    f->rate_bytes_per_s = rate_for(n, f->row, share_alone_bytes_per_s(s, n));
+    return network_clock(s)->now_s + f->remaining_bytes / f->rate_bytes_per_s;
 }
 
-void flow_watch(void *state, void (*ended)(void *watcher, int transfer), void *watcher)
+static int start_flow(sim *s, flow_network *n, int id, int has_latency)
+{
+    const double now_s = network_clock(s)->now_s;
+    flow *f = &n->at[id];
+    const int error = plan_again(s, n, id);
+    if (error < 0) return error;
+    f->since_s = now_s;
+    f->has_own_penalty = has_latency;
+    if (n->origin) n->origin[id].order = -1;
+    double end_s = now_s; /* no link on the way: nothing left to wait for */
+    if (n->planned.n && !n->model.has_no_bandwidth_limit) {
+        if (!n->model.has_no_contention) return add_share(n, id);
+        end_s = end_alone_s(s, n, id);
+    }
+    return heap_push(&n->ends, end_s, transfer_at(s, id)->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
+void flow_watch(void *state, const flow_watcher *watcher)
 {
     flow_network *n = state;
-    n->ended = ended;
-    n->watcher = watcher;
+    n->watcher = *watcher;
 }
 
 int flow_slow_down(sim *s, void *state, int id, double slowdown)
 {
     flow_network *n = state;
     flow *f = &n->at[id];
-    const transfer *t = transfer_at(s, id);
     f->slowdown = slowdown;
+    if (n->origin) n->origin[id].bound_bytes_per_s = n->origin[id].first_bound_bytes_per_s;
     if (f->share < 0) return 0; /* in its latency phase */
-    const int error = plan(s, n, t->source_host, t->target_host, f->row);
+    const int error = plan_again(s, n, id);
     if (error < 0) return error;
     fair_remove(n->shares, f->share);
     return add_share(n, id);
@@ -391,9 +408,20 @@ static int start(sim *s, void *state, int id)
 static int take_change(sim *s, flow_network *n, int id)
 {
     const flow_origin *o = &n->origin[id];
-    if (n->at[id].share < 0) return o->order >= 0 ? start_flow(s, n, id, 1) : 0;
-    fair_change(n->shares, n->at[id].share, penalty_of(o), o->bound_bytes_per_s);
-    n->shares_are_old = 1;
+    flow *f = &n->at[id];
+    if (o->order >= 0) return start_flow(s, n, id, 1);
+    if (f->share >= 0) {
+        f->has_own_penalty = 1;
+        fair_change(n->shares, f->share, penalty_of(o), slowed(n, id, o->bound_bytes_per_s, o->latency_s));
+        n->shares_are_old = 1;
+    } else if (f->rate_bytes_per_s > 0) { /* alone */
+        const double now_s = network_clock(s)->now_s;
+        const int error = plan_again(s, n, id);
+        if (error < 0) return error;
+        f->remaining_bytes = fmax(0, f->remaining_bytes - f->rate_bytes_per_s * (now_s - f->since_s));
+        f->since_s = now_s;
+        heap_move(&n->ends, id, end_alone_s(s, n, id));
+    }
     return 0;
 }
 
@@ -403,10 +431,11 @@ static int change_bandwidth(sim *s, flow_network *n, int link, double before)
     int error = 0;
     fair_set_capacity(n->shares, link, now);
     n->shares_are_old = 1;
-    for (int u = n->uses.first_of_link[link]; u >= 0 && weight > 0 && !error; u = n->uses.at[u].next) {
+    const int is_felt = weight > 0 || n->model.has_no_contention;
+    for (int u = n->uses.first_of_link[link]; u >= 0 && is_felt && !error; u = n->uses.at[u].next) {
         const int id = n->uses.at[u].transfer;
-        n->origin[id].penalty += weight / now - weight / before;
-        error = take_change(s, n, id);
+        n->origin[id].penalty += weight > 0 ? weight / now - weight / before : 0;
+        if (weight > 0 || n->origin[id].order < 0) error = take_change(s, n, id);
     }
     return error;
 }
@@ -415,14 +444,17 @@ static int change_latency(sim *s, flow_network *n, int link, double before)
 {
     const double more_s = network_latency_s(s)[link] - before, gamma = n->model.tcp_gamma_bytes;
     int error = 0;
-    for (int u = n->uses.first_of_link[link]; u >= 0 && !error; u = n->uses.at[u].next) {
-        flow_origin *o = &n->origin[n->uses.at[u].transfer];
+    for (int u = n->uses.first_of_link[link]; u >= 0 && !n->model.has_no_latency && !error; u = n->uses.at[u].next) {
+        const int id = n->uses.at[u].transfer;
+        flow_origin *o = &n->origin[id];
         o->latency_s += more_s;
         o->penalty += more_s;
         o->bound_bytes_per_s = o->least_bandwidth_bytes_per_s;
         if (gamma > 0 && o->latency_s != 0) /* of a negative latency comes no bound */
             o->bound_bytes_per_s = fmin(o->bound_bytes_per_s, gamma / (2 * o->latency_s));
-        error = take_change(s, n, n->uses.at[u].transfer);
+        n->at[id].slowdown = 1; /* as the peer has it */
+        if (n->watcher.rebounded) n->watcher.rebounded(n->watcher.watcher, id);
+        error = take_change(s, n, id);
     }
     return error;
 }
@@ -441,8 +473,6 @@ static int turn_off(sim *s, const flow_network *n, int link)
 static int link_changed(sim *s, void *state, int kind, int link, double before)
 {
     flow_network *n = state;
-    const network_model *m = &n->model;
-    if (m->has_no_latency || m->has_no_contention || m->has_no_bandwidth_limit) return SIM_FIXED_LINKS;
     switch (kind) {
     case PROFILE_BANDWIDTH: return change_bandwidth(s, n, link, before);
     case PROFILE_LATENCY: return change_latency(s, n, link, before);
@@ -536,7 +566,7 @@ static void end_flow(sim *s, flow_network *n, int id)
         fair_remove(n->shares, n->at[id].share);
         n->shares_are_old = 1;
     }
-    if (n->ended) n->ended(n->watcher, id);
+    if (n->watcher.ended) n->watcher.ended(n->watcher.watcher, id);
     transfer_end(s, id);
 }
 

@@ -8,8 +8,14 @@
 
 extern const network_kind network_flow;
 
-/* For networks on top of it: `ended` is told of each transfer before its owner is. */
-void flow_watch(void *state, void (*ended)(void *watcher, int transfer), void *watcher);
-/* From now on the bound of a transfer under way is what its route gives it, over `slowdown`: 0, or an error. */
+/* For networks on top of it. */
+typedef struct {
+    void (*ended)(void *watcher, int transfer);     /* before its owner is told */
+    void (*rebounded)(void *watcher, int transfer); /* a latency on its route changed: its bound is that of now, not slowed down */
+    void *watcher;
+} flow_watcher;
+
+void flow_watch(void *state, const flow_watcher *watcher);
+/* From now on the bound of a transfer under way is what its route gave it when it began, over `slowdown`: 0, or an error. */
 int flow_slow_down(sim *s, void *state, int transfer, double slowdown);
 #endif

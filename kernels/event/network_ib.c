@@ -1,5 +1,6 @@
 #include "network_ib.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "network_flow.h"
@@ -31,14 +32,14 @@ typedef struct {
     int source, target;
     int n, first;                /* messages; `first` starts their list */
     int next_out, previous_out, next_in, previous_in; /* next_out: in the free list, too */
-    double slowdown;
+    double slowdown;             /* NAN: to be judged */
     int is_in_changed;
 } ib_pair;
 
 typedef struct {
     int pair;                    /* NONE: not under way, or within a host */
     int next, previous;          /* of its pair */
-    double slowdown;             /* that its flow has */
+    double slowdown;             /* that its flow has; NAN: none, its latency has changed since */
 } ib_message;
 
 typedef struct {
@@ -58,6 +59,7 @@ typedef struct {
 } ib_network;
 
 static void ended(void *watcher, int id);
+static void rebounded(void *watcher, int id);
 
 static void free_state(void *state)
 {
@@ -89,7 +91,7 @@ static void *begin(sim *s, const void *parameters)
         return NULL;
     }
     for (int h = 0; h < n->n_hosts; h++) n->host[h].first_out = n->host[h].first_in = n->host[h].stale_pair = NONE;
-    flow_watch(n->flows, ended, n);
+    flow_watch(n->flows, &(flow_watcher){ended, rebounded, n});
     return n;
 }
 
@@ -307,6 +309,24 @@ static void ended(void *watcher, int id)
     keep(n, update(n, source, target, -1));
 }
 
+/* The message is not slowed down any more, until its sender is judged again. */
+static void rebounded(void *watcher, int id)
+{
+    ib_network *n = watcher;
+    const int p = n->message[id].pair;
+    if (p < 0) return;
+    ib_host *from = &n->host[n->pair[p].source];
+    n->message[id].slowdown = n->pair[p].slowdown = NAN;
+    n->n_stale += from->stale_pair == NONE;
+    from->stale_pair = from->stale_pair == NONE || from->stale_pair == p ? p : ALL;
+}
+
+static int link_changed(sim *s, void *state, int kind, int link, double before)
+{
+    ib_network *n = state;
+    return network_flow.link_changed(s, n->flows, kind, link, before);
+}
+
 static int apply(sim *s, ib_network *n, int p)
 {
     n->pair[p].is_in_changed = 0;
@@ -363,4 +383,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, NULL};
+const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, link_changed};

@@ -121,7 +121,7 @@ typedef struct {
 
 typedef struct {
     double test_s, iprobe_s;          /* a first poll */
-    double iprobe_part;               /* of a core, is the most that a probe takes; 0: all of it */
+    double iprobe_part;               /* of a core, is the most that a probe takes; above 1: its work is as much more; 0: 1 */
     int grow;                         /* the k-th failed poll in a row, of all ranks, costs k times the first */
     int notice;                       /* instead: polls come in rounds, and are cut short by what they wait for (poll.h) */
 } poll_costs;

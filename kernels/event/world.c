@@ -11,7 +11,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     int error = timelines_init(&s->timelines, n_ranks);
     const double part = s->model.polling.iprobe_part;
     if (!error) error = hosts_init(&s->hosts, s->machine);
-    if (!error && part > 0 && part < 1) error = hosts_limit(&s->hosts, part);
+    if (!error && part > 0 && part != 1) error = hosts_limit(&s->hosts, part);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
     if (!error) error = memories_init(&s->memories);
     if (!error) error = changes_init(s);

@@ -213,7 +213,7 @@ class Polling:
     test_s, iprobe_s : float
         The cost of a first poll.
     iprobe_part : float
-        Of a core, is the most that a probe takes, above 0 and at most 1.
+        Of a core, is the most that a probe takes, above 0. More than 1 makes a probe so many times as long.
     polls_grow : bool
         The k-th failed poll in a row, of all ranks together, costs k times that.
     polls_notice : bool
@@ -235,10 +235,8 @@ class Polling:
 
     def __post_init__(self) -> None:
         _check_not_negative(self, _POLL_NUMBERS)
-        if not 0 < self.iprobe_part <= 1:
-            raise ValueError(
-                f"iprobe_part is {self.iprobe_part}: a probe takes a part of a core, above 0 and at most 1"
-            )
+        if not self.iprobe_part > 0:
+            raise ValueError(f"iprobe_part is {self.iprobe_part}: a probe takes a part of a core, above 0")
 
 
 @dataclass(frozen=True, slots=True)

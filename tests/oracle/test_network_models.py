@@ -97,6 +97,16 @@ def test_a_probe_leaves_a_part_of_its_core_to_others(part: float, tmp_path: Path
     assert dates_s[1] == pytest.approx(20e-3 + 2.01467 * LATENCY_S + 26 * 1.05 / (0.812084 * BANDWIDTH_BYTES_PER_S))
 
 
+def test_a_probe_of_more_than_a_core_takes_so_many_times_as_long(tmp_path: Path) -> None:
+    (tmp_path / "crowded.xml").write_text(CROWDED)
+    settings = {"smpi/iprobe-cpu-usage": "2", "smpi/iprobe": "1ms", "smpi/grow-injected-times": "no"}
+    steps = "0:execute,1.95e7;send,1,10/1:iprobe;recv,0,10/2:execute,1e6"
+    dates_s = finish_s(steps, ["h0", "h1", "h1"], settings, tmp_path, tmp_path / "crowded.xml")
+    assert dates_s[2] == pytest.approx(2e-3, rel=1e-12)  # beside the first probe, which has 2e6 flop
+    receive_s = 2.01467 * LATENCY_S + 26 * 1.05 / (0.812084 * BANDWIDTH_BYTES_PER_S)
+    assert dates_s[1] == pytest.approx(3e-3 + 9 * 2e-3 + receive_s, rel=1e-9)  # smpirun: 0.021101002437696102
+
+
 def test_starting_mpi_takes_its_time(tmp_path: Path) -> None:
     dates_s = finish_s("0:send,1,100/1:execute,1e9", ["h0", "h1"], {"smpi/init": "0.5"}, tmp_path)
     assert dates_s == pytest.approx([0.5, 1.5], rel=1e-12)

@@ -53,7 +53,6 @@ SMPY_OPTIONS = (("smpi/wtime", "0"),)
 REFUSALS = (
     "not supported",
     "smpy does not have it",
-    "and the network 'ib' cannot",
     "has no effect on SMPI's network model",
 )
 

@@ -19,7 +19,11 @@ pytestmark = pytest.mark.peer
 STEPS = Path(__file__).parents[1] / "oracle"
 TOLERANCE = 1e-6  # relative
 # smpirun aborts where a link that only acknowledgements use changes so much that the penalty of a flow is not positive.
-CASES = range(150)
+CASES = [
+    *(pytest.param(number, {}, id=f"{number}") for number in range(150)),
+    *(pytest.param(number, {"network/model": "IB"}, id=f"{number}-ib") for number in range(60)),
+    *(pytest.param(number, {"smpi/iprobe-cpu-usage": "1.7"}, id=f"{number}-probes") for number in range(20)),
+]
 ABORT = "update_variable_penalty"
 
 
@@ -33,10 +37,11 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return binary
 
 
-def smpirun_finish_s(case: ProfileCase, steps: Path, folder: Path) -> list[float] | None:
+def smpirun_finish_s(case: ProfileCase, steps: Path, folder: Path, settings: dict[str, str]) -> list[float] | None:
     """What smpirun says; None if it aborts on what it cannot do."""
     command = ["smpirun", "-quiet", "-np", str(len(case.hosts)), "-platform", "machine.xml", "-hostfile", "hosts"]
-    command += [*SMPIRUN_OPTIONS, str(steps), case.steps]
+    command += [*SMPIRUN_OPTIONS, *(f"--cfg={name}:{value}" for name, value in settings.items())]
+    command += [str(steps), case.steps]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     if ABORT in done.stdout + done.stderr:
         return None
@@ -45,7 +50,7 @@ def smpirun_finish_s(case: ProfileCase, steps: Path, folder: Path) -> list[float
     return [finish_s[rank] for rank in range(len(case.hosts))]
 
 
-def smpy_finish_s(case: ProfileCase, folder: Path) -> list[float]:
+def smpy_finish_s(case: ProfileCase, folder: Path, settings: dict[str, str]) -> list[float]:
     config = RunConfig(
         n_ranks=len(case.hosts),
         program=str(STEPS / "steps.py"),
@@ -53,6 +58,7 @@ def smpy_finish_s(case: ProfileCase, folder: Path) -> list[float]:
         platform=folder / "machine.xml",
         hostfile=folder / "hosts",
         compute="none",
+        options=tuple(settings.items()),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlatformWarning)
@@ -62,18 +68,20 @@ def smpy_finish_s(case: ProfileCase, folder: Path) -> list[float]:
     return outcome.summary.finish_s.tolist()
 
 
-@pytest.mark.parametrize("number", CASES)
-def test_every_rank_finishes_when_it_does_under_smpirun(number: int, steps: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "settings"), CASES)
+def test_every_rank_finishes_when_it_does_under_smpirun(
+    number: int, settings: dict[str, str], steps: Path, tmp_path: Path
+) -> None:
     case = draw_case(number)
     (tmp_path / "machine.xml").write_text(case.xml)
     (tmp_path / "hosts").write_text("".join(f"{host}\n" for host in case.hosts))
     for name, text in case.files.items():
         (tmp_path / name).write_text(text)
-    ours = smpy_finish_s(case, tmp_path)
-    theirs = smpirun_finish_s(case, steps, tmp_path)
+    ours = smpy_finish_s(case, tmp_path, settings)
+    theirs = smpirun_finish_s(case, steps, tmp_path, settings)
     if theirs is None:
         pytest.skip("SimGrid aborts on a penalty that is not positive")
-    theirs_by = f"smpirun -np 4 -platform machine.xml -hostfile hosts {' '.join(SMPIRUN_OPTIONS)} steps"
+    theirs_by = f"smpirun -np 4 -platform machine.xml -hostfile hosts {' '.join(SMPIRUN_OPTIONS)} {settings} steps"
     ours_by = f"smpy run -np 4 --platform machine.xml --hostfile hosts --compute none {STEPS / 'steps.py'}"
     assert ours == pytest.approx(theirs, rel=TOLERANCE, abs=0), (
         f"cd {tmp_path}; {theirs_by} ...; {ours_by} {case.steps}"

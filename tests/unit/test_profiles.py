@@ -41,7 +41,7 @@ SEND = f"0:send,1,{LARGE}/1:recv,0,{LARGE}"
 SOME = settings(max_examples=25, deadline=None)
 
 
-def finish_s(machine: Description, steps: str, n_ranks: int = 2, hosts: str = "") -> list[float]:
+def finish_s(machine: Description, steps: str, n_ranks: int = 2, hosts: str = "", network: str = "smpi") -> list[float]:
     """When each rank ends; `hosts`, one a word, says where they run."""
     with TemporaryDirectory() as folder:
         hostfile = Path(folder) / "hosts"
@@ -53,6 +53,7 @@ def finish_s(machine: Description, steps: str, n_ranks: int = 2, hosts: str = ""
             platform=machine,
             hostfile=hostfile if hosts else None,
             compute="none",
+            options=(("network/model", network),),
         )
         outcome = run(config)
     if outcome.error is not None:
@@ -193,6 +194,60 @@ def test_a_profile_of_a_host_of_a_cluster_and_of_its_links_is_connected_by_name(
     sent_s, plain_s = (finish_s(each, SEND)[0] for each in (machine, plain))
     latency_s = 2 * LATENCY_S * LATENCY_FACTOR
     assert sent_s - latency_s == pytest.approx(2 * (plain_s - latency_s), rel=1e-9)
+
+
+# ---- ideal parts ----
+
+LATENCIES = Profile(((2e-4, 3e-4), (0.02, 1e-5), (0.09, 2e-4)))
+BANDWIDTHS = Profile(((3e-4, 5e7), (0.05, 2e8), (0.1, 9e7)))
+
+
+@SOME
+@given(profiles(5e7, 2e8, 0.3), profiles(1e-7, 1e-3, 0.3), st.sampled_from([Sharing.SHARED, Sharing.FATPIPE]))
+def test_messages_one_at_a_time_take_the_same_time_without_contention(
+    bandwidths: Profile, latencies: Profile, sharing: Sharing
+) -> None:
+    machine = pair(sharing, bandwidth_profile=bandwidths, latency_profile=latencies)
+    turns = [(f"send,1,{size}", f"recv,0,{size}") for size in (LARGE, 1000, 200_000)]
+    there, back = ";".join(turn[0] for turn in turns), ";".join(turn[1] for turn in turns)
+    steps = f"0:{there};recv,1,{LARGE}/1:{back};send,0,{LARGE}"
+    alone_s = finish_s(machine, steps, network="ideal:contention")
+    assert alone_s == pytest.approx(finish_s(machine, steps), rel=1e-12, abs=0)
+
+
+def test_without_contention_each_message_takes_what_it_takes_alone() -> None:
+    machine = pair(Sharing.SHARED, bandwidth_profile=BANDWIDTHS, latency_profile=LATENCIES)
+    alone_s = finish_s(machine, SEND)
+    steps = f"0:isend,1,{LARGE};isend,1,{LARGE};waitall/1:irecv,0,{LARGE};irecv,0,{LARGE};waitall"
+    assert finish_s(machine, steps, network="ideal:contention") == pytest.approx(alone_s, rel=1e-12)
+    assert finish_s(machine, steps)[1] > 1.5 * alone_s[1]
+
+
+def test_without_latency_a_link_is_one_whose_latency_is_0() -> None:
+    link = Link("L", BANDWIDTH, 0.0, Sharing.SHARED, bandwidth_profile=BANDWIDTHS)
+    parts = (Host("a", 1e9), Host("b", 1e9), link, DeclaredRoute("a", "b", (Hop("L"),)))
+    fast = Description("no latency", FullZone("z", parts))
+    machine = pair(Sharing.SHARED, bandwidth_profile=BANDWIDTHS, latency_profile=LATENCIES)
+    assert finish_s(machine, SEND, network="ideal:latency") == pytest.approx(finish_s(fast, SEND), rel=1e-12)
+
+
+def test_without_a_limit_of_bandwidth_a_message_takes_its_latency_of_now() -> None:
+    machine = pair(bandwidth_profile=Profile(((0.3, 1.0),)), latency_profile=Profile(((0.5, 1e-3),)))
+    steps = f"0:{SEND[2:].split('/', maxsplit=1)[0]};sleep,1;send,1,{LARGE}/1:recv,0,{LARGE};recv,0,{LARGE}"
+    dates_s = finish_s(machine, steps, network="ideal:contention,bandwidth")
+    assert dates_s == pytest.approx([1 + (LATENCY_S + 1e-3) * LATENCY_FACTOR] * 2, rel=1e-12)
+
+
+def test_on_an_ideal_network_only_computing_takes_time_however_links_change() -> None:
+    machine = pair(bandwidth_profile=BANDWIDTHS, latency_profile=LATENCIES)
+    steps = f"0:execute,3e8;send,1,{LARGE};execute,1e8/1:recv,0,{LARGE};execute,2e8"
+    assert finish_s(machine, steps, network="ideal") == pytest.approx([0.4, 0.5], rel=1e-12)
+
+
+def test_a_link_that_is_off_carries_no_message_of_an_ideal_network() -> None:
+    machine = pair(state_profile=Profile(((0.0, 0.0),)))
+    with pytest.raises(MachineFailure, match="link 'L'"):
+        finish_s(machine, SEND, network="ideal")
 
 
 # ---- what is off ----
