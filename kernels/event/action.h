@@ -49,6 +49,7 @@ struct action {
     union {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
+        struct { int sum; double amount, variance; } path;
         struct { int request; } post, cancel, wait_collective;
         struct collective_test {
             int request;

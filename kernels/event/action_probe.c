@@ -19,12 +19,16 @@ static poll_question question(const timeline *t, const action *a)
 }
 
 /* What a look finds: 1, the send of a matched probe, or 0; or an error. */
-static int look(sim *s, timeline *t, const action *a)
+static int look(sim *s, int id, const action *a)
 {
-    if (a->kind == &get_status_kind) return s->requests.at[a->probe.request].is.is_done;
+    timeline *t = &s->timelines.at[id];
     message_envelope *wanted = &t->wanted;
-    const int found = match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag);
+    const int is_probe = a->kind != &get_status_kind, request = a->probe.request;
+    const int found = is_probe ? match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag)
+                      : s->requests.at[request].is.is_done ? request : 0;
     if (found <= 0) return found;
+    if (s->paths) path_finds(s, id, found);
+    if (!is_probe) return 1;
     slot *x = &s->requests.at[found];
     wanted->source = x->is.matched_source;
     wanted->tag = x->is.tag;
@@ -62,7 +66,7 @@ static int step(sim *s, int id, action *a)
         if (!(a->probe.flop > 0)) return MADE_A_CALL;
         return elapse_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
     case LOOK: {
-        const int found = look(s, t, a);
+        const int found = look(s, id, a);
         t->answer = found;
         return found < 0 ? found : MADE_A_CALL;
     }

@@ -16,6 +16,7 @@ static int begin(sim *s, int id, action *a, const poll_question *asked, int in_a
 /* `found` is the request that was complete: 0 for none that has a number, -1 for no answer. */
 static int end(sim *s, int id, action *a, int found, const poll_question *asked, int *in_a_row, int grows)
 {
+    if (s->paths && a->stage == LEARN && found > 0) path_finds(s, id, found);
     if (a->stage == LEARN && found > 0) {
         s->timelines.at[id].busy_until_s = 0;
         a->stage = PAID;

@@ -13,6 +13,7 @@ static int end(sim *s, int id, action *a)
     timeline *t = &s->timelines.at[id];
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
+    if (s->paths && t->answer) path_finds(s, id, a->test_collective.request);
     poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
     action_end(s, id);
     return FREE_OF_CHARGE;

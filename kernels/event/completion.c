@@ -32,6 +32,7 @@ void request_complete(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     x->is.is_done = 1;
+    if (s->paths) path_reaches(s, id);
     poll_notice(s, x->is.rank);
     if (x->waiter >= 0) tell(s, id);
     request_let_go(s, id);

@@ -120,6 +120,7 @@ int protocol_post(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     const int is_send = x->is.is_send;
+    if (s->paths) path_reaches(s, id);
     const int other = x->partner ? x->partner
                       : is_send  ? match_send(&s->match, &s->requests, id)
                                  : match_recv(&s->match, &s->requests, id);

@@ -94,6 +94,10 @@ static int step(sim *s, int id, timeline *t)
     action *a = timeline_first(t);
     const int nature = a->kind->nature;
     s->stats.progress += nature == ACTION_PROGRESS;
+    if (s->paths) {
+        path_calls(s, id);
+        if (nature >= ACTION_POLL && a->stage == 0) path_asks(s, id);
+    }
     if (t->has_polled && nature < ACTION_POLL) poll_forget(t, nature == ACTION_PROGRESS);
     return a->kind->step(s, id, a);
 }

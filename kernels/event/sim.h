@@ -195,6 +195,9 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
+/* Adds to sums over the critical path (critical_path.h), where the timeline then is; takes no time. */
+enum { PATH_SUMS = 16, PATH_VARIANCE = 15 };             /* the last one is of variances */
+int sim_append_to_path(sim *s, int timeline, int sum, double amount, double variance);
 int sim_append_sleep(sim *s, int timeline, double seconds);
 int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
 int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */
@@ -267,6 +270,7 @@ int sim_left_over(const sim *s, int after, int *kind);                 /* the ne
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int timeline, waiting *out);
 void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, what it polls for again and again, in vain */
+void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the critical path to its date */
 void sim_finish_s(const sim *s, double *finish_s); /* [ranks] date when a rank's last timeline ended, NaN before */
 void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
 /* end cdef */

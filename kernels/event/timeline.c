@@ -168,6 +168,7 @@ int action_block(sim *s, int id, int spends)
 
 void action_wake(sim *s, int id)
 {
+    if (s->paths) path_wakes(s, id);
     timeline_runs_next(s, id);
 }
 

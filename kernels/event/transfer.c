@@ -39,6 +39,7 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
         transfer_free(&s->transfers, id);
         return error;
     }
+    if (s->paths) path_sets_out(s, id);
     s->transfers.n_live++;
     s->stats.messages++;
     if (__builtin_add_overflow(s->stats.bytes, bytes, &s->stats.bytes)) s->stats.bytes = INT64_MAX;
@@ -53,6 +54,7 @@ const transfer *transfer_at(const sim *s, int id)
 void transfer_end(sim *s, int id)
 {
     const transfer t = s->transfers.at[id];
+    if (s->paths) path_ends(s, id);
     transfer_free(&s->transfers, id);
     s->transfers.n_live--;
     s->stats.progress++;

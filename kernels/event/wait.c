@@ -96,6 +96,7 @@ int wait_after_overheads(sim *s, int id)
 void wait_wake(sim *s, int id)
 {
     timeline *t = &s->timelines.at[id];
+    if (s->paths) path_wakes(s, id);
     if (t->waits_for_one) host_left(s, t->host, 0);
     t->waits_for_one = 0;
     const int result = wait_after_overheads(s, id);

@@ -57,6 +57,7 @@ void sim_free(sim *s)
     if (s->network.kind) s->network.kind->free(s->network.state);
     elapse_free(&s->elapsing);
     memories_free(&s->memories);
+    critical_paths_free(s->paths);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "collective_run.h"
 #include "comm.h"
+#include "critical_path.h"
 #include "elapse.h"
 #include "host.h"
 #include "latch.h"
@@ -36,6 +37,7 @@ struct sim {
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     elapsing elapsing;
     memories memories;
+    critical_paths *paths;       /* NULL: nothing has been added to any */
     changes changes;
     polling polling;
 

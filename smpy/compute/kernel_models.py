@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
-from smpy.compute.modelling import KernelUse, Modelling
+from smpy.compute.modelling import NOISE_SUM, KernelUse, Modelling
 from smpy.compute.roofline import core_bandwidth_bytes_per_s
 from smpy.engine.running import current, is_running, mpi_call, of_world
 from smpy.errors import UsageError
 from smpy.units import format_speed
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.platforms.kernel_costs import KernelCost
 
 __all__ = ["KernelModels", "charge_kernel", "takes_time"]
 
@@ -88,12 +92,26 @@ def charge_kernel(
         raise UsageError(
             f"the machine's cost of {kernel} has the sizes {', '.join(cost.sizes)}, and its calls have {len(sizes)}"
         )
-    flop = cost.seconds(tuple(sizes)) * modelling.reference_flop_per_s
-    if modelling.draws is not None and cost.noise is not None:
+    seconds, half_width_s = cost.estimate(tuple(sizes))
+    flop, scale = seconds * modelling.reference_flop_per_s, modelling.reference_flop_per_s / speed_flop_per_s
+    if modelling.draws is None:
+        _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale)
+    elif cost.noise is not None:
         flop *= modelling.draws.factor(cost.noise, engine.rank)
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += not cost.is_measured_at(tuple(sizes))
     engine.compute(flop)
+
+
+def _add_uncertainty(
+    engine: Engine, modelling: Modelling, cost: KernelCost, seconds: float, half_width_s: float
+) -> None:
+    """Note what of a call is uncertain: coefficients, alike in all calls of a kernel, and noise, of each its own."""
+    mean, variance = modelling.moments(cost)
+    if half_width_s or variance:
+        engine.add_to_path(modelling.path_sum(cost.name), half_width_s, variance * seconds * seconds)
+    if mean:
+        engine.add_to_path(NOISE_SUM, mean * seconds)
 
 
 # ---- kernels that a program tells ----

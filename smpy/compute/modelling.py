@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from smpy.engine.kernel import lib
 from smpy.platforms.kernel_costs import NO_KERNELS, KernelCost, KernelCosts
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 ComputeMode = Literal["measured", "models", "none"]
 """How computing becomes simulated time."""
+
+NOISE_SUM: Final = lib.PATH_VARIANCE - 1
+"""Of the sums over a critical path, the one of what noise adds; those before are kernels' half widths."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,8 @@ class Modelling:
     ----------
     uses : dict of str to KernelUse
         By kernel.
+    path_sums : dict of str to int
+        Where the uncertain time of a kernel is added up along the critical path; the last one takes several.
     inside : set of int
         Ranks in the body of a kernel whose time is charged: what else they compute there takes none.
     bytes_without_bandwidth : float
@@ -77,5 +83,23 @@ class Modelling:
 
             self.draws = NoiseDraws(noise_seed)
         self.uses: Final[dict[str, KernelUse]] = {}
+        self.path_sums: Final[dict[str, int]] = {}
+        self._moments: Final[dict[str, tuple[float, float]]] = {}
         self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0
+
+    def path_sum(self, kernel: str) -> int:
+        """The number of the sum in which a kernel's half widths are added up."""
+        number = self.path_sums.get(kernel)
+        if number is None:
+            number = self.path_sums[kernel] = min(len(self.path_sums), NOISE_SUM - 1)
+        return number
+
+    def moments(self, cost: KernelCost) -> tuple[float, float]:
+        """Mean and variance of a kernel's noise, relative to its time."""
+        found = self._moments.get(cost.name)
+        if found is None:
+            from smpy.compute.noise import moments
+
+            found = self._moments[cost.name] = (0.0, 0.0) if cost.noise is None else moments(cost.noise)
+        return found

@@ -15,6 +15,7 @@ from greenlet import greenlet
 import smpy
 from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
+from smpy.compute.uncertainty import uncertainty_of
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.config import RunConfig, description_of, new_world
@@ -315,4 +316,5 @@ def _summarise(
         remarks=remarks,
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
+        uncertainty=None if is_partial else uncertainty_of(engine, finish_s),
     )

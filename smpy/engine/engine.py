@@ -83,6 +83,12 @@ class Engine(PointToPoint, Collectives):
         lib.sim_statistics(self._sim, out)
         return out
 
+    def path(self, rank: int) -> list[float]:
+        """The sums over the critical path to a rank's date; the last one is of variances."""
+        sums = ffi.new("double[]", lib.PATH_SUMS)
+        lib.sim_path(self._sim, rank, sums)
+        return list(sums)
+
     def finish_s(self) -> array[float]:
         """Date at which each rank ended, NaN for those that have not."""
         dates_s = array("d", bytes(8 * self.n_ranks))

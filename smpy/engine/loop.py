@@ -451,6 +451,10 @@ class Loop:
         lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
         self._keep_pace()
 
+    def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:
+        """Add to one of the sums over the critical path to the running rank's date, and to that of variances."""
+        check(lib.sim_append_to_path(self._sim, self.timeline, number, amount, variance))
+
     def memory(self) -> Memory:
         """Of the running rank's host."""
         return self.platform.memory(self._host_of_rank[self.rank])

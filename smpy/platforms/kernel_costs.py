@@ -136,8 +136,7 @@ class KernelCost:
         ValueError
             If it has another number of sizes.
         """
-        values = self._values(sizes)
-        return max(0.0, sum(seconds * value for (_, seconds), value in zip(self.terms, values, strict=True)))
+        return self.estimate(sizes)[0]
 
     def half_width_s(self, sizes: tuple[float, ...]) -> float:
         """Half the width of the 95 % interval of a call's mean time, in seconds; coefficients taken as independent.
@@ -147,8 +146,20 @@ class KernelCost:
         ValueError
             If it has another number of sizes.
         """
-        widths_s = zip(self.half_widths_s, self._values(sizes), strict=False)
-        return sqrt(sum((width_s * value) ** 2 for width_s, value in widths_s))
+        return self.estimate(sizes)[1]
+
+    def estimate(self, sizes: tuple[float, ...]) -> tuple[float, float]:
+        """`seconds` and `half_width_s` at once.
+
+        Raises
+        ------
+        ValueError
+            If it has another number of sizes.
+        """
+        values = self._values(sizes)
+        seconds = sum([seconds * value for (_, seconds), value in zip(self.terms, values, strict=True)])
+        widths_s = zip(self.half_widths_s, values, strict=False)
+        return max(0.0, seconds), sqrt(sum([(width_s * value) ** 2 for width_s, value in widths_s]))
 
     def is_measured_at(self, sizes: tuple[float, ...]) -> bool:
         """Whether each size lies within those that were measured, as far as these are known."""

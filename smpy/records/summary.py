@@ -12,7 +12,9 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
                         numbered hosts that take as many ranks each may be one: ["h[0-7]", 2]
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
-    makespan_s, messages, bytes, ..._share
+    makespan_s, makespan_half_width_s, uncertainty
+                        of kernels' costs: of the interval that has 95 % of runs, to first order, and its parts; or null
+    messages, bytes, ..._share
     compute, kernels_file, noise_seed, is_partial, is_folded
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels, null without
@@ -36,6 +38,7 @@ from smpy.records.files import write_whole
 from smpy.records.inputs import Inputs
 from smpy.records.remark import Remark
 from smpy.records.time_shares import TimeShares
+from smpy.records.uncertainty import Uncertainty
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -79,6 +82,8 @@ class Summary:
         Real time the run took.
     peak_rss_bytes : int
         Most memory the process held.
+    uncertainty : Uncertainty or None
+        Of the makespan, as far as the costs of kernels make it uncertain; None: they do not, or a draw was made of it.
     """
 
     inputs: Inputs
@@ -96,6 +101,7 @@ class Summary:
     remarks: tuple[Remark, ...]
     wall_s: float
     peak_rss_bytes: int
+    uncertainty: Uncertainty | None = None
 
     def to_json(self) -> str:
         """The summary as JSON, a key a line, as the module says."""
@@ -118,6 +124,8 @@ class Summary:
             "algorithms": dict(self.inputs.algorithms),
             "seed": self.inputs.seed,
             "makespan_s": self.makespan_s,
+            "makespan_half_width_s": self.uncertainty.half_width_s if self.uncertainty else None,
+            "uncertainty": asdict(self.uncertainty) if self.uncertainty else None,
             "messages": self.messages,
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
@@ -147,7 +155,7 @@ class Summary:
     def render(self) -> str:
         """The summary for people: a line a fact, no newline at the end."""
         facts = [
-            ("makespan", f"{format_time(self.makespan_s)} simulated"),
+            ("makespan", f"{format_time(self.makespan_s)} simulated{self._plus_or_minus()}"),
             ("wall time", format_time(self.wall_s)),
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
@@ -162,6 +170,13 @@ class Summary:
         partial = ", stopped before the end" if self.is_partial else ""
         head = f"smpy: {ranks} on {self.platform}{partial}"
         return "\n".join([head, *(f"  {name:<15}{fact}" for name, fact in facts)])
+
+    def _plus_or_minus(self) -> str:
+        if self.inputs.noise_seed is not None:
+            return f", with noise drawn from seed {self.inputs.noise_seed} (--noise)"
+        if self.uncertainty is None:
+            return ""
+        return f", ± {format_time(self.uncertainty.half_width_s)} (95 %: costs of kernels)"
 
     def _computing(self) -> str:
         if self.compute == "none":

@@ -1,0 +1,47 @@
+/* critical_path.h -- sums over the critical path to each timeline's date: the chain of calls and transfers each of which was the
+ * last that the next one waited for.
+ *
+ * They are kept from the first amount on; before, a world has none. A timeline that goes on by itself keeps its path. One that
+ * was blocked takes the path of what woke it: of a transfer, which is that of the side that was posted last, or of another's call.
+ * So does one whose poll finds what came while the poll lasted. Shares of links, cores and memory are no part of a path: who
+ * shared them with whom is not asked.
+ *
+ * Invariants: (1) what happens now has the path of the timeline whose call it is, or of the transfer that has ended;
+ *             (2) a request has the path of its completion, before that of its posting. */
+#ifndef SMPY_CRITICAL_PATH_H
+#define SMPY_CRITICAL_PATH_H
+#include "sim.h"
+
+typedef struct {
+    double sum[PATH_SUMS];
+} path;
+
+typedef struct {
+    path path;
+    double asked_s;              /* of a timeline: when its last poll began */
+    double came_s;               /* of a request: when it was posted, or completed */
+} path_place;
+
+typedef struct {
+    path_place *at;
+    int room;
+} path_places;
+
+typedef struct {
+    path_places timelines, requests, transfers; /* by their numbers */
+    int calling;                 /* the timeline whose call happens now, or -1: */
+    path ended;                  /* a transfer has ended, on this path */
+} critical_paths;
+
+void critical_paths_free(critical_paths *all);
+
+/* Each of these does nothing in a world without paths. */
+void path_calls(sim *s, int timeline);                   /* what happens now is its call */
+void path_asks(sim *s, int timeline);                    /* its call is a poll, which begins */
+void path_sets_out(sim *s, int transfer);
+void path_ends(sim *s, int transfer);                    /* what happens now is its end */
+void path_reaches(sim *s, int request);                  /* it is posted, or completed */
+void path_wakes(sim *s, int timeline);                   /* a blocked one goes on because of what happens now */
+void path_finds(sim *s, int timeline, int request);      /* a poll has found it */
+int path_add(sim *s, int timeline, int sum, double amount, double variance); /* 0, or SIM_OUT_OF_MEMORY */
+#endif

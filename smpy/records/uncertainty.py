@@ -1,0 +1,39 @@
+"""How uncertain a makespan is, because the costs of kernels are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+_Z95: Final = 1.959964  # of a normal distribution: 95 % lie within so many standard deviations
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """First-order propagation of a calibration's intervals and residuals along the critical path of a run.
+
+    Parameters
+    ----------
+    coefficients_s : float
+        Half the width of the 95 % interval that the coefficients' own intervals make.
+    noise_mean_s : float
+        What noise adds in the mean: calls that only get slower make a run slower.
+    noise_sd_s : float
+        Standard deviation of what it adds.
+
+    Examples
+    --------
+    >>> round(Uncertainty(coefficients_s=0.3, noise_mean_s=0.1, noise_sd_s=0.4 / 1.96).half_width_s, 3)
+    0.6
+    """
+
+    coefficients_s: float
+    noise_mean_s: float
+    noise_sd_s: float
+
+    @property
+    def half_width_s(self) -> float:
+        """Half the width of an interval around the makespan that has 95 % of runs."""
+        spread_s = sqrt(self.coefficients_s**2 + (_Z95 * self.noise_sd_s) ** 2)
+        return abs(self.noise_mean_s) + spread_s

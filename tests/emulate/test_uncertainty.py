@@ -1,0 +1,167 @@
+"""The ± on a makespan: what is uncertain along the critical path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import hypot, pi, sqrt
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smpy.compute.noise import moments
+from smpy.platforms import EmpiricalNoise
+
+PLATFORM = "flat hosts=8 cores=1 speed=1Gf"
+START = """
+import time
+from mpi4py import MPI
+from smpy.compute.kernel_models import charge_kernel
+comm, rank = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
+def one(n=1):
+    for _ in range(n): charge_kernel('one', (1,), flop=1)  # a second each
+def other(n=1):
+    for _ in range(n): charge_kernel('other', (1,), flop=1)
+"""
+
+
+def kernels(scale: float = 1.0, width: float = 0.01, noise: str = '{kind = "none"}') -> str:
+    lines = ['[kernels]\nreference_speed = "1Gf"\n']
+    for name, factor in (("one", scale), ("other", 1.0)):
+        lines.append(
+            f'[kernels.{name}]\nsizes = ["n"]\nseconds = {{"n" = {factor!r}}}\nhalf_widths = {{"n" = {width}}}\n'
+            f"noise = {noise}\n"
+        )
+    return "".join(lines)
+
+
+@pytest.fixture
+def summary_of(emulated: Callable, tmp_path: Path) -> Callable:
+    def of(source: str, n_ranks: int = 2, text: str = "", **config: object):
+        (tmp_path / "kernels.toml").write_text(text or kernels())
+        config = {"platform": PLATFORM, "kernels": tmp_path / "kernels.toml", **config}
+        ran = emulated(START + source, n_ranks, **config)
+        assert ran.error == ""
+        return ran.outcome.summary
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("source", "half_width_s"),
+    [
+        ("one(5)", 0.05),
+        ("one(); other(2)", hypot(0.01, 0.02)),
+        ("one(1 + 2 * rank)", 0.03),
+        ("one()\nif rank: other()\ncomm.Barrier()", hypot(0.01, 0.01)),
+        ("(one(), comm.send(0, 1)) if rank == 0 else (comm.recv(), other())", hypot(0.01, 0.01)),
+        ("(one(), comm.ssend(bytes(10**6), 1)) if rank == 0 else (comm.recv(), other())", hypot(0.01, 0.01)),
+        ("(one(), comm.send(0, 1)) if rank == 0 else (comm.irecv().wait(), other())", hypot(0.01, 0.01)),
+        ("(comm.ssend(0, 1), one()) if rank == 0 else (other(3), comm.recv())", hypot(0.03, 0.01)),
+        ("one(3) if rank else None\ncomm.allreduce(1)\nother() if not rank else None", hypot(0.03, 0.01)),
+        ("time.sleep(3)", 0.0),
+        ("(other(), comm.send(0, 1)) if rank == 0 else (one(2), comm.recv())", 0.02),  # it was there before
+    ],
+)
+def test_what_is_uncertain_along_the_critical_path_makes_the_makespan_so(
+    summary_of: Callable, source: str, half_width_s: float
+) -> None:
+    found = summary_of(source).uncertainty
+    assert (found.half_width_s if found else 0.0) == pytest.approx(half_width_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("poll", ["notice", "grow"])
+@pytest.mark.parametrize(
+    "loop", ["while not comm.Iprobe(source=0): pass", "comm.Probe(source=0)", "while not request.Test(): pass"]
+)
+def test_a_loop_of_polls_waits_for_what_it_finds(summary_of: Callable, poll: str, loop: str) -> None:
+    source = f"""
+import numpy as np
+if rank == 0:
+    one(3)
+    comm.Send(np.zeros(1), 1)
+else:
+    other()
+    request = comm.Irecv(np.zeros(1), 0) if "request" in {loop!r} else None
+    {loop}
+    comm.Recv(np.zeros(1), 0) if request is None else None
+    other()
+"""
+    found = summary_of(source, options=(("smpy/polls", poll),)).uncertainty
+    assert found.half_width_s == pytest.approx(hypot(0.03, 0.01), rel=1e-12)
+
+
+def test_what_came_while_a_rank_computed_between_its_polls_did_not_keep_it(summary_of: Callable) -> None:
+    source = "(other(), comm.send(0, 1)) if rank == 0 else (comm.iprobe(), one(2), comm.iprobe(), comm.recv())"
+    assert summary_of(source).uncertainty.half_width_s == pytest.approx(0.02, rel=1e-12)
+
+
+def test_noise_is_of_each_call_and_coefficients_of_all(summary_of: Callable) -> None:
+    text = kernels(noise='{kind = "half-normal", sigma = 0.1}')
+    found = summary_of("one(16)", text=text).uncertainty
+    assert found.coefficients_s == pytest.approx(0.16)
+    assert found.noise_mean_s == pytest.approx(16 * 0.1 * sqrt(2 / pi))
+    assert found.noise_sd_s == pytest.approx(4 * 0.1 * sqrt(1 - 2 / pi))
+    text = kernels(noise='{kind = "empirical", residuals = [-0.1, 0.0, 0.3]}')
+    found = summary_of("one(2)", text=text).uncertainty
+    mean, variance = moments(EmpiricalNoise((-0.1, 0.0, 0.3)))
+    assert (found.noise_mean_s, found.noise_sd_s) == pytest.approx((2 * mean, sqrt(2 * variance)))
+
+
+def test_ranks_on_a_faster_core_are_less_uncertain_in_proportion(summary_of: Callable) -> None:
+    found = summary_of("one(2)", platform=PLATFORM.replace("1Gf", "4Gf")).uncertainty
+    assert found.half_width_s == pytest.approx(0.005)
+
+
+def test_many_kernels_share_a_sum_and_are_then_taken_to_be_off_together(summary_of: Callable) -> None:
+    names = [f"k{number:02}" for number in range(20)]
+    costs = "".join(f'[kernels.{it}]\nsizes=["n"]\nseconds={{"n"=1.0}}\nhalf_widths={{"n"=0.01}}\n' for it in names)
+    source = f"for name in {names}: charge_kernel(name, (1,), flop=1)"
+    found = summary_of(source, text=f'[kernels]\nreference_speed = "1Gf"\n{costs}').uncertainty
+    assert found.half_width_s == pytest.approx(0.01 * sqrt(13 + 7**2))
+
+
+def test_the_summary_says_how_uncertain_a_makespan_is_unless_a_draw_was_made(summary_of: Callable) -> None:
+    text = kernels(noise='{kind = "half-normal", sigma = 0.1}')
+    summary = summary_of("one()", text=text)
+    assert "1 s simulated, ± 198.4 ms (95 %: costs of kernels)" in summary.render()
+    record = json.loads(summary.to_json())
+    assert record["makespan_half_width_s"] == pytest.approx(0.1984, abs=1e-4)
+    assert record["uncertainty"]["coefficients_s"] == pytest.approx(0.01)
+    drawn = summary_of("one()", text=text, noise=True, seed=5)
+    assert "s simulated, with noise drawn from seed 5 (--noise)" in drawn.render()
+    assert json.loads(drawn.to_json())["makespan_half_width_s"] is None
+    assert json.loads(summary_of("").to_json())["makespan_half_width_s"] is None
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("one"), st.integers(0, 3), st.integers(1, 9)),
+    st.tuples(st.just("sleep"), st.integers(0, 3), st.integers(1, 90)),
+    st.tuples(st.sampled_from(["send", "ssend", "isend", "irecv"]), st.integers(0, 3), st.integers(1, 3)),
+    st.tuples(st.sampled_from(["barrier", "bcast", "allreduce", "ibarrier"]), st.integers(0, 3), st.just(0)),
+)
+PERFORM = """
+for what, first, second in {steps}:
+    partner = (first + second) % 4
+    if what in ("send", "ssend", "isend", "irecv"):
+        if rank == first:
+            comm.ssend(1, partner) if what == "ssend" else comm.isend(1, partner).wait()
+        elif rank == partner:
+            comm.irecv(source=first).wait() if what == "irecv" else comm.recv(source=first)
+    elif what == "barrier": comm.Barrier()
+    elif what == "bcast": comm.bcast(1, root=first)
+    elif what == "allreduce": comm.allreduce(1)
+    elif what == "ibarrier": comm.Ibarrier().Wait()
+    elif rank == first: one(second) if what == "one" else time.sleep(0.137 * second)
+"""
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(STEPS, min_size=5, max_size=25))
+def test_the_path_is_the_derivative_of_the_makespan(summary_of: Callable, steps: list[tuple[str, int, int]]) -> None:
+    source, more = PERFORM.format(steps=steps), 1e-7
+    plain, slower = (summary_of(source, 4, kernels(scale=scale, width=1.0)) for scale in (1.0, 1 + more))
+    derivative_s = (slower.makespan_s - plain.makespan_s) / more
+    assert (plain.uncertainty.half_width_s if plain.uncertainty else 0.0) == pytest.approx(derivative_s, abs=1e-3)
