@@ -15,7 +15,7 @@ from smpy.calibrate.samples import Sample
 from smpy.errors import UsageError
 
 NoiseModel = Literal["empirical", "half-normal", "none"]
-_QUANTILES: Final = 21
+_QUANTILES: Final = 51
 _GRID: Final = 9
 
 Vector = NDArray[np.float64]

@@ -332,6 +332,7 @@ def _lapack() -> Iterator[Kernel]:
                 f"{letter}{kind}",
                 ("m", "n"),
                 ("m*n^2",),
+                more=("n^3",),
                 signed=("n^3",),
                 work={"m*n^2": times * flop, "n^3": -times * flop / 3},
                 operands=("m*n",),

@@ -44,6 +44,17 @@ def _speed_flop_per_s(ctx: click.Context, param: click.Parameter, value: str | N
     return speed
 
 
+def _measured_flop_per_s(ctx: click.Context, param: click.Parameter, value: Path | None) -> float | None:
+    if value is None:
+        return None
+    from smpy.calibrate.result_file import core_speed_flop_per_s
+
+    try:
+        return core_speed_flop_per_s(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
 def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
         if "=" not in value:
@@ -103,6 +114,14 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     "Without it: not scaled.",
 )
 @click.option(
+    "--host",
+    "host_measured_flop_per_s",
+    type=click.Path(path_type=Path),
+    callback=_measured_flop_per_s,
+    metavar="FILE",
+    help="That speed, from a file that `smpy calibrate host` has written.",
+)
+@click.option(
     "--private",
     multiple=True,
     metavar="PACKAGE",
@@ -154,6 +173,7 @@ def command(
     kernels: Path | None,
     noise: bool,
     host_speed_flop_per_s: float | None,
+    host_measured_flop_per_s: float | None,
     private: tuple[str, ...],
     shared: tuple[str, ...],
     algorithms: tuple[tuple[str, str], ...],
@@ -176,6 +196,10 @@ def command(
     """
     if n_ranks is None:
         raise click.UsageError(_without_ranks(program, args))
+    if host_measured_flop_per_s is not None:
+        if host_speed_flop_per_s is not None:
+            raise click.UsageError("--host and --host-speed both say how fast this machine is: give one of them")
+        host_speed_flop_per_s = host_measured_flop_per_s
     end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:

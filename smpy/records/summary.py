@@ -185,4 +185,4 @@ class Summary:
             return "modelled; what has no model is free (--compute models)"
         if self.host_speed_flop_per_s is None:
             return "measured, and not scaled to the simulated cores: --host-speed says how fast this machine's are"
-        return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s (--host-speed)"
+        return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s"

@@ -121,6 +121,37 @@ def test_options_reach_the_run(stub: Stub):
     )
 
 
+def test_a_calibration_says_how_fast_this_machine_is(stub: Stub, tmp_path: Path):
+    file = tmp_path / "laptop.toml"
+    file.write_text('[calibration]\ndate = "today"\n[host]\nspeed = "41.2Gf"\n')
+    assert config_of(stub, "-np", "2", "--host", str(file), "program.py").host_speed_flop_per_s == 41.2e9
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no calibration"),
+        ("[calibration]", "it says no host.speed"),
+        ("[calibration]\n[host]\nspeed = '2.5gf'", "host.speed: '2.5gf'"),
+        ("[calibration]\n[host]\nspeed = '0Gf'", "is no speed of a machine"),
+    ],
+)
+def test_a_calibration_without_a_speed_is_refused(stub: Stub, tmp_path: Path, text: str, message: str):
+    file = tmp_path / "laptop.toml"
+    file.write_text(text)
+    result = smpy("run", "-np", "2", "--host", str(file), "program.py")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert stub.config is None
+
+
+def test_the_speed_of_this_machine_is_said_once(stub: Stub, tmp_path: Path):
+    file = tmp_path / "laptop.toml"
+    file.write_text('[calibration]\n[host]\nspeed = "41.2Gf"\n')
+    result = smpy("run", "-np", "2", "--host", str(file), "--host-speed", "1Gf", "program.py")
+    assert "give one of them" in result.stderr
+
+
 @pytest.mark.parametrize(
     "args",
     [
