@@ -262,7 +262,7 @@ def _fitted(request: Request, plan: Plan, kernels: Mapping[str, Kernel], recorde
     for name, kernel in kernels.items():
         if name in (SPEED, WORKING_SET):
             continue
-        terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.is_tall)
+        terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.combined, kernel.is_tall)
         held_out = plan.held_out(plan.sizes_of(kernel))
         try:
             costs.append(cost_of(name, terms, by_kernel.get(name, ()), held_out, noise_model=request.noise_model))

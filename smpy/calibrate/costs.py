@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smpy.calibrate.regression import Fit, Weighting, screen
 from smpy.calibrate.samples import Sample
+from smpy.calibrate.terms import evaluate
 from smpy.errors import UsageError
 
 NoiseModel = Literal["empirical", "half-normal", "none"]
@@ -29,6 +30,7 @@ class Terms:
     candidates: tuple[str, ...]
     leading: tuple[str, ...]
     signed: tuple[str, ...] = ()
+    combined: Mapping[str, float] = field(default_factory=dict)
     is_tall: bool = False
 
 
@@ -145,15 +147,7 @@ def cost_of(
         raise UsageError(f"{name}: it was not measured in time")
     points = _points(terms.sizes, fitted)
     try:
-        found = screen(
-            points.sizes,
-            points.time_s,
-            terms.candidates,
-            leading=terms.leading,
-            signed=terms.signed,
-            positive_at=_grid(points, is_tall=terms.is_tall),
-            weighting=weighting,
-        )
+        found = _screened(terms, points, weighting)
     except UsageError as wrong:
         raise UsageError(f"{name}: {wrong}") from wrong
     ratios = [np.median(cold[sizes]) / np.median(times) for sizes, times in warm.items() if sizes in cold]
@@ -167,6 +161,37 @@ def cost_of(
         cold_over_warm=float(np.median(ratios)) if ratios else float("nan"),
         is_tall=terms.is_tall,
     )
+
+
+def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
+    """The fit; the one coefficient of a combined term becomes those of its parts."""
+    grid = _grid(points, is_tall=terms.is_tall)
+    if not terms.combined:
+        return screen(
+            *(points.sizes, points.time_s, terms.candidates),
+            leading=terms.leading,
+            signed=terms.signed,
+            positive_at=grid,
+            weighting=weighting,
+        )
+    work = "_work"  # stands for the combined term, as if it were a size
+    candidates = [work, *(term for term in terms.candidates if term not in terms.combined)]
+    at, at_grid = (
+        sizes | {work: np.asarray(sum(part * evaluate(term, sizes) for term, part in terms.combined.items()))}
+        for sizes in (points.sizes, grid)
+    )
+    found = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid, weighting=weighting)
+    return replace(
+        found,
+        seconds=_expanded(found.seconds, work, terms.combined),
+        half_widths_s={k: abs(v) for k, v in _expanded(found.half_widths_s, work, terms.combined).items()},
+    )
+
+
+def _expanded(values: Mapping[str, float], name: str, parts: Mapping[str, float]) -> dict[str, float]:
+    whole = values.get(name)
+    first = {} if whole is None else {term: part * whole for term, part in parts.items()}
+    return first | {term: value for term, value in values.items() if term != name}
 
 
 def _by_sizes(samples: Iterable[Sample]) -> dict[tuple[int, ...], list[float]]:

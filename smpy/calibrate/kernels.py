@@ -7,7 +7,7 @@ harmless: triangles are close to the identity, matrices to factorise are restore
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final
 
@@ -60,6 +60,8 @@ class Kernel:
         Names of its sizes.
     leading : tuple of str
         Terms of its count of operations, which stay in the fit.
+    combined : mapping of str to float
+        A count of operations that is the leading term, where that is a sum of terms.
     more : tuple of str
         Other terms that the fit may have: an element costs more where caches are left behind.
     signed : tuple of str
@@ -82,6 +84,7 @@ class Kernel:
     work: Mapping[str, float]
     operands: tuple[str, ...]
     prepare: Callable[[Pools, Sizes], Call]
+    combined: Mapping[str, float] = field(default_factory=dict)
     more: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
     is_tall: bool = False
@@ -332,8 +335,7 @@ def _lapack() -> Iterator[Kernel]:
                 f"{letter}{kind}",
                 ("m", "n"),
                 ("m*n^2",),
-                more=("n^3",),
-                signed=("n^3",),
+                combined={"m*n^2": 1, "n^3": -1 / 3},
                 work={"m*n^2": times * flop, "n^3": -times * flop / 3},
                 operands=("m*n",),
                 prepare=_factorise(kind, letter, lapack, dtype),

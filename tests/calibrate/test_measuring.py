@@ -203,6 +203,19 @@ def test_kernels_of_a_known_cost_are_calibrated_to_it(tmp_path):
         assert np.abs(cost.held_out_errors).max() < 0.01
 
 
+def test_a_count_of_operations_that_is_a_sum_is_fitted_as_one_term(tmp_path):
+    """That of a factorisation, m n^2 - n^3 / 3, which is fitted where m >= n."""
+    time, planted = FakeTime(), {"m*n^2": 3e-9, "n^3": -1e-9, "m*n": 1e-8}
+    kernel = replace(_planted("k", time, planted), operands=("m*n",), is_tall=True)
+    _measure(tmp_path / "raw.csv", {"k": kernel}, time)
+    lu = ALL["dgetrf"]
+    terms = Terms(lu.sizes, lu.candidates, lu.leading, combined=lu.combined, is_tall=True)
+    cost = cost_of("k", terms, read_samples(tmp_path / "raw.csv").samples)
+    assert cost.fit.seconds == pytest.approx(planted)
+    assert cost.fit.half_widths_s.keys() == planted.keys()
+    assert min(cost.fit.half_widths_s.values()) >= 0
+
+
 def test_cold_calls_come_after_other_memory_was_written(tmp_path):
     time, evicted = FakeTime(), []
     some = {"k": _planted("k", time, {"1": 1e-3})}
