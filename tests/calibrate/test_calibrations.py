@@ -1,0 +1,37 @@
+"""The calibrations in calibration/ are what their raw data give."""
+
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from smpy.calibrate.result_file import core_speed_flop_per_s, toml_text
+
+FOLDER = Path(__file__).parents[2] / "calibration"
+
+
+def _close(one: object, other: object) -> bool:
+    """Equal, but for the last digits of numbers."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-3, abs=1e-4 if abs(one) > 1e-4 else 0)
+    return one == other
+
+
+def test_the_studys_result_is_what_its_published_times_give():
+    made = runpy.run_path(str(FOLDER / "study-2017" / "fit.py"))["tables"]()
+    kept = tomllib.loads((FOLDER / "study-2017" / "laptop.toml").read_text(encoding="utf-8"))
+    assert _close(tomllib.loads(toml_text(made)), kept)
+    assert core_speed_flop_per_s(FOLDER / "study-2017" / "laptop.toml") == pytest.approx(12.03e9)
+
+
+def test_the_studys_costs_tell_the_published_times_of_large_calls():
+    kernels = tomllib.loads((FOLDER / "study-2017" / "laptop.toml").read_text(encoding="utf-8"))["kernels"]
+    assert kernels["dgemm"]["residual_median"] < 0.02
+    assert kernels["dtrsm_right"]["residual_median"] < 0.04
+    assert kernels["dgemm"]["seconds"]["m*n*k"] == pytest.approx(1.65820e-10, rel=0.01)
+    assert kernels["dtrsm_right"]["seconds"]["m*n^2"] == pytest.approx(8.62497e-11, rel=0.01)
