@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -165,6 +166,8 @@ def _calibrate(request: Request) -> Calibration:
     from smpy.calibrate.report import print_result
     from smpy.calibrate.result_file import write_result
 
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # measurements say what they keep
     called = shlex.join(["smpy", "calibrate", *sys.argv[2:]])
     with _progress() as progress:
         found = calibrate(request, called, all_kernels=kernels, progress=progress)

@@ -1,6 +1,10 @@
 """`smpy calibrate`: from kernels to a file that a machine includes."""
 
 import json
+import re
+import signal
+import subprocess
+import sys
 import time
 import tomllib
 
@@ -129,6 +133,30 @@ def test_an_interruption_keeps_what_was_measured_and_says_so(tmp_path, monkeypat
     assert len(kept) >= 24
     assert _run("blas", "--quick", str(result)).exit_code == 0
     assert read_samples(tmp_path / "node.csv").samples[: len(kept)] == kept
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path):
+    raw = tmp_path / "node.csv"
+    command = [
+        sys.executable,
+        "-m",
+        "smpy",
+        "calibrate",
+        "blas",
+        "--quick",
+        "--loaded",
+        "--kernel",
+        "dgemm",
+        "node.toml",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and (not raw.exists() or raw.read_bytes().count(b"\n") < 12):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(r"smpy: interrupted: \d+ of \d+ measurements are in node.csv; .* goes on from there\n", err)
+    assert len(read_samples(raw).samples) >= 10
 
 
 def test_measurements_of_another_plan_or_machine_are_not_gone_on_with(tmp_path):
