@@ -7,24 +7,19 @@ the panel and roll its parts around.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, Protocol
 
-from linpack.grid import poll_until, power_of_two
+from linpack.grid import power_of_two
+from linpack.messages import WHOLE, Arrival, Calls, Steps, nothing, poll_until, sequence
 from linpack.panel import Panel
 
 Array = Any
 
 
-class Broadcast:
-    """The journey of one panel, as one process sees it.
-
-    Parameters
-    ----------
-    panel : Panel
-        What travels.
-    kind : str
-        One of `linpack.settings.BROADCASTS`.
+class Awaited(Protocol):
+    """A panel on its way, as one process sees it.
 
     Attributes
     ----------
@@ -32,41 +27,81 @@ class Broadcast:
         Whether this process has the panel and has handed it on.
     """
 
-    def __init__(self, panel: Panel, kind: str) -> None:
-        self._panel, self._comm, self._tag = panel, panel.grid.along_row, panel.tag
-        size = panel.grid.n_columns
-        place = (panel.grid.column - panel.column) % size
-        self.is_done = size == 1
-        self._whole = {"long": _long, "longM": _long_modified}.get(kind)
-        self._source: int | None = None  # whom to look for a message from
-        self._targets: tuple[int, ...] = ()
-        if not self.is_done and self._whole is None:
-            self._source, self._targets = _route(kind, place, size, panel.column)
+    is_done: bool
 
-    def advance(self) -> None:
-        """Look whether the panel is there, and hand it on."""
+    def look(self) -> bool:
+        """Look whether the panel is there, and hand it on: whether that is done."""
+
+    def wait(self) -> None:
+        """Poll until the panel is there, and hand it on."""
+
+
+def broadcast(panel: Panel, kind: str) -> Awaited:
+    """Start the journey of a panel.
+
+    Parameters
+    ----------
+    panel : Panel
+        What travels.
+    kind : str
+        One of `linpack.settings.BROADCASTS`.
+    """
+    grid, comm = panel.grid, panel.grid.along_row
+    if grid.n_columns == 1:
+        return _Arrival(comm, None, panel.tag, None)
+    if kind in _WHOLE:
+        return _Arrival(comm, None, panel.tag, partial(_WHOLE[kind], panel))
+    place = (grid.column - panel.column) % grid.n_columns
+    source, targets = _route(kind, place, grid.n_columns, panel.column)
+    if not panel.kernels.is_real:
+        return Arrival(comm, source, panel.tag, sequence(write_ring, source, targets), panel.message)
+    calls = Calls(comm, nothing, panel.message)
+    return _Arrival(comm, source, panel.tag, partial(write_ring, calls, source, targets, panel.tag))
+
+
+class _Arrival:
+    """Makes its calls itself.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Where the panel comes from.
+    source : int or None
+        Who sends it; None: there is nothing to look for.
+    tag : int
+        Its tag.
+    pass_on : callable or None
+        Takes the panel in, and sends it to whoever gets it from here; None: there is nobody.
+    """
+
+    def __init__(self, comm: Any, source: int | None, tag: int, pass_on: Callable[[], None] | None) -> None:
+        self._comm, self._source, self._tag, self._pass_on = comm, source, tag, pass_on
+        self.is_done = pass_on is None
+
+    def look(self) -> bool:
         if not self.is_done and (self._source is None or self._comm.Iprobe(self._source, self._tag)):
-            self._pass_on()
+            self._go_on()
+        return self.is_done
 
-    def complete(self) -> None:
-        """Poll until the panel is there."""
+    def wait(self) -> None:
         if self.is_done:
             return
         if self._source is not None:
             poll_until(self._comm.Iprobe, self._source, self._tag)
-        self._pass_on()
+        self._go_on()
 
-    def _pass_on(self) -> None:
-        """Take the panel in, and send it to whoever gets it from here."""
-        if self._whole is not None:
-            self._whole(self._panel)
-        else:
-            comm, message, tag = self._comm, self._panel.message, self._tag
-            if self._source is not None:
-                comm.Recv(message, self._source, tag)
-            for target in self._targets:
-                comm.Send(message, target, tag)
+    def _go_on(self) -> None:
+        if self._pass_on is not None:
+            self._pass_on()
         self.is_done = True
+
+
+def write_ring(steps: Steps, source: int | None, targets: tuple[int, ...], tag: int | None = None) -> None:
+    """Take a panel in and send it on; array 0 is the panel, and its tag may be told later."""
+    if source is not None:
+        steps.Recv(WHOLE, source, tag)
+    for target in targets:
+        steps.Send(WHOLE, target, tag)
 
 
 @lru_cache(1 << 14)
@@ -134,3 +169,7 @@ def _scatter_and_roll(panel: Panel, ranks: list[int], place: int) -> None:
         request = comm.Issend(parts(out, 1), partner, tag)
         comm.Recv(parts(into, 1), partner, tag)
         request.Wait()
+
+
+_WHOLE = {"long": _long, "longM": _long_modified}
+"""Broadcasts that do not look for a panel."""

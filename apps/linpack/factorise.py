@@ -7,12 +7,14 @@ exchange goes along.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linpack.cyclic import overall
-from linpack.grid import exchange, power_of_two, tree
+from linpack.grid import power_of_two, tree
+from linpack.messages import Calls, Part, Steps, exchange, nothing, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
 
@@ -39,9 +41,10 @@ class _Factorisation:
         self.nbmin, self.ndiv = settings.nbmin, settings.ndiv
         self.narrow = {"left": self.narrow_left, "crout": self.narrow_crout, "right": self.narrow_right}[settings.pfact]
         self.wide = {"left": self.wide_left, "crout": self.wide_crout, "right": self.wide_right}[settings.rfact]
-        short, n = 4 + self.width, 4 + 2 * self.width
+        n = 4 + 2 * self.width
         self.work, self.other = panel.kernels.memory(n), panel.kernels.memory(n)
-        self.best, self.current, self.other_best = self.work[:short], self.work[short:], self.other[:short]
+        self.facts = self.width, self.grid.row, panel.row, self.grid.n_rows
+        self.messages = None if self.is_real else sequence(write_exchange, *self.facts)
 
     def run(self) -> None:
         self.recurse(self.panel.m, self.width, 0)
@@ -171,64 +174,16 @@ class _Factorisation:
 
     def exchange_rows(self, m: int, column: int) -> None:
         """All processes of the column learn the pivot, its row and the current row."""
-        grid, comm = self.grid, self.grid.along_column
-        n_rows, current = grid.n_rows, self.panel.row
+        comm = self.grid.along_column
+        if self.messages is not None:
+            self.messages.perform(comm, self.work, self.other)
+            return
         self.fill(m, column)
-        core = power_of_two(n_rows)
-        n_extra = n_rows - core
-        distance = (grid.row - current) % n_rows
-        mate = distance ^ core
-        has_mate = n_extra > 0 and mate < n_rows
-        mate = (mate + current) % n_rows
-        if has_mate and distance & core:
-            if distance == core:
-                exchange(comm, self.best, self.current, mate, PIVOT_TAG)
-            else:
-                comm.Send(self.best, mate, PIVOT_TAG)
-        elif has_mate:
-            if distance == 0:
-                exchange(comm, self.current, self.other_best, mate, PIVOT_TAG)
-            else:
-                comm.Recv(self.other_best, mate, PIVOT_TAG)
-            self.keep_larger(has_row=False)
-        if distance < core:
-            self.exchange_in_core(distance, core)
-        elif n_extra > 1:
-            self.pass_row_on(distance - core, n_extra, (current + core) % n_rows)
-        if has_mate and distance & core:
-            comm.Recv(self.best, mate, PIVOT_TAG)
-        elif has_mate:
-            comm.Send(self.best, mate, PIVOT_TAG)
-        if self.is_real:
-            self.panel.pivots[column] = self.work[INDEX]
-
-    def exchange_in_core(self, distance: int, core: int) -> None:
-        """Pairwise, over distances that double; whoever has the current row sends it along to who has not."""
-        comm, current, n_rows = self.grid.along_column, self.panel.row, self.grid.n_rows
-        step = 1
-        while step < core:
-            out, into = self.best, self.other_best
-            if distance < step:
-                out = self.work
-            elif distance < 2 * step:
-                into = self.other
-            exchange(comm, out, into, ((distance ^ step) + current) % n_rows, PIVOT_TAG)
-            self.keep_larger(has_row=into is self.other)
-            step *= 2
-
-    def pass_row_on(self, distance: int, n: int, root: int) -> None:
-        """The processes beyond the power of two hand the current row on among themselves, as a binomial tree."""
-        comm, n_rows = self.grid.along_column, self.grid.n_rows
-        for receives, other in tree(distance, n):
-            if receives:
-                comm.Recv(self.current, (root + other) % n_rows, PIVOT_TAG)
-            else:
-                comm.Send(self.current, (root + other) % n_rows, PIVOT_TAG)
+        write_exchange(Calls(comm, nothing, self.work, self.other), *self.facts, keep_larger=self.keep_larger)
+        self.panel.pivots[column] = self.work[INDEX]
 
     def fill(self, m: int, column: int) -> None:
         """Put the local candidate's row, and the current row, into the message."""
-        if not self.is_real:
-            return
         width = self.width
         start = column if self.is_current else 0
         self.work[4 : 4 + width] = self.a[start + int(self.work[PLACE])] if m else 0.0
@@ -237,8 +192,6 @@ class _Factorisation:
 
     def keep_larger(self, has_row: bool) -> None:
         """Keep the better of two candidates, ties to the first process row, and the current row when it came."""
-        if not self.is_real:
-            return
         mine, its, short = self.work, self.other, 4 + self.width
         if abs(its[VALUE]) > abs(mine[VALUE]) or (abs(its[VALUE]) == abs(mine[VALUE]) and its[ROW] < mine[ROW]):
             mine[:short] = its[:short]
@@ -258,3 +211,52 @@ class _Factorisation:
             self.a[column] = best
         if is_mine and not (self.is_current and int(work[PLACE]) == 0):
             self.a[(column if self.is_current else 0) + int(work[PLACE])] = current
+
+
+def write_exchange(
+    steps: Steps, width: int, row: int, current: int, n_rows: int, keep_larger: Callable[[bool], None] = nothing
+) -> None:
+    """The messages of one column of a panel, for the process of a `row` of the grid; `current` is the panel's.
+
+    Array 0 is this process's message, array 1 takes its partner's: 4 numbers on the best candidate and its row, then
+    the current row. `keep_larger` compares what came with what is here, and is told whether the current row came.
+    """
+    short, n = 4 + width, 4 + 2 * width
+    best, current_row, other_best = (0, 0, short), (0, short, n), (1, 0, short)
+    core = power_of_two(n_rows)
+    n_extra = n_rows - core
+    distance = (row - current) % n_rows
+    mate = distance ^ core
+    has_mate = n_extra > 0 and mate < n_rows
+    mate = (mate + current) % n_rows
+    if has_mate and distance & core:
+        if distance == core:
+            exchange(steps, best, current_row, mate, PIVOT_TAG)
+        else:
+            steps.Send(best, mate, PIVOT_TAG)
+    elif has_mate:
+        if distance == 0:
+            exchange(steps, current_row, other_best, mate, PIVOT_TAG)
+        else:
+            steps.Recv(other_best, mate, PIVOT_TAG)
+        keep_larger(False)
+    if distance < core:
+        step = 1
+        while step < core:  # over distances that double; whoever has the current row sends it along to who has not
+            has_row, lacks_row = distance < step, step <= distance < 2 * step
+            out: Part = (0, 0, n) if has_row else best
+            into: Part = (1, 0, n) if lacks_row else other_best
+            exchange(steps, out, into, ((distance ^ step) + current) % n_rows, PIVOT_TAG)
+            keep_larger(lacks_row)
+            step *= 2
+    elif n_extra > 1:  # beyond the power of two they hand the current row on among themselves, as a binomial tree
+        for receives, other in tree(distance - core, n_extra):
+            partner = (current + core + other) % n_rows
+            if receives:
+                steps.Recv(current_row, partner, PIVOT_TAG)
+            else:
+                steps.Send(current_row, partner, PIVOT_TAG)
+    if has_mate and distance & core:
+        steps.Recv(best, mate, PIVOT_TAG)
+    elif has_mate:
+        steps.Send(best, mate, PIVOT_TAG)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from mpi4py import MPI
 
-try:
-    from smpy import poll_until
-except ImportError:  # under a real MPI, where smpy need not be installed
-
-    def poll_until(question: Callable[..., object], *arguments: Any) -> None:  # type: ignore[misc]
-        """Ask until the answer is yes."""
-        while not question(*arguments):
-            pass
-
-
-Buffer = Any
 COLLECTIVE_TAG = 9001
 
 
@@ -100,17 +88,3 @@ def tell(comm: MPI.Comm, values: np.ndarray) -> None:
             comm.Recv(values, other, COLLECTIVE_TAG)
         else:
             comm.Send(values, other, COLLECTIVE_TAG)
-
-
-def exchange(comm: MPI.Comm, out: Buffer, into: Buffer, partner: int, tag: int) -> None:
-    """Send to and receive from one partner; an empty buffer takes no message."""
-    if len(into) == 0:
-        if len(out):
-            comm.Send(out, partner, tag)
-        return
-    if len(out) == 0:
-        comm.Recv(into, partner, tag)
-        return
-    request = comm.Irecv(into, partner, tag)
-    comm.Send(out, partner, tag)
-    request.Wait()

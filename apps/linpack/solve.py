@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linpack.broadcast import Broadcast
+from linpack.broadcast import Awaited, broadcast
 from linpack.cyclic import owned
 from linpack.factorise import factorise
 from linpack.grid import Grid
@@ -47,7 +47,7 @@ class _Factors:
         for place, first in enumerate(firsts[: self.depth], start=1):
             panel = self.new_panel(first)
             self.factor(panel)
-            self.broadcast(panel).complete()
+            self.broadcast(panel).wait()
             self.note_moves(panel)
             if place < self.depth:
                 update(panel, self.settings, self.columns(first + panel.width, self.depth * nb))
@@ -56,7 +56,7 @@ class _Factors:
             panel = self.new_panel(first)
             if not ahead:
                 self.factor(panel)
-                self.broadcast(panel).complete()
+                self.broadcast(panel).wait()
                 self.note_moves(panel)
                 update(panel, self.settings)
                 continue
@@ -88,8 +88,8 @@ class _Factors:
     def factor(self, panel: Panel) -> None:
         factorise(panel, self.settings)
 
-    def broadcast(self, panel: Panel) -> Broadcast:
-        return Broadcast(panel, self.settings.bcast)
+    def broadcast(self, panel: Panel) -> Awaited:
+        return broadcast(panel, self.settings.bcast)
 
     def note_moves(self, panel: Panel) -> None:
         """Now that the pivots are known here: which rows they exchange."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linpack.broadcast import Broadcast
-from linpack.grid import exchange, power_of_two
+from linpack.broadcast import Awaited
+from linpack.grid import power_of_two
+from linpack.messages import Calls, Steps, exchange, is_empty, nothing, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
 
@@ -22,7 +24,7 @@ Array = Any
 SWAP_TAG = 2002
 
 
-def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Broadcast | None) -> Array:
+def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Awaited | None) -> Array:
     """Apply a panel's pivots to the next `n` local columns: U, whose rows are the block's.
 
     Parameters
@@ -33,7 +35,7 @@ def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Broadcast |
         Local columns.
     settings : Settings
         Which exchange.
-    awaited : Broadcast, optional
+    awaited : Awaited, optional
         A panel to look for between the steps.
 
     Returns
@@ -49,7 +51,7 @@ def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Broadcast |
 class _Exchange:
     """What both have: the panel's moves, its columns and U."""
 
-    def __init__(self, panel: Panel, n: int, equil: bool, awaited: Broadcast | None) -> None:
+    def __init__(self, panel: Panel, n: int, equil: bool, awaited: Awaited | None) -> None:
         self.panel, self.grid, self.comm = panel, panel.grid, panel.grid.along_column
         self.n, self.equil, self.awaited = n, equil, awaited
         self.is_real = panel.kernels.is_real
@@ -58,8 +60,8 @@ class _Exchange:
         self.a = panel.matrix.a[panel.i :, panel.j : panel.j + n]
 
     def look(self) -> None:
-        if self.awaited is not None and not self.awaited.is_done:
-            self.awaited.advance()
+        if self.awaited is not None:
+            self.awaited.look()
 
     def is_in_block(self, rows: Array) -> Array:
         return (rows >= self.panel.first) & (rows < self.panel.first + self.panel.width)
@@ -87,39 +89,17 @@ class _BinaryExchange(_Exchange):
     """
 
     def run(self) -> Array:
-        panel, grid = self.panel, self.grid
-        n_rows, current = grid.n_rows, panel.row
-        lengths = list(self.moves.held)
-        self.n_own = 0 if panel.is_row else lengths[grid.row]
-        n_all = sum(lengths) - lengths[current]
-        self.w = panel.kernels.memory(n_all, self.n + 1)
-        if self.is_real:
-            self.prepare()
-        self.look()
-        lengths[current] = 0
-        self.lengths, self.n_held = lengths, self.n_own
-        self.rows = [(current + distance) % n_rows for distance in range(n_rows)]
-        distance = (grid.row - current) % n_rows
-        core = power_of_two(n_rows)
-        n_extra = n_rows - core
-        mate = distance ^ core
-        has_mate = n_extra > 0 and mate < n_rows
-        if has_mate:
-            self.gather_extra(distance, mate, core)
-        for extra in range(1, n_extra):
-            lengths[self.rows[extra]] += lengths[self.rows[extra + core]]
-        self.look()
-        if distance < core:
-            self.climb(distance, core)
-        else:
-            if n_extra > 1:
-                self.descend(distance - core, n_extra, core)
-            self.fetch_own()
-        if has_mate and distance & core:
-            self.comm.Recv(self.u, self.rows[mate], SWAP_TAG)
-        elif has_mate:
-            self.comm.Send(self.u, self.rows[mate], SWAP_TAG)
-        self.look()
+        panel, grid, held = self.panel, self.grid, self.moves.held
+        n_all = sum(held) - held[panel.row]
+        w = panel.kernels.memory(n_all, self.n + 1)
+        facts = panel.width, grid.row, panel.row, held
+        if not self.is_real:
+            sequence(write_binary_exchange, *facts).perform(self.comm, self.u, w, arrival=self.awaited)
+            return self.u
+        self.w, self.n_own = w, 0 if panel.is_row else held[grid.row]
+        self.prepare()
+        calls = Calls(self.comm, self.look, self.u, w)
+        write_binary_exchange(calls, *facts, into_u=self.into_u, fetch_own=self.fetch_own)
         return self.u
 
     def prepare(self) -> None:
@@ -141,69 +121,15 @@ class _BinaryExchange(_Exchange):
             self.w[: self.n_own, 0] = self.own_places
             self.w[: self.n_own, 1:] = self.a[self.own_rows]
 
-    def gather_extra(self, distance: int, mate: int, core: int) -> None:
-        """The processes beyond the power of two hand over what they have."""
-        partner, n_its = self.rows[mate], self.lengths[self.rows[mate]]
-        if distance == 0:
-            exchange(self.comm, self.u, self.w[:n_its], partner, SWAP_TAG)
-            self.into_u(0, n_its)
-        elif distance == core:
-            exchange(self.comm, self.w[: self.n_own], self.u, partner, SWAP_TAG)
-        elif distance & core:
-            if self.n_own:
-                self.comm.Send(self.w[: self.n_own], partner, SWAP_TAG)
-        elif n_its:
-            self.comm.Recv(self.w[self.n_held : self.n_held + n_its], partner, SWAP_TAG)
-            self.n_held += n_its
-
-    def climb(self, distance: int, core: int) -> None:
-        """Pairs that have no U yet join their rows; a pair of which one has it exchanges it for the other's rows."""
-        lengths, rows, me = self.lengths, self.rows, self.grid.row
-        step = 1
-        while step < core:
-            partner = rows[distance ^ step]
-            n_its = lengths[partner]
-            if distance < step:
-                exchange(self.comm, self.u, self.w[self.n_held : self.n_held + n_its], partner, SWAP_TAG)
-                self.into_u(self.n_held, n_its)
-                self.n_held += n_its
-            elif distance < 2 * step:
-                exchange(self.comm, self.w[: lengths[me]], self.u, partner, SWAP_TAG)
-                self.fetch_own()
-                self.into_u(0, lengths[me])
-            else:
-                held = self.w[self.n_held : self.n_held + n_its]
-                exchange(self.comm, self.w[: lengths[me]], held, partner, SWAP_TAG)
-                self.n_held += n_its
-            for low in range(core):
-                if low ^ step > low:
-                    both = lengths[rows[low]] + lengths[rows[low ^ step]]
-                    lengths[rows[low]] = lengths[rows[low ^ step]] = both
-            self.look()
-            step *= 2
-
-    def descend(self, distance: int, n: int, core: int) -> None:
-        """U comes down to the processes beyond the power of two."""
-        step = power_of_two(n - 1)
-        while step:
-            if distance % step == 0:
-                partner = distance ^ step
-                if distance & step:
-                    self.comm.Recv(self.u, self.rows[core + partner], SWAP_TAG)
-                elif partner < n:
-                    self.comm.Send(self.u, self.rows[core + partner], SWAP_TAG)
-            self.look()
-            step //= 2
-
     def into_u(self, start: int, n: int) -> None:
         """Put rows of a message where they say that they belong."""
-        if self.is_real and n:
+        if n:
             rows = self.w[start : start + n]
             self.u[rows[:, 0].astype(int)] = rows[:, 1:]
 
     def fetch_own(self) -> None:
         """Take from U the rows that come to this process, before its own take their places there."""
-        if self.is_real and self.n_own:
+        if self.n_own:
             self.a[self.own_rows] = self.u[self.own_places]
 
 
@@ -211,18 +137,19 @@ class _LongExchange(_Exchange):
     """Spread and roll: each process holds a part of U's rows, and the parts go around."""
 
     def run(self) -> Array:
-        self.order, lengths = sorted_by_length(self.moves.parts, self.panel.row)
-        self.starts = list(itertools.accumulate(lengths, initial=0))
-        self.place = self.order.index(self.grid.row)
-        if self.is_real:
-            self.prepare()
-        self.spread(0, self.starts, to_right=True)
-        if self.is_real and not self.panel.is_row:
-            self.fetch_own()
-        if self.equil:
-            self.balance()
-        self.roll()
-        return self.ordered() if self.is_real else self.u
+        row, current, parts = self.grid.row, self.panel.row, self.moves.parts
+        if not self.is_real:
+            sequence(write_long_exchange, row, current, parts, self.equil).perform(
+                self.comm, self.u, arrival=self.awaited
+            )
+            return self.u
+        self.order, lengths = sorted_by_length(parts, current)
+        self.starts = tuple(itertools.accumulate(lengths, initial=0))
+        self.place = self.order.index(row)
+        self.prepare()
+        calls = Calls(self.comm, self.look, self.u)
+        write_long_exchange(calls, row, current, parts, self.equil, fetch_own=self.fetch_own)
+        return self.ordered()
 
     def prepare(self) -> None:
         """In the current row: rows that leave go into U, part by part."""
@@ -234,6 +161,8 @@ class _LongExchange(_Exchange):
 
     def fetch_own(self) -> None:
         """Exchange this process's rows for the part that came."""
+        if self.panel.is_row:
+            return
         rows = self.moves.kept(self.targets[self.owners == self.grid.row])
         part = slice(self.starts[self.place], self.starts[self.place + 1])
         coming = self.a[rows]
@@ -256,71 +185,192 @@ class _LongExchange(_Exchange):
         positions[np.argsort(by_place, kind="stable")] = np.arange(len(owners))
         return positions
 
-    def spread(self, root: int, starts: list[int], *, to_right: bool) -> None:
-        """A binomial tree from the process at place `root` to those on one side of it, each getting its part."""
-        n = self.grid.n_rows - root if to_right else root + 1
-        distance = self.place - root if to_right else root - self.place
-        if n == 1 or distance < 0:
-            return
-        step = power_of_two(n - 1)
-        while step:
-            if distance % step == 0:
-                partner = distance ^ step
-                first = distance if distance & step else partner
-                if first < n:
-                    part = self.parts(root, starts, first, min(first + step, n), to_right)
-                    rank = self.order[root + partner if to_right else root - partner]
-                    if len(part) and distance & step:
-                        self.comm.Recv(part, rank, SWAP_TAG)
-                    elif len(part):
-                        self.comm.Send(part, rank, SWAP_TAG)
-            self.look()
-            step //= 2
 
-    def parts(self, root: int, starts: list[int], first: int, end: int, to_right: bool) -> Array:
-        """The rows of U for the processes `first` to `end` places away from the root."""
-        if to_right:
-            return self.u[starts[root + first] : starts[root + end]]
-        return self.u[starts[root - end + 1] : starts[root - first + 1]]
+# ---- their messages ----
 
-    def balance(self) -> None:
-        """Make all parts of about the same length."""
-        n, total = self.grid.n_rows, self.starts[-1]
-        if n <= 2:
-            return
-        small, n_large = divmod(total, n)
-        fair = {small, small + (n_large > 0)}
-        if all(end - start in fair for start, end in itertools.pairwise(self.starts[:-1])):
-            return  # HPL does not look at the last part
-        wanted = [place * small + min(place, n_large) for place in range(n + 1)]
-        for place in range(n):
-            start, end = self.starts[place], self.starts[place + 1]
-            if start == end:
-                continue
-            cuts = [min(max(cut, start), end) for cut in wanted]
-            if start < wanted[place]:
-                self.spread(place, cuts, to_right=False)
-            if wanted[place + 1] < end:
-                self.spread(place, cuts, to_right=True)
-        self.starts = wanted
 
-    def roll(self) -> None:
-        """A ring that turns to and fro until all have all parts."""
-        n, place, starts = self.grid.n_rows, self.place, self.starts
-        parts = [self.u[start:end] for start, end in itertools.pairwise(starts)]
-        before, behind = self.order[(place - 1) % n], self.order[(place + 1) % n]
-        for turn in range(n - 1):
-            half = turn // 2
-            if (place + turn) % 2:
-                out, into, partner = (place + half) % n, (place - half - 1) % n, before
-            else:
-                out, into, partner = (place - half) % n, (place + half + 1) % n, behind
-            request = self.comm.Irecv(parts[into], partner, SWAP_TAG) if len(parts[into]) else None
-            if len(parts[out]):
-                self.comm.Send(parts[out], partner, SWAP_TAG)
-            if request is not None:
-                request.Wait()
-            self.look()
+def write_binary_exchange(
+    steps: Steps,
+    width: int,
+    row: int,
+    current: int,
+    held: tuple[int, ...],
+    into_u: Callable[[int, int], None] = nothing,
+    fetch_own: Callable[[], None] = nothing,
+) -> None:
+    """Array 0 is U, of `width` rows; array 1 takes the rows of others behind one's own.
+
+    `held` says how many rows the process of each row of the grid has to give, `current` which row is the panel's.
+    `into_u` is told of rows that have come into array 1, `fetch_own` is called when U has come.
+    """
+    n_rows, u = len(held), (0, 0, width)
+    steps.Look()
+    rows = [(current + distance) % n_rows for distance in range(n_rows)]
+    lengths = [0, *(held[other] for other in rows[1:])]  # by distance
+    distance = (row - current) % n_rows
+    n_held = lengths[distance]
+    core = power_of_two(n_rows)
+    n_extra = n_rows - core
+    mate = distance ^ core
+    has_mate = n_extra > 0 and mate < n_rows
+    if has_mate:  # the processes beyond the power of two hand over what they have
+        n_its = lengths[mate]
+        if distance == 0:
+            exchange(steps, u, (1, 0, n_its), rows[mate], SWAP_TAG)
+            into_u(0, n_its)
+        elif distance == core:
+            exchange(steps, (1, 0, n_held), u, rows[mate], SWAP_TAG)
+        elif distance & core:
+            exchange(steps, (1, 0, n_held), (1, 0, 0), rows[mate], SWAP_TAG)
+        else:
+            exchange(steps, (1, 0, 0), (1, n_held, n_held + n_its), rows[mate], SWAP_TAG)
+            n_held += n_its
+    for extra in range(1, n_extra):
+        lengths[extra] += lengths[extra + core]
+    steps.Look()
+    if distance < core:
+        _write_climb(steps, u, rows[:core], distance, lengths[:core], n_held, into_u, fetch_own)
+    else:
+        if n_extra > 1:
+            _write_descent(steps, u, rows[core:], distance - core)
+        fetch_own()
+    if has_mate and distance & core:
+        steps.Recv(u, rows[mate], SWAP_TAG)
+    elif has_mate:
+        steps.Send(u, rows[mate], SWAP_TAG)
+    steps.Look()
+
+
+def _write_climb(
+    steps: Steps,
+    u: tuple[int, int, int],
+    rows: list[int],
+    distance: int,
+    lengths: list[int],
+    n_held: int,
+    into_u: Callable[[int, int], None],
+    fetch_own: Callable[[], None],
+) -> None:
+    """Pairs that have no U yet join their rows; a pair of which one has it exchanges it for the other's rows."""
+    step = 1
+    while step < len(rows):
+        partner, n_mine, n_its = rows[distance ^ step], lengths[distance], lengths[distance ^ step]
+        behind = (1, n_held, n_held + n_its)
+        if distance < step:
+            exchange(steps, u, behind, partner, SWAP_TAG)
+            into_u(n_held, n_its)
+            n_held += n_its
+        elif distance < 2 * step:
+            exchange(steps, (1, 0, n_mine), u, partner, SWAP_TAG)
+            fetch_own()
+            into_u(0, n_mine)
+        else:
+            exchange(steps, (1, 0, n_mine), behind, partner, SWAP_TAG)
+            n_held += n_its
+        lengths = [length + lengths[other ^ step] for other, length in enumerate(lengths)]
+        steps.Look()
+        step *= 2
+
+
+def _write_descent(steps: Steps, u: tuple[int, int, int], rows: list[int], distance: int) -> None:
+    """U comes down to the processes beyond the power of two."""
+    n, step = len(rows), power_of_two(len(rows) - 1)
+    while step:
+        if distance % step == 0:
+            partner = distance ^ step
+            if distance & step:
+                steps.Recv(u, rows[partner], SWAP_TAG)
+            elif partner < n:
+                steps.Send(u, rows[partner], SWAP_TAG)
+        steps.Look()
+        step //= 2
+
+
+def write_long_exchange(
+    steps: Steps,
+    row: int,
+    current: int,
+    parts: tuple[int, ...],
+    equil: bool,
+    fetch_own: Callable[[], None] = nothing,
+) -> None:
+    """Array 0 is U; `parts` says how many of its rows each process row is to have, `current` which row is the panel's.
+
+    `fetch_own` is called when this process's part has come.
+    """
+    order, lengths = sorted_by_length(parts, current)
+    starts = tuple(itertools.accumulate(lengths, initial=0))
+    place = order.index(row)
+    _write_spread(steps, order, place, 0, starts, to_right=True)
+    fetch_own()
+    if equil:
+        starts = _write_balance(steps, order, place, starts)
+    _write_roll(steps, order, place, starts)
+
+
+def _write_spread(
+    steps: Steps, order: list[int], place: int, root: int, starts: tuple[int, ...], *, to_right: bool
+) -> None:
+    """A binomial tree from the process at place `root` to those on one side of it, each getting its part."""
+    n = len(order) - root if to_right else root + 1
+    distance = place - root if to_right else root - place
+    if n == 1 or distance < 0:
+        return
+    step = power_of_two(n - 1)
+    while step:
+        if distance % step == 0:
+            partner = distance ^ step
+            first = distance if distance & step else partner
+            if first < n:
+                end = min(first + step, n)  # the part of the processes from `first` to `end` places away from the root
+                part = (
+                    (0, starts[root + first], starts[root + end])
+                    if to_right
+                    else (0, starts[root - end + 1], starts[root - first + 1])
+                )
+                rank = order[root + partner if to_right else root - partner]
+                if not is_empty(part) and distance & step:
+                    steps.Recv(part, rank, SWAP_TAG)
+                elif not is_empty(part):
+                    steps.Send(part, rank, SWAP_TAG)
+        steps.Look()
+        step //= 2
+
+
+def _write_balance(steps: Steps, order: list[int], place: int, starts: tuple[int, ...]) -> tuple[int, ...]:
+    """Make all parts of about the same length: where they start then."""
+    n, total = len(order), starts[-1]
+    if n <= 2:
+        return starts
+    small, n_large = divmod(total, n)
+    fair = {small, small + (n_large > 0)}
+    if all(end - start in fair for start, end in itertools.pairwise(starts[:-1])):
+        return starts  # HPL does not look at the last part
+    wanted = tuple(other * small + min(other, n_large) for other in range(n + 1))
+    for other, (start, end) in enumerate(itertools.pairwise(starts)):
+        if start == end:
+            continue
+        cuts = tuple(min(max(cut, start), end) for cut in wanted)
+        if start < wanted[other]:
+            _write_spread(steps, order, place, other, cuts, to_right=False)
+        if wanted[other + 1] < end:
+            _write_spread(steps, order, place, other, cuts, to_right=True)
+    return wanted
+
+
+def _write_roll(steps: Steps, order: list[int], place: int, starts: tuple[int, ...]) -> None:
+    """A ring that turns to and fro until all have all parts."""
+    n = len(order)
+    parts = [(0, start, end) for start, end in itertools.pairwise(starts)]
+    before, behind = order[(place - 1) % n], order[(place + 1) % n]
+    for turn in range(n - 1):
+        half = turn // 2
+        if (place + turn) % 2:
+            out, into, partner = (place + half) % n, (place - half - 1) % n, before
+        else:
+            out, into, partner = (place - half) % n, (place + half + 1) % n, behind
+        exchange(steps, parts[out], parts[into], partner, SWAP_TAG)
+        steps.Look()
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linpack.broadcast import Broadcast
+from linpack.broadcast import Awaited
 from linpack.panel import Panel
 from linpack.settings import Settings
 from linpack.swap import exchange_rows
@@ -12,7 +12,7 @@ from linpack.swap import exchange_rows
 Array = Any
 
 
-def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Broadcast | None = None) -> None:
+def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Awaited | None = None) -> None:
     """Apply a panel to its next `n` local columns, or to all that are left.
 
     Parameters
@@ -23,35 +23,35 @@ def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Broa
         How rows are exchanged.
     n : int, optional
         Local columns.
-    awaited : Broadcast, optional
+    awaited : Awaited, optional
         A panel to look for meanwhile; it is there on return.
     """
     n = panel.n if n is None else min(n, panel.n)
     if n > 0:
         if awaited is not None:
-            awaited.advance()
+            awaited.look()
         if panel.grid.n_rows == 1:
             _update_in_place(panel, n, awaited)
         else:
             u = exchange_rows(panel, n, settings, awaited)
             _update_from(panel, u, n, awaited)
     if awaited is not None:
-        awaited.complete()
+        awaited.wait()
 
 
-def _pieces(n: int, width: int, awaited: Broadcast | None) -> Any:
+def _pieces(n: int, width: int, awaited: Awaited | None) -> Any:
     """Columns piece by piece while a panel is awaited, then all the rest at once."""
     start = 0
     while start < n and awaited is not None and not awaited.is_done:
         end = min(start + width, n)
         yield slice(start, end)
         start = end
-        awaited.advance()
+        awaited.look()
     if start < n:
         yield slice(start, n)
 
 
-def _update_in_place(panel: Panel, n: int, awaited: Broadcast | None) -> None:
+def _update_in_place(panel: Panel, n: int, awaited: Awaited | None) -> None:
     """One row of processes: rows are exchanged at home."""
     kernels, width = panel.kernels, panel.width
     columns = panel.take(n)
@@ -66,7 +66,7 @@ def _update_in_place(panel: Panel, n: int, awaited: Broadcast | None) -> None:
         kernels.subtract_product(below, panel.below, top, rows, piece, triangle)
 
 
-def _update_from(panel: Panel, u: Array, n: int, awaited: Broadcast | None) -> None:
+def _update_from(panel: Panel, u: Array, n: int, awaited: Awaited | None) -> None:
     kernels, width = panel.kernels, panel.width
     columns = panel.take(n)
     below = columns[width:] if panel.is_row else columns

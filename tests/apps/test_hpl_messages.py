@@ -19,7 +19,12 @@ COUNTING = """
 __smpy_shared__ = True
 from collections import Counter
 from mpi4py import MPI
+from smpy import Arrival, MessageSequence
 from linpack import factorise, grid, solve, substitution, swap, update
+
+MessageSequence.perform = MessageSequence._perform  # which makes the calls one by one
+Arrival.look = lambda self: self.is_done or self._look()
+Arrival.wait = lambda self: self.is_done or self._wait()
 
 sent, factored, swapped = Counter(), {}, {}  # the last two: the panel at which a rank is
 
@@ -89,16 +94,18 @@ def sent(emulated: Callable[..., Any], smpy_patched: None) -> Callable[..., Sent
 @pytest.fixture
 def smpy_patched() -> Any:
     """The counter replaces methods of the surface, which outlives the run."""
+    from smpy import Arrival, MessageSequence
     from smpy.mpi.MPI import Comm
 
-    names = ("Send", "Ssend", "Isend", "Issend")
-    before = {name: vars(Comm).get(name) for name in names}
+    replaced = [(Comm, name) for name in ("Send", "Ssend", "Isend", "Issend")]
+    replaced += [(MessageSequence, "perform"), (Arrival, "look"), (Arrival, "wait")]
+    before = [(kind, name, vars(kind).get(name)) for kind, name in replaced]
     yield
-    for name, method in before.items():
+    for kind, name, method in before:
         if method is None:
-            type.__delattr__(Comm, name)
+            type.__delattr__(kind, name)
         else:
-            type.__setattr__(Comm, name, method)
+            type.__setattr__(kind, name, method)
 
 
 def by_panel(sent: Sent, phase: str) -> Counter[int]:
