@@ -52,9 +52,9 @@ def broadcast(panel: Panel, kind: str) -> Awaited:
     if kind in _WHOLE:
         return _Arrival(comm, None, panel.tag, partial(_WHOLE[kind], panel))
     place = (grid.column - panel.column) % grid.n_columns
-    source, targets = _route(kind, place, grid.n_columns, panel.column)
+    source, targets = route = _route(kind, place, grid.n_columns, panel.column)
     if not panel.kernels.is_real:
-        return Arrival(comm, source, panel.tag, sequence(write_ring, source, targets), panel.message)
+        return Arrival(comm, source, panel.tag, sequence(write_ring, *route), panel.message)
     calls = Calls(comm, nothing, panel.message)
     return _Arrival(comm, source, panel.tag, partial(write_ring, calls, source, targets, panel.tag))
 

@@ -15,6 +15,13 @@ def owned(n: int, block: int, process: int, n_processes: int) -> int:
     return rounds * block + (rest if process == extra else 0)
 
 
+@lru_cache(1 << 14)
+def rest(first: int, n: int, block: int, process: int, n_processes: int) -> tuple[int, int, int]:
+    """Who owns index `first`; where those from it on below `n` begin at `process`, and how many they are."""
+    start = owned(first, block, process, n_processes)
+    return owner(first, block, n_processes), start, owned(n, block, process, n_processes) - start
+
+
 def owner(index: int, block: int, n_processes: int) -> int:
     """The process that an index belongs to."""
     return index // block % n_processes

@@ -6,6 +6,7 @@ folded, so the largest machine's matrix fits into a laptop, and its pivots are r
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,13 +79,15 @@ class Skeleton:
         if not is_simulated():
             raise BadSettings("--skeleton: there is nothing to send under a real MPI; run it under `smpy run`")
         models = KernelModels(dgemm_s, dtrsm_s)
-        self._folded, self._dgemm, self._dtrsm = folded, models.dgemm, models.dtrsm
+        self._new_folded, self._dgemm, self._dtrsm = folded, models.dgemm, models.dtrsm
 
     def memory(self, *shape: int) -> Array:
         """What takes no room."""
-        return self._folded(shape)
+        return _folded(shape)
 
-    matrix = memory
+    def matrix(self, n_rows: int, n_columns: int) -> Array:
+        """Likewise; a run is told that it folds something."""
+        return self._new_folded((n_rows, n_columns))
 
     def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
         """The time of C := C - A B."""
@@ -97,6 +100,14 @@ class Skeleton:
         m, n = _length(columns), _length(rows)
         if m > 0 and n > 0:
             self._dtrsm(m, n)
+
+
+@lru_cache(1 << 12)
+def _folded(shape: tuple[int, ...]) -> Array:
+    """One array for all of a shape: what has no content need not be there twice."""
+    from smpy import folded
+
+    return folded(shape)
 
 
 def _length(part: slice) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linpack.cyclic import owned, owner
+from linpack.cyclic import owned, rest
 from linpack.grid import Grid
 from linpack.kernels import Kernels
 from linpack.settings import Settings
@@ -76,10 +76,8 @@ class Panel:
         self.grid, self.matrix, self.kernels = grid, matrix, kernels
         self.first, self.tag = first, tag
         self.width = width = min(nb, matrix.n - first)
-        self.row, self.column = owner(first, nb, grid.n_rows), owner(first, nb, grid.n_columns)
-        self.i = owned(first, nb, grid.row, grid.n_rows)
-        self.j = owned(first, nb, grid.column, grid.n_columns)
-        self.m, self.n = matrix.n_rows - self.i, matrix.n_columns - self.j
+        self.row, self.i, self.m = rest(first, matrix.n, nb, grid.row, grid.n_rows)
+        self.column, self.j, self.n = rest(first, matrix.n + 1, nb, grid.column, grid.n_columns)
         self.is_row, self.is_column = grid.row == self.row, grid.column == self.column
         self.m_below = max(0, self.m - (width if self.is_row else 0))
         end = self.m_below * width
@@ -102,8 +100,8 @@ class Panel:
             self.n -= self.width
 
     def take(self, n: int) -> Array:
-        """The next `n` columns to update, which the panel is then through with."""
-        columns = self.matrix.a[self.i :, self.j : self.j + n]
+        """The next `n` columns to update, which the panel is then through with; without numbers any."""
+        columns = self.matrix.a[self.i :, self.j : self.j + n] if self.kernels.is_real else self.matrix.a
         self.j += n
         self.n -= n
         return columns

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linpack.cyclic import owned, owner
+from linpack.cyclic import owned, owner, rest
 from linpack.grid import Grid, tree
 from linpack.kernels import Kernels
 from linpack.panel import Matrix
@@ -61,15 +61,15 @@ class BackSubstitution:
         last = self.next_block((n - 1) % nb + 1)
         self.solve(last)
         while self.unsolved > 0:
-            rest, n_close = self.n_rows, self.close_rows()
+            close = self.close_rows()
             block = self.next_block(nb)
             if grid.column == last.column:
-                self.pass_up(last, block, slice(rest - n_close, rest))
-            elif grid.column == block.column and n_close > 0:
-                self.receive_share(last, slice(rest - n_close, rest))
+                self.pass_up(last, block, close)
+            elif grid.column == block.column and close.start < close.stop:
+                self.receive_share(last, close)
             self.solve(block)
             if grid.column == last.column:
-                self.subtract(last, slice(0, rest - n_close))
+                self.subtract(last, slice(0, close.start))
             last = block
         if grid.column == last.column:
             self.share_last(last)
@@ -77,7 +77,7 @@ class BackSubstitution:
     def next_block(self, width: int) -> Block:
         """The last block that is not solved for."""
         nb, grid = self.matrix.nb, self.grid
-        row, column = (owner(self.unsolved - 1, nb, n) for n in (grid.n_rows, grid.n_columns))
+        row, column = owner(self.unsolved - 1, nb, grid.n_rows), owner(self.unsolved - 1, nb, grid.n_columns)
         self.unsolved -= width
         if grid.row == row:
             self.n_rows -= width
@@ -85,11 +85,12 @@ class BackSubstitution:
             self.n_columns -= width
         return Block(row, column, width, self.n_columns)
 
-    def close_rows(self) -> int:
+    def close_rows(self) -> slice:
         """Local rows among those that the process columns to the left need next."""
         nb, grid = self.matrix.nb, self.grid
         first = max(0, self.unsolved - self.reach)
-        return owned(self.unsolved, nb, grid.row, grid.n_rows) - owned(first, nb, grid.row, grid.n_rows)
+        _, _, n_close = rest(first, self.unsolved, nb, grid.row, grid.n_rows)
+        return slice(self.n_rows - n_close, self.n_rows)
 
     def fetch_rhs(self, column: int) -> None:
         """Bring the right-hand side to the process column that begins."""

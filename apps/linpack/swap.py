@@ -57,7 +57,7 @@ class _Exchange:
         self.is_real = panel.kernels.is_real
         self.moves = panel.moves
         self.u = panel.kernels.memory(panel.width, n)
-        self.a = panel.matrix.a[panel.i :, panel.j : panel.j + n]
+        self.a = panel.matrix.a[panel.i :, panel.j : panel.j + n] if self.is_real else None
 
     def look(self) -> None:
         if self.awaited is not None:

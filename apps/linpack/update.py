@@ -69,7 +69,7 @@ def _update_in_place(panel: Panel, n: int, awaited: Awaited | None) -> None:
 def _update_from(panel: Panel, u: Array, n: int, awaited: Awaited | None) -> None:
     kernels, width = panel.kernels, panel.width
     columns = panel.take(n)
-    below = columns[width:] if panel.is_row else columns
+    below = columns[width:] if panel.is_row and kernels.is_real else columns
     triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):
         kernels.solve_unit_lower(panel.block, u, triangle, piece)

@@ -196,7 +196,8 @@ static void Arrival_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Is the message there? 1, 0 if it is not, -1 with an exception. */
+/* Is the message there? 1, 0 if it is not, -1 with an exception. It will be when the rank looks until it is: what follows is
+ * appended behind that, without waiting for the kernel. */
 static int probe(PyObject *source, PyObject *tag, int comm, int until_there)
 {
     int peer, number;
@@ -204,6 +205,7 @@ static int probe(PyObject *source, PyObject *tag, int comm, int until_there)
     int (*append)(sim *, int, int, int, int) = until_there ? surface.calls->append_iprobe_until : surface.calls->append_iprobe;
     const int code = append(surface.sim, surface.timeline, comm, peer, number);
     if (code < 0) return surface_kernel_error(code);
+    if (until_there) return 1;
     if (block_on(surface.name.Iprobe) < 0) return -1;
     return surface.calls->answer(surface.sim, surface.timeline) != 0;
 }
@@ -252,7 +254,10 @@ static PyObject *perform_look(PyObject *self, const arguments *given)
 static PyObject *perform_wait(PyObject *self, const arguments *given)
 {
     (void)given;
-    return arrival_look(arrival_of(self), 1) <= 0 ? NULL : Py_NewRef(Py_None);
+    const arrival_object *arrival = arrival_of(self);
+    if (arrival_look(arrival_of(self), 1) <= 0) return NULL;
+    const int has_waited = is_none(arrival->source) || sequence_of(arrival->sequence)->receives;
+    return !has_waited && block_on(surface.name.Iprobe) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *Arrival_look(PyObject *self, PyObject *unused)
