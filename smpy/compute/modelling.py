@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.engine.kernel import lib
-from smpy.platforms.kernel_costs import NO_KERNELS, KernelCost, KernelCosts
 
 if TYPE_CHECKING:
     from smpy.compute.noise import NoiseDraws
+    from smpy.platforms.kernel_costs import KernelCost, KernelCosts
 
 ComputeMode = Literal["measured", "models", "none"]
 """How computing becomes simulated time."""
@@ -47,7 +47,7 @@ class Modelling:
     ----------
     mode : {"measured", "models", "none"}
         How computing becomes simulated time.
-    costs : KernelCosts
+    costs : KernelCosts or None
         Of the machine.
     host_speed_flop_per_s : float
         Speed of a core of this machine; 0: as fast as each simulated one.
@@ -69,13 +69,13 @@ class Modelling:
     def __init__(
         self,
         mode: ComputeMode = "none",
-        costs: KernelCosts = NO_KERNELS,
+        costs: KernelCosts | None = None,
         host_speed_flop_per_s: float = 0.0,
         noise_seed: int | None = None,
     ) -> None:
         self.mode: Final = mode
-        self.costs: Final[dict[str, KernelCost]] = {cost.name: cost for cost in costs.costs}
-        self.reference_flop_per_s: Final = costs.reference_flop_per_s
+        self.costs: Final[dict[str, KernelCost]] = {cost.name: cost for cost in costs.costs} if costs else {}
+        self.reference_flop_per_s: Final = costs.reference_flop_per_s if costs else 0.0
         self.host_speed_flop_per_s: Final = host_speed_flop_per_s
         self.draws: NoiseDraws | None = None
         if noise_seed is not None:

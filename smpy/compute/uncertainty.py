@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
-from smpy.compute.modelling import NOISE_SUM, Modelling
+from smpy.compute.modelling import NOISE_SUM
 from smpy.records.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 _SAME_DATE: Final = 1e-9  # of the makespan, and seconds
 
 
-def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
-    """Of the makespan of a run in which every rank has ended; None: no kernel with an uncertain cost was called.
+def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty:
+    """Of the makespan of a run in which every rank has ended.
 
     Coefficients of one kernel are off together on all ranks and in all calls, those of different kernels independently;
     noise is independent from call to call. Of ranks that end last together, the most uncertain one counts.
     """
-    modelling = engine.kept.get(Modelling)
-    if modelling is None or not modelling.path_sums:
-        return None
     last_s = max(finish_s)
     early_s = last_s - _SAME_DATE * max(1.0, last_s)
     found = [_of_path(engine.path(rank)) for rank, date_s in enumerate(finish_s) if date_s >= early_s]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from math import isnan
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from greenlet import greenlet
 
 import smpy
 from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
-from smpy.compute.uncertainty import uncertainty_of
+from smpy.compute.modelling import Modelling
 from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.config import RunConfig, description_of, new_world
@@ -45,6 +45,9 @@ from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
+
+if TYPE_CHECKING:
+    from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
 RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a barrier
@@ -285,6 +288,15 @@ def _inputs(
     )
 
 
+def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
+    modelling = engine.kept.get(Modelling)
+    if modelling is None or not modelling.path_sums:
+        return None
+    from smpy.compute.uncertainty import uncertainty_of  # what most runs need not import
+
+    return uncertainty_of(engine, finish_s)
+
+
 def _summarise(
     config: RunConfig,
     inputs: Inputs,
@@ -316,5 +328,5 @@ def _summarise(
         remarks=remarks,
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
-        uncertainty=None if is_partial else uncertainty_of(engine, finish_s),
+        uncertainty=None if is_partial else _uncertainty(engine, finish_s),
     )

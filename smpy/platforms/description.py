@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from smpy.errors import PlatformError
 from smpy.platforms.canonical import canonical_text
 from smpy.platforms.garbage import collection_paused
-from smpy.platforms.kernel_costs import NO_KERNELS, KernelCosts
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
 
 if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
+    from smpy.platforms.kernel_costs import KernelCosts
     from smpy.platforms.platform import Platform
 
 
@@ -37,8 +37,8 @@ class Description:
         Of the content of its file, if it has one; two machines that differ in nothing else are equal.
     connections : tuple of ProfileConnection
         Hosts and links whose own parts do not say which profiles they follow.
-    kernels : KernelCosts
-        What kernels of computing cost on a core.
+    kernels : KernelCosts or None
+        What kernels of computing cost on a core; None: nothing is known of any.
     calibration : mapping of str to object
         Where these numbers come from, as its file says it; machines that differ in nothing else are equal.
 
@@ -60,7 +60,7 @@ class Description:
     sha256: str | None = field(default=None, compare=False)
     origin: str = field(default="", kw_only=True, compare=False)
     connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
-    kernels: KernelCosts = field(default=NO_KERNELS, kw_only=True)
+    kernels: KernelCosts | None = field(default=None, kw_only=True)
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
 
     @property

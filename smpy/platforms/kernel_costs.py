@@ -231,21 +231,15 @@ class KernelCosts:
     Raises
     ------
     ValueError
-        If two kernels have one name, or costs have no speed that they hold for.
+        If two kernels have one name, or the speed is none.
     """
 
-    reference_flop_per_s: float = 0.0
-    costs: tuple[KernelCost, ...] = ()
+    reference_flop_per_s: float
+    costs: tuple[KernelCost, ...]
 
     def __post_init__(self) -> None:
-        if not 0 <= self.reference_flop_per_s < inf or (self.costs and not self.reference_flop_per_s):
-            raise ValueError("the reference speed is finite, and above 0 where there are costs")
+        if not 0 < self.reference_flop_per_s < inf:
+            raise ValueError(f"the reference speed is {self.reference_flop_per_s:g}: it is finite and above 0")
         names = [cost.name for cost in self.costs]
         if names != sorted(set(names)):
             raise ValueError("costs stand in the order of their names, each kernel once")
-
-    def __bool__(self) -> bool:
-        return bool(self.costs)
-
-
-NO_KERNELS: Final = KernelCosts()

@@ -141,7 +141,7 @@ def with_kernels(machine: Description, path: Path) -> Description:
     kernels = settings.table("kernels")
     costs = read_kernels(kernels)
     kernels.check_keys()
-    if not costs:
+    if costs is None:
         raise PlatformError(f"{path}: it has no [kernels]: `smpy calibrate blas` writes such a file")
     return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
 

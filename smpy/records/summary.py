@@ -38,12 +38,13 @@ from smpy.records.files import write_whole
 from smpy.records.inputs import Inputs
 from smpy.records.remark import Remark
 from smpy.records.time_shares import TimeShares
-from smpy.records.uncertainty import Uncertainty
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
 

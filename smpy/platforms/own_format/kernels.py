@@ -7,7 +7,6 @@ from math import isfinite
 from typing import Any, Final
 
 from smpy.platforms.kernel_costs import (
-    NO_KERNELS,
     EmpiricalNoise,
     HalfNormalNoise,
     KernelCost,
@@ -20,8 +19,8 @@ from smpy.units import exact_speed, parse_speed_flop_per_s
 _KEYS: Final = ("sizes", "seconds", "half_widths", "noise", "smallest", "largest")
 
 
-def read_kernels(kernels: Settings) -> KernelCosts:
-    """The costs in the table [kernels], which holds a table for each kernel.
+def read_kernels(kernels: Settings) -> KernelCosts | None:
+    """The costs in the table [kernels], which holds a table for each kernel; None if it holds none.
 
     Raises
     ------
@@ -32,14 +31,14 @@ def read_kernels(kernels: Settings) -> KernelCosts:
     if not tables:
         if kernels.is_written("reference_speed"):
             kernels.quantity("reference_speed", parse_speed_flop_per_s, "41.2Gf", is_positive=True)
-        return NO_KERNELS
+        return None
     speed = kernels.quantity("reference_speed", parse_speed_flop_per_s, "41.2Gf", is_positive=True)
     return KernelCosts(speed, tuple(_cost(name, tables[name]) for name in sorted(tables)))
 
 
-def kernel_tables(costs: KernelCosts) -> dict[str, dict[str, object]]:
+def kernel_tables(costs: KernelCosts | None) -> dict[str, dict[str, object]]:
     """The tables from which `read_kernels` makes the costs."""
-    if not costs:
+    if costs is None:
         return {}
     tables = {f"kernels.{cost.name}": _settings(cost) for cost in costs.costs}
     return {"kernels": {"reference_speed": exact_speed(costs.reference_flop_per_s)}, **tables}
