@@ -55,7 +55,9 @@ def smpirun_finish_s(case: Case, binaries: Path, folder: Path, settings: Setting
     return [finish_s[rank] for rank in range(case.n_ranks)]
 
 
-def smpy_finish_s(case: Case, folder: Path, settings: Settings = ()) -> list[float]:
+def smpy_finish_s(
+    case: Case, folder: Path, settings: Settings = (), host_speed_flop_per_s: float | None = None
+) -> list[float]:
     """What smpy says, in this process; the settings are those of the run."""
     config = RunConfig(
         n_ranks=case.n_ranks,
@@ -65,6 +67,7 @@ def smpy_finish_s(case: Case, folder: Path, settings: Settings = ()) -> list[flo
         hostfile=_hostfile(case, folder),
         options=settings,
         compute="none",
+        host_speed_flop_per_s=host_speed_flop_per_s,
     )
     outcome = run(config)
     if outcome.error is not None:
