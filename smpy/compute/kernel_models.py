@@ -92,14 +92,14 @@ def charge_kernel(
         raise UsageError(
             f"the machine's cost of {kernel} has the sizes {', '.join(cost.sizes)}, and its calls have {len(sizes)}"
         )
-    seconds, half_width_s = cost.estimate(tuple(sizes))
+    seconds, half_width_s = modelling.estimate(cost, sizes)
     flop, scale = seconds * modelling.reference_flop_per_s, modelling.reference_flop_per_s / speed_flop_per_s
     if modelling.draws is None:
         _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale)
     elif cost.noise is not None:
         flop *= modelling.draws.factor(cost.noise, engine.rank)
     use.seconds += flop / speed_flop_per_s
-    use.n_extrapolated += not cost.is_measured_at(tuple(sizes))
+    use.n_extrapolated += not cost.is_measured_at(sizes)
     engine.compute(flop)
 
 

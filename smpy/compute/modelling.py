@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -84,9 +85,17 @@ class Modelling:
             self.draws = NoiseDraws(noise_seed)
         self.uses: Final[dict[str, KernelUse]] = {}
         self.path_sums: Final[dict[str, int]] = {}
+        self._estimators: Final[dict[str, Callable[..., tuple[float, float]]]] = {}
         self._moments: Final[dict[str, tuple[float, float]]] = {}
         self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0
+
+    def estimate(self, cost: KernelCost, sizes: Sequence[int]) -> tuple[float, float]:
+        """The time of a call on the reference core, and half the width of its interval, in seconds."""
+        estimator = self._estimators.get(cost.name)
+        if estimator is None:
+            estimator = self._estimators[cost.name] = cost.estimator()
+        return estimator(*sizes)
 
     def path_sum(self, kernel: str) -> int:
         """The number of the sum in which a kernel's half widths are added up."""

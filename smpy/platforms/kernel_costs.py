@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf, log2, prod, sqrt
+from math import inf, log2, sqrt
 from typing import Final
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _FACTOR: Final = re.compile(rf"1|log2\(({_NAME})\)|({_NAME})(?:\^([1-9]))?")
-_Factor = tuple[int, int]  # the place of a size, and its power; 0: its logarithm
+_FUNCTIONS: Final = {"__builtins__": {}, "log2": log2, "max": max, "sqrt": sqrt}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,47 +156,50 @@ class KernelCost:
         ValueError
             If it has another number of sizes.
         """
-        values = self._values(sizes)
-        seconds = sum([seconds * value for (_, seconds), value in zip(self.terms, values, strict=True)])
-        widths_s = zip(self.half_widths_s, values, strict=False)
-        return max(0.0, seconds), sqrt(sum([(width_s * value) ** 2 for width_s, value in widths_s]))
+        if len(sizes) != len(self.sizes):
+            raise ValueError(f"{self.name} has {len(self.sizes)} sizes ({', '.join(self.sizes)}), not {len(sizes)}")
+        return self.estimator()(*sizes)
 
-    def is_measured_at(self, sizes: tuple[float, ...]) -> bool:
+    def estimator(self) -> Callable[..., tuple[float, float]]:
+        """A function of the sizes that gives what `estimate` does: to be kept where it is called often."""
+        products = _polynomial(self.sizes, tuple(term for term, _ in self.terms))
+        seconds = " + ".join(f"{each!r} * {it}" for (_, each), it in zip(self.terms, products, strict=True))
+        squares = " + ".join(f"({each!r} * {it}) ** 2" for each, it in zip(self.half_widths_s, products, strict=False))
+        names = ", ".join(f"s{at}" for at in range(len(self.sizes)))
+        source = f"lambda {names}: (max(0.0, {seconds}), sqrt({squares or 0}))"
+        made: Callable[..., tuple[float, float]] = eval(source, dict(_FUNCTIONS))  # noqa: S307  # of checked terms
+        return made
+
+    def is_measured_at(self, sizes: Sequence[float]) -> bool:
         """Whether each size lies within those that were measured, as far as these are known."""
         return all(least <= size for least, size in zip(self.smallest, sizes, strict=False)) and all(
             size <= most for size, most in zip(sizes, self.largest, strict=False)
         )
 
-    def _values(self, sizes: tuple[float, ...]) -> list[float]:
-        """What each term is multiplied by."""
-        if len(sizes) != len(self.sizes):
-            raise ValueError(f"{self.name} has {len(self.sizes)} sizes ({', '.join(self.sizes)}), not {len(sizes)}")
-        polynomial = _polynomial(self.sizes, tuple(term for term, _ in self.terms))
-        return [prod([_factor(sizes[at], power) for at, power in term], start=1.0) for term in polynomial]
-
-
-def _factor(size: float, power: int) -> float:
-    return size**power if power else log2(max(size, 1))
-
 
 @cache
-def _polynomial(sizes: tuple[str, ...], terms: tuple[str, ...]) -> tuple[tuple[_Factor, ...], ...]:
-    """The factors of each term.
+def _polynomial(sizes: tuple[str, ...], terms: tuple[str, ...]) -> tuple[str, ...]:
+    """The product of each term, as Python has it, of sizes s0, s1, ...
 
     Raises
     ------
     ValueError
         If a term is none, or two are the same.
     """
-    polynomial = tuple(_factors(sizes, term) for term in terms)
-    if len({tuple(sorted(term)) for term in polynomial}) < len(terms):
+    powers = [_powers(sizes, term) for term in terms]
+    if any(powers.count(term) > 1 for term in powers):
         raise ValueError("two terms are the same: give each once")
-    return polynomial
+    return tuple(
+        "(" + " * ".join(f"{factor} ** {power}" if power > 1 else factor for factor, power in term.items()) + ")"
+        if term
+        else "1.0"
+        for term in powers
+    )
 
 
-def _factors(sizes: tuple[str, ...], term: str) -> tuple[_Factor, ...]:
-    powers: dict[int, int] = {}
-    logarithms: list[_Factor] = []
+def _powers(sizes: tuple[str, ...], term: str) -> dict[str, int]:
+    """The factors of a term, and the power of each."""
+    powers: dict[str, int] = {}
     for text in term.replace(" ", "").split("*"):
         match = _FACTOR.fullmatch(text)
         if match is None:
@@ -208,12 +211,10 @@ def _factors(sizes: tuple[str, ...], term: str) -> tuple[_Factor, ...]:
             continue
         if used not in sizes:
             raise ValueError(f"{term!r} has {used!r}, which is none of the sizes {', '.join(sizes)}")
-        at = sizes.index(used)
-        if logarithm:
-            logarithms.append((at, 0))
-        else:
-            powers[at] = powers.get(at, 0) + int(power or 1)
-    return (*powers.items(), *logarithms)
+        size = f"s{sizes.index(used)}"
+        factor = f"log2(max({size}, 1))" if logarithm else size
+        powers[factor] = powers.get(factor, 0) + int(power or 1)
+    return powers
 
 
 @dataclass(frozen=True, slots=True)
