@@ -1,0 +1,32 @@
+"""The page on computing: its commands give the output that it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+
+PAGE = (Path(__file__).parents[2] / "docs" / "computing.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^    \$ smpy (.*)\n((?:    (?!\$).*\n)*)", PAGE, re.MULTILINE)
+FILES = re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
+OF_THIS_MACHINE = ("wall time", "peak memory")
+
+
+def told(output: str) -> list[str]:
+    lines = (line.strip() for line in output.splitlines())
+    return [line for line in lines if not line.startswith(OF_THIS_MACHINE)]
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN)
+def test_a_command_of_the_page_gives_what_it_shows(
+    command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in FILES:
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert told(CliRunner().invoke(main, shlex.split(command)).output) == told(output)
