@@ -9,7 +9,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
@@ -243,3 +243,60 @@ def test_noise_is_drawn_again_only_with_another_seed(emulated: Callable, tmp_pat
         assert 1.04 < noisy_s / exact_s < 1.13  # its mean is 1.08, of 50 draws within 0.009
     assert json.loads(runs[3].outcome.summary.to_json())["noise_seed"] == 1
     assert json.loads(runs[0].outcome.summary.to_json())["noise_seed"] is None
+
+
+# ---- any work on one host: a fluid model, step by step ----
+
+
+def fluid_finish_s(work: list[list[tuple[float, float]]], cores: int, memory: float, core_memory: float) -> list[float]:
+    """When each rank has done its work in order; rates are those of analysis on paper, from one end to the next."""
+    left = [[list(one) for one in mine] for mine in work]
+    now_s, finish_s = 0.0, [0.0] * len(work)
+    while any(left):
+        busy = [mine[0] for mine in left if mine]
+        n_computing, n_moving = (sum(one[part] > 0 for one in busy) for part in (0, 1))
+        rates = 1e9 * min(1.0, cores / max(n_computing, 1)), min(core_memory, memory / max(n_moving, 1))
+        step_s = min(one[part] / rates[part] for one in busy for part in (0, 1) if one[part] > 0)
+        now_s += step_s
+        for rank, mine in enumerate(left):
+            if not mine:
+                continue
+            for part in (0, 1):
+                mine[0][part] = max(0.0, mine[0][part] - rates[part] * step_s)
+                mine[0][part] *= mine[0][part] > 1e-6 * rates[part]
+            if not any(mine[0]):
+                del mine[0]
+                finish_s[rank] = now_s
+    return finish_s
+
+
+WORK = st.tuples(st.sampled_from([0.0, 0.3e9, 1e9, 2.1e9]), st.sampled_from([0.0, 0.7e9, 2e9, 3.3e9])).filter(any)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.lists(st.lists(WORK, min_size=1, max_size=4), min_size=1, max_size=5),
+    st.integers(1, 3),
+    st.sampled_from([1.0e9, 2.5e9, 9e9]),
+    st.sampled_from([0.9e9, 1.0e9]),
+)
+def test_ranks_of_one_host_share_its_cores_and_its_memory_as_fluids(
+    emulated: Callable,
+    tmp_path: Path,
+    work: list[list[tuple[float, float]]],
+    cores: int,
+    memory: float,
+    core_memory: float,
+) -> None:
+    machine = (
+        f"flat hosts=1 cores={cores} sockets=1 speed=1Gf host.memory_bandwidth={memory}B/s "
+        f"host.core_memory_bandwidth={core_memory}B/s"
+    )
+    source = f"""import smpy
+from mpi4py import MPI
+for flop, bytes in {work}[MPI.COMM_WORLD.rank]: smpy.execute(flop, bytes)"""
+    (tmp_path / "hosts").write_text(f"node-0:{len(work)}\n")
+    ran = emulated(source, len(work), platform=machine, hostfile=tmp_path / "hosts")
+    assert ran.error == ""
+    expected_s = fluid_finish_s(work, cores, memory, core_memory)
+    assert list(ran.outcome.summary.finish_s) == pytest.approx(expected_s, rel=1e-5)
