@@ -16,6 +16,7 @@ import smpy.calibrate.calibration as calibration_module
 import smpy.calibrate.kernels as kernels_module
 from smpy.calibrate.calibration import Request, calibrate
 from smpy.calibrate.kernels import Call, Kernel
+from smpy.calibrate.measure import Clocks
 from smpy.calibrate.result_file import core_speed_flop_per_s, read_result, toml_text
 from smpy.calibrate.samples import Sample, read_samples
 from smpy.calibrate.terms import evaluate
@@ -25,19 +26,29 @@ from smpy.errors import UsageError
 PLANTED = {"n": 1e-6, "1": 2e-4}
 
 
-def _spin(_pools, sizes) -> Call:
-    """Takes processor time by the planted polynomial, however busy the machine is."""
+class _PlantedTime:
+    """The processor's clock, ahead by what planted kernels have taken: no busy machine disturbs that."""
+
+    def __init__(self) -> None:
+        self.taken_s = 0.0
+
+    def read(self) -> float:
+        return time.thread_time() + self.taken_s
+
+
+PLANTED_TIME = _PlantedTime()
+
+
+def _planted(_pools, sizes) -> Call:
     takes_s = float(sum(value * evaluate(term, sizes) for term, value in PLANTED.items()))
 
     def run() -> None:
-        end_s = time.thread_time() + takes_s
-        while time.thread_time() < end_s:
-            pass
+        PLANTED_TIME.taken_s += takes_s
 
     return Call(run)
 
 
-SPINNING = {"spin": Kernel("spin", ("n",), ("n",), {"n": 1e5}, ("n",), _spin)}
+KERNELS = {"planted": Kernel("planted", ("n",), ("n",), {"n": 1e5}, ("n",), _planted)}
 
 
 @pytest.fixture(autouse=True)
@@ -48,15 +59,16 @@ def _small_machine(monkeypatch):
     monkeypatch.setattr(calibration_module, "check_quiet", lambda _probe: None)
     all_cores = Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
     monkeypatch.setattr(calibration_module, "all_cores", lambda _memory_bytes: all_cores)
-    monkeypatch.setattr(kernels_module, "kernels", lambda: SPINNING)
+    monkeypatch.setattr(calibration_module, "Clocks", lambda: Clocks(PLANTED_TIME.read, PLANTED_TIME.read))
+    monkeypatch.setattr(kernels_module, "kernels", lambda: KERNELS)
 
 
 def _run(*args: str):
     return CliRunner().invoke(main, ["calibrate", *args])
 
 
-def test_kernels_that_take_a_known_polynomial_of_processor_time_calibrate_to_it(tmp_path):
-    found = calibrate(Request(tmp_path / "n.toml", "quick"), "smpy", all_kernels=lambda: SPINNING)
+def test_a_kernel_that_takes_a_known_polynomial_of_processor_time_calibrates_to_it(tmp_path):
+    found = calibrate(Request(tmp_path / "n.toml", "quick"), "smpy", all_kernels=lambda: KERNELS)
     (cost,) = found.costs
     at = {"n": np.array([10, 100, 1000, 2048])}
     planted_s = sum(value * evaluate(term, at) for term, value in PLANTED.items())
@@ -69,13 +81,13 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     first = _run("blas", "--quick", "--plot", str(plot), str(result))
     assert first.exit_code == 0, first.output
     tables = tomllib.loads(result.read_text())
-    spin = tables["kernels"]["spin"]
-    assert set(spin["seconds"]) == set(spin["half_widths"]) == {"n", "1"}
-    assert spin["sizes"] == ["n"]
-    assert spin["smallest"][0] < spin["largest"][0] <= 2048
-    assert spin["noise"]["kind"] == "empirical"
-    assert spin["noise"]["residuals"] == sorted(spin["noise"]["residuals"])
-    assert spin["r_squared"] > 0.999
+    planted = tables["kernels"]["planted"]
+    assert set(planted["seconds"]) == set(planted["half_widths"]) == {"n", "1"}
+    assert planted["sizes"] == ["n"]
+    assert planted["smallest"][0] < planted["largest"][0] <= 2048
+    assert planted["noise"]["kind"] == "empirical"
+    assert planted["noise"]["residuals"] == sorted(planted["noise"]["residuals"])
+    assert planted["r_squared"] > 0.999
     assert tables["kernels"]["reference_speed"] == tables["host"]["speed"]
     assert tables["host"]["memory_bandwidth"] == "1TB/s"
     assert list(tables["host"]["caches"]) == ["32KiB"]
@@ -86,14 +98,14 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     again = _run("blas", "--quick", "--noise-model", "half-normal", str(result))
     assert again.exit_code == 0, again.output
     assert len(read_samples(tmp_path / "node.csv").samples) == n_samples
-    noise = tomllib.loads(result.read_text())["kernels"]["spin"]["noise"]
+    noise = tomllib.loads(result.read_text())["kernels"]["planted"]["noise"]
     assert noise["kind"] == "half-normal"
     assert 0 <= noise["sigma"] < 0.5
 
     shown = _run("show", str(result))
     assert shown.exit_code == 0
     assert "R²" in shown.output
-    assert "spin" in shown.output
+    assert "planted" in shown.output
     assert "95 % interval" in shown.output
 
 
@@ -107,7 +119,7 @@ def test_a_machine_file_includes_a_calibration(tmp_path):
     machine = read_machine(str(tmp_path / "cluster.toml"), 4)
     written = tomllib.loads(result.read_text())
     (cost,) = machine.kernels.costs
-    assert dict(cost.terms) == written["kernels"]["spin"]["seconds"]
+    assert dict(cost.terms) == written["kernels"]["planted"]["seconds"]
     assert machine.kernels.reference_flop_per_s == core_speed_flop_per_s(result)
     assert cost.seconds((1000,)) == pytest.approx(1.2e-3, rel=0.01)
 
@@ -119,10 +131,12 @@ def test_an_interruption_keeps_what_was_measured_and_says_so(tmp_path, monkeypat
         n_calls.append(1)
         if len(n_calls) == 25:
             raise KeyboardInterrupt
-        return _spin(pools, sizes)
+        return _planted(pools, sizes)
 
     monkeypatch.setattr(
-        kernels_module, "kernels", lambda: {"spin": Kernel("spin", ("n",), ("n",), {"n": 1e5}, ("n",), interrupted)}
+        kernels_module,
+        "kernels",
+        lambda: {"planted": Kernel("planted", ("n",), ("n",), {"n": 1e5}, ("n",), interrupted)},
     )
     stopped = _run("blas", "--quick", str(result))
     assert stopped.exit_code == 130
@@ -192,7 +206,7 @@ def test_a_machine_that_is_not_quiet_is_refused_unless_the_user_says_so(tmp_path
     [
         (("host", "node.csv"), "node.csv: the result is a .toml file"),
         (("host", "nowhere/node.toml"), "cannot write nowhere/node.toml"),
-        (("blas", "--kernel", "dgem", "node.toml"), "there is no kernel 'dgem'; there are spin"),
+        (("blas", "--kernel", "dgem", "node.toml"), "there is no kernel 'dgem'; there are planted"),
         (("blas", "--plot", "node.pdf", "node.toml"), "a plot is a .png or a .svg file"),
         (("show", "none.toml"), "cannot read none.toml: No such file or directory"),
     ],

@@ -203,6 +203,34 @@ def test_kernels_of_a_known_cost_are_calibrated_to_it(tmp_path):
         assert np.abs(cost.held_out_errors).max() < 0.01
 
 
+def test_sizes_kept_out_tell_the_error_of_a_fit_that_has_not_seen_them():
+    terms = Terms(("n",), ("n", "1"), ("n",))
+    taken = [Sample("k", (("n", n),), "warm", 0, 1e-6 * n, 1e-6 * n) for n in range(10, 30)]
+    unseen = [Sample("k", (("n", n),), "warm", 0, 2e-6 * n, 2e-6 * n) for n in range(40, 44)]
+    cost = cost_of("k", terms, taken + unseen, {(n,) for n in range(40, 44)})
+    assert cost.fit.seconds == pytest.approx({"n": 1e-6})
+    assert cost.held_out_errors == pytest.approx([1.0] * 4)
+    assert cost.total_error == pytest.approx(-0.5)
+    assert (cost.smallest, cost.largest) == ((10,), (29,))
+
+
+@pytest.mark.parametrize("model", ["empirical", "half-normal"])
+def test_noise_is_what_single_calls_differ_by(model):
+    """Of calls that take 1, 1.1 and 1.2 times as long as the shortest."""
+    taken = [
+        Sample("k", (("n", n),), "warm", i, slowdown * 1e-6 * n, 1.0)
+        for n in range(10, 30)
+        for i, slowdown in enumerate((1.0, 1.1, 1.2))
+    ]
+    noise = cost_of("k", Terms(("n",), ("n", "1"), ("n",)), taken, noise_model=model).noise
+    if model == "half-normal":
+        assert noise["sigma"] == pytest.approx(np.sqrt((0.1**2 + 0.2**2) / 3), rel=1e-3)
+    else:
+        assert [noise["residuals"][i] for i in (0, 25, -1)] == pytest.approx(
+            [-0.1 / 1.1, 0, 0.1 / 1.1], rel=1e-3, abs=1e-6
+        )
+
+
 def test_a_count_of_operations_that_is_a_sum_is_fitted_as_one_term(tmp_path):
     """That of a factorisation, m n^2 - n^3 / 3, which is fitted where m >= n."""
     time, planted = FakeTime(), {"m*n^2": 3e-9, "n^3": -1e-9, "m*n": 1e-8}
