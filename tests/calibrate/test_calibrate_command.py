@@ -124,6 +124,24 @@ def test_a_machine_file_includes_a_calibration(tmp_path):
     assert cost.seconds((1000,)) == pytest.approx(1.2e-3, rel=0.01)
 
 
+def test_a_run_with_a_calibration_takes_the_planted_time(tmp_path):
+    pytest.importorskip("smpy.compute.modelling", reason="costs of kernels are not yet a part of machines")
+    result, sizes = tmp_path / "node.toml", (30, 700, 1999)
+    assert _run("blas", "--quick", str(result)).exit_code == 0
+    (tmp_path / "program.py").write_text(
+        "from mpi4py import MPI\n"
+        "from smpy.compute.kernel_models import charge_kernel\n"
+        f"for n in {sizes}:\n"
+        "    charge_kernel('planted', (n,), flop=1)\n"
+    )
+    speed = tomllib.loads(result.read_text())["kernels"]["reference_speed"]
+    command = ["run", "-np", "1", "--platform", f"flat hosts=1 speed={speed}", "--compute", "models", "--quiet"]
+    command += ["--kernels", str(result), "--json", "run.json", "program.py"]
+    subprocess.run([sys.executable, "-m", "smpy", *command], cwd=tmp_path, check=True)
+    planted_s = sum(PLANTED["n"] * n + PLANTED["1"] for n in sizes)
+    assert json.loads((tmp_path / "run.json").read_text())["makespan_s"] == pytest.approx(planted_s, rel=0.01)
+
+
 def test_an_interruption_keeps_what_was_measured_and_says_so(tmp_path, monkeypatch):
     result, n_calls = tmp_path / "node.toml", []
 
