@@ -77,7 +77,9 @@ static void talk(sim *s, int rank, int stage)
     case 0:
         memset(got[rank][0], 0, SMALL);
         sim_append_note(s, rank, rank);
-        sim_append_compute(s, rank, 1e4 * (1 + rank), 0);
+        did(sim_host_memory(s, rank, 1e9, 0));
+        did(sim_append_to_path(s, rank, 0, 1, 1));
+        did(sim_append_compute(s, rank, 1e4 * (1 + rank), 5e4));
         id[0] = receive(s, rank, 0, left, 0, PAYLOAD_BORROWED, 0);
         id[1] = receive(s, rank, 0, SIM_ANY, 1, PAYLOAD_PYTHON, 1);
         id[2] = receive(s, rank, 0, left, 2, PAYLOAD_PYTHON, 2);
@@ -126,6 +128,7 @@ static void crowd(sim *s, int rank, int stage)
     const int n = 300;
     int *id = list[rank];
     if (stage == 0 && rank < 2) {
+        did(sim_append_to_path(s, rank, 0, 1, 1));
         for (int i = 0; i < n; i++)
             id[i] = rank    ? receive(s, 1, 0, 0, i, PAYLOAD_PYTHON, 0)
                     : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i)
