@@ -61,6 +61,11 @@ class NoiseDraws:
         self._seed: Final = seed
         self._n_drawn: Final[dict[int, int]] = {}
 
+    @property
+    def n_drawn(self) -> int:
+        """How many have been drawn, of all ranks."""
+        return sum(self._n_drawn.values())
+
     def factor(self, noise: Noise, rank: int) -> float:
         """The next factor on the time of a rank's call."""
         n = self._n_drawn[rank] = self._n_drawn.get(rank, 0) + 1

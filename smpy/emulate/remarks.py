@@ -79,6 +79,9 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
             if use.n_extrapolated
         ]
         yield Remark("kernels", tuple(lines), {"kernels": {name: asdict(use) for name, use in uses}})
+    if modelling.draws is not None and not modelling.draws.n_drawn:
+        text = "--noise drew none: no kernel was called whose calibration says how much it has"
+        yield Remark("noise", (text,), {"n_drawn": 0})
     if modelling.bytes_without_bandwidth:
         moved = format_bytes(modelling.bytes_without_bandwidth)
         text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"

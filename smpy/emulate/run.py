@@ -280,12 +280,17 @@ def _inputs(
         platform_sha256=platform.sha256,
         machine=machine,
         settings=config.options,
-        noise_seed=config.seed if config.noise else None,
+        noise_seed=config.seed if config.noise and _has_noise(engine) else None,
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),
         seed=SEED,
     )
+
+
+def _has_noise(engine: Engine) -> bool:
+    modelling = engine.kept.get(Modelling)
+    return modelling is not None and modelling.draws is not None and modelling.draws.n_drawn > 0
 
 
 def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:

@@ -42,7 +42,7 @@ class Inputs:
     kernels_file : str or None
         Calibration that says what kernels cost, as it was named.
     noise_seed : int or None
-        Where the noise on the time of kernels begins; None: there is none.
+        Where the noise on the time of kernels begins; None: none was drawn.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str

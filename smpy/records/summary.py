@@ -17,7 +17,7 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     messages, bytes, ..._share
     compute, kernels_file, noise_seed, is_partial, is_folded
                         kernels_file: the calibration that was named beside the machine;
-                        noise_seed: of the noise on calibrated kernels, null without
+                        noise_seed: of the noise on calibrated kernels; null: none was drawn
     remarks             what a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...

@@ -245,6 +245,14 @@ def test_noise_is_drawn_again_only_with_another_seed(emulated: Callable, tmp_pat
     assert json.loads(runs[0].outcome.summary.to_json())["noise_seed"] is None
 
 
+def test_noise_that_no_kernel_has_is_said_to_be_none(emulated: Callable, machine: Path) -> None:
+    source = f"{DGEMM}charge_kernel('dgemm', (1, 1, 1), flop=1)"
+    summary = emulated(source, 1, platform=machine, noise=True).outcome.summary
+    assert "--noise drew none" in summary.render()
+    assert "noise drawn" not in summary.render()
+    assert json.loads(summary.to_json())["noise_seed"] is None
+
+
 # ---- any work on one host: a fluid model, step by step ----
 
 
