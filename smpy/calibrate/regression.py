@@ -1,8 +1,8 @@
 """Linear regression of times on terms of sizes: least squares, screening of terms, and how good it is.
 
-Times of one kernel span decades, and their errors are relative: a squared residual counts as a share of measured times
-predicted time, so that twice and half as long count alike (weights 1 / (measured x predicted), repeated until they are
-those of the fit). Without weights the largest sizes decide alone.
+Times of one kernel span decades, and their errors are relative: least is the sum of measured over predicted time plus
+predicted over measured, so that twice and half as long count alike (least squares with weights that are repeated
+until they are those of the fit). In plain seconds the largest sizes decide alone.
 
 Screening goes backward from the least squares without negative coefficients (Lawson and Hanson 1974), for work takes
 time; only terms that the caller names may have one. The term with the largest p-value of its F test leaves while that
@@ -12,7 +12,7 @@ the test is that of the first fit: what terms that are gone leave unexplained is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -101,16 +101,8 @@ def fit(
     columns = _columns(sizes, terms)
     if len(times) != len(columns):
         raise UsageError(f"{len(times)} times do not belong to {len(columns)} sizes")
-    weights = 1 / times if weighting == "relative" else np.ones_like(times)
+    weights = _weights(times, weighting, lambda weights: columns @ _solve(columns, times, weights).coefficients)
     solved = _solve(columns, times, weights)
-    for _ in range(_REWEIGHTINGS if weighting == "relative" else 0):
-        predicted = columns @ solved.coefficients
-        if (predicted <= 0).any():
-            break
-        before, weights = weights, 1 / np.sqrt(times * predicted)
-        if np.allclose(weights, before, rtol=_REWEIGHTED, atol=0):
-            break
-        solved = _solve(columns, times, weights)
     predicted = columns @ solved.coefficients
     residuals = times - predicted
     spread = float(((times - times.mean()) ** 2).sum())
@@ -162,8 +154,7 @@ def screen(
         As `fit`; or if no term is significant.
     """
     times = _times(time_s)
-    weights = 1 / times if weighting == "relative" else np.ones_like(times)
-    chosen = _Screening(sizes, times, weights, candidates, frozenset(leading), frozenset(signed)).run()
+    chosen = _Screening(sizes, times, weighting, candidates, frozenset(leading), frozenset(signed)).run()
     if not chosen:
         raise UsageError("no term of the cost is significant: the times have more noise than trend; measure more")
     found = fit(sizes, times, chosen, weighting)
@@ -203,59 +194,69 @@ def _without_negative(
 
 
 class _Screening:
-    """Backward elimination with fixed weights, from the least squares without negative coefficients."""
+    """Backward elimination, from the least squares without negative coefficients and with their weights."""
 
     def __init__(
         self,
         sizes: Mapping[str, ArrayLike],
         times: Vector,
-        weights: Vector,
+        weighting: Weighting,
         candidates: Sequence[str],
         leading: frozenset[str],
         signed: frozenset[str],
     ) -> None:
         self._order: Final = tuple(dict.fromkeys([*leading, *candidates]))
-        columns = _columns(sizes, self._order) * weights[:, None]
-        scales = np.linalg.norm(columns, axis=0)
-        self._columns: Final = dict(zip(self._order, (columns / np.where(scales > 0, scales, 1)).T, strict=True))
-        self._target: Final = times * weights
+        columns = _columns(sizes, self._order)
         self._leading: Final = leading
-        self._signed: Final = signed
+        self._mirrored: Final = [at for at, term in enumerate(self._order) if term in signed]
+        self._weights: Final = _weights(times, weighting, lambda weights: columns @ self._nnls(columns, times, weights))
+        weighted = columns * self._weights[:, None]
+        scales = np.linalg.norm(weighted, axis=0)
+        self._columns: Final = weighted / np.where(scales > 0, scales, 1)
+        self._target: Final = times * self._weights
 
     def run(self) -> tuple[str, ...]:
-        chosen = self._active(self._order)
+        chosen = self._active(range(len(self._order)))
         n_free = len(self._target) - len(chosen)
         variance = self._squares(chosen) / n_free if chosen and n_free > 0 else np.nan
         while (leaving := self._leaving(chosen, variance, n_free)) is not None:
-            chosen = self._active([term for term in chosen if term != leaving])
-        return tuple(term for term in self._order if term in chosen)
+            chosen = self._active([at for at in chosen if at != leaving])
+        return tuple(self._order[at] for at in chosen)
 
-    def _active(self, terms: Sequence[str]) -> list[str]:
+    def _active(self, places: Sequence[int]) -> list[int]:
         """Terms that the least squares without negative coefficients have, and the leading ones."""
+        columns = np.zeros_like(self._columns)
+        columns[:, list(places)] = self._columns[:, list(places)]
+        found = self._nnls(columns, self._target, np.ones_like(self._target))
+        return [at for at in places if found[at] or self._order[at] in self._leading]
+
+    def _nnls(self, columns: Vector, times: Vector, weights: Vector) -> Vector:
+        """Coefficients, negative only where that is allowed."""
         from scipy.optimize import nnls
 
-        columns = [self._columns[term] for term in terms]
-        mirrored = [term for term in terms if term in self._signed]
-        columns += [-self._columns[term] for term in mirrored]
-        coefficients, _ = nnls(np.column_stack(columns), self._target)
-        active = {term for term, value in zip([*terms, *mirrored], coefficients, strict=True) if value > 0}
-        return [term for term in terms if term in active or term in self._leading]
+        weighted = columns * weights[:, None]
+        scales = np.linalg.norm(weighted, axis=0)
+        scaled = weighted / np.where(scales > 0, scales, 1)
+        found, _ = nnls(np.hstack([scaled, -scaled[:, self._mirrored]]), times * weights)
+        found[self._mirrored] -= found[len(self._order) :]
+        coefficients: Vector = found[: len(self._order)] / np.where(scales > 0, scales, 1)
+        return coefficients
 
-    def _leaving(self, chosen: Sequence[str], variance: float, n_free: int) -> str | None:
+    def _leaving(self, chosen: Sequence[int], variance: float, n_free: int) -> int | None:
         """The least significant term that may leave, if it is not significant, or there are too many."""
-        free = [term for term in chosen if term not in self._leading]
+        free = [at for at in chosen if self._order[at] not in self._leading]
         if len(chosen) < 2 or not free:
             return None
-        added = {term: self._squares([t for t in chosen if t != term]) - self._squares(chosen) for term in free}
-        least = min(free, key=lambda term: added[term])
+        added = {at: self._squares([it for it in chosen if it != at]) - self._squares(chosen) for at in free}
+        least = min(free, key=lambda at: added[at])
         n_alternatives = len(self._order) - len(chosen) + 1
         if len(self._target) < _POINTS_PER_TERM * len(chosen):
             return least
         return least if _p_of_f(added[least], variance, n_free) * n_alternatives > SIGNIFICANCE else None
 
-    def _squares(self, chosen: Sequence[str]) -> float:
+    def _squares(self, chosen: Sequence[int]) -> float:
         """The weighted sum of squared residuals."""
-        columns = np.column_stack([self._columns[term] for term in chosen])
+        columns = self._columns[:, list(chosen)]
         coefficients, *_ = np.linalg.lstsq(columns, self._target, rcond=None)
         residuals = self._target - columns @ coefficients
         return float(residuals @ residuals)
@@ -275,6 +276,21 @@ def _times(time_s: ArrayLike) -> Vector:
     if not ((times > 0) & np.isfinite(times)).all():
         raise UsageError("a measured time is not positive: it cannot be fitted")
     return times
+
+
+def _weights(times: Vector, weighting: Weighting, predict_s: Callable[[Vector], Vector]) -> Vector:
+    """Weights with which least squares have the smallest sum of t / p + p / t, of measured and predicted times."""
+    if weighting == "none":
+        return np.ones_like(times)
+    weights = 1 / times
+    for _ in range(_REWEIGHTINGS):
+        predicted = predict_s(weights)
+        if (predicted <= 0).any():
+            break
+        before, weights = weights, np.sqrt((times + predicted) / (2 * times)) / predicted
+        if np.allclose(weights, before, rtol=_REWEIGHTED, atol=0):
+            break
+    return weights
 
 
 def _columns(sizes: Mapping[str, ArrayLike], terms: Sequence[str]) -> Vector:

@@ -22,7 +22,7 @@ from smpy.calibrate.this_machine import disturbance
 from smpy.errors import UsageError
 
 ALL = kernels()
-LIMITS = Limits(dimension=300, work=1e6, elements=1 << 14)
+LIMITS = Limits(dimension=300, work=4e6, elements=1 << 14)
 PLAN = replace(
     Plan.of("quick", seed=1, dimension=100, memory_bytes=1 << 30, cache_bytes=1 << 20), operand_bytes=1 << 18, n_cold=1
 )
@@ -66,7 +66,7 @@ def _planted(name: str, time: FakeTime, seconds: dict[str, float], calls: Counte
 @pytest.mark.parametrize("name", ALL)
 def test_a_kernel_runs_at_small_sizes_and_its_operands_stay_finite(name):
     kernel, pools = ALL[name], Pools(1 << 16, np.random.default_rng(0))
-    for sizes in draw_sizes(kernel, Limits(dimension=40, work=1e5, elements=1 << 11), np.random.default_rng(1), 6):
+    for sizes in draw_sizes(kernel, Limits(dimension=48, work=1e6, elements=1 << 12), np.random.default_rng(1), 6):
         call = kernel.prepare(pools, dict(zip(kernel.sizes, sizes, strict=True)))
         for _ in range(20):
             if call.restore is not None:
@@ -105,6 +105,7 @@ def test_drawn_sizes_are_within_the_limits_and_different(name):
         assert kernel.work_of(sizes) <= LIMITS.work
         assert kernel.elements_of(sizes) <= LIMITS.elements
         assert not kernel.is_tall or sizes["m"] >= sizes["n"]
+        assert min(size for name, size in sizes.items() if name != "batch") >= kernel.smallest
 
 
 def test_terms_of_a_kernel_are_its_operations_and_what_divides_them():
