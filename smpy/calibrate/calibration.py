@@ -96,7 +96,7 @@ class Calibration:
         host: dict[str, object] = {"speed": speed}
         if self.memory is not None:
             core = _rounded(self.memory.core_bytes_per_s)
-            host["memory_bandwidth"] = exact_bandwidth(max(_rounded(self.all_cores_bytes_per_s), core))
+            host["memory_bandwidth"] = exact_bandwidth(max(core, _rounded(self.all_cores_bytes_per_s)))
             host["core_memory_bandwidth"] = exact_bandwidth(core)
             host["caches"] = {exact_size(size): exact_bandwidth(_rounded(rate)) for size, rate in self.memory.caches}
         found: dict[str, Table] = {"calibration": self.about, "host": host}
@@ -147,9 +147,9 @@ def calibrate(
         WORKING_SET: working_set_kernel(plan.curve_bytes),
     }
     if recorded is None or not recorded.is_ended:
-        with one_core():
+        with one_core() as cores:
             _warn_or_refuse(request, about)
-            _measure(request, plan, kernels, about, recorded, clocks or Clocks(), progress)
+            _measure(request, plan, kernels, about, recorded, cores, clocks or Clocks(), progress)
         recorded = read_samples(request.raw)
     return _fitted(request, plan, kernels, recorded)
 
@@ -216,6 +216,7 @@ def _measure(
     kernels: Mapping[str, Kernel],
     about: Mapping[str, Any],
     recorded: Recorded | None,
+    cores: Sequence[int],
     clocks: Clocks,
     progress: Callable[[int, int, Visit], object],
 ) -> None:
@@ -233,7 +234,7 @@ def _measure(
             clocks=clocks,
             progress=lambda number, visit: progress(n_made + number, n_made + len(planned), visit),
         )
-        file.add([all_cores(free_memory_bytes() // 4)])
+        file.add([all_cores(cores, free_memory_bytes() // 4)])
         file.end()
 
 

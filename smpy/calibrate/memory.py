@@ -110,15 +110,16 @@ def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return fallen
 
 
-def all_cores(memory_bytes: int) -> Sample:
-    """How many bytes all cores that this process may use move together, each in memory of its own, and in which time.
+def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
+    """How many bytes cores move together, each in memory of its own, and in which time.
 
     Parameters
     ----------
+    cores : sequence of int
+        Their numbers.
     memory_bytes : int
         Memory that may be taken.
     """
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     n_words = min(_ALL_CORES_BYTES, memory_bytes // len(cores)) // _ARRAYS // 8
     rates_bytes_per_s = [0.0] * len(cores)
     ready = threading.Barrier(len(cores))

@@ -86,20 +86,19 @@ def caches() -> list[tuple[int, int]]:
 
 
 @contextmanager
-def one_core() -> Iterator[int]:
-    """This thread stays on one core, and BLAS takes no other one; gives the core's number."""
+def one_core() -> Iterator[tuple[int, ...]]:
+    """This thread stays on one core, and BLAS takes no other one; gives the cores that it might use before."""
     from threadpoolctl import threadpool_limits
 
     if not hasattr(os, "sched_setaffinity"):
         with threadpool_limits(1):
-            yield -1
+            yield tuple(range(os.cpu_count() or 1))
         return
     before = os.sched_getaffinity(0)
-    core = max(before)  # interrupts go to the first one more often
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, {max(before)})  # interrupts go to the first one more often
     try:
         with threadpool_limits(1):
-            yield core
+            yield tuple(sorted(before))
     finally:
         os.sched_setaffinity(0, before)
 

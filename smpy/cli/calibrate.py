@@ -52,7 +52,7 @@ def command() -> None:
 @click.option(
     "--limit",
     "dimension",
-    type=click.IntRange(min=16),
+    type=click.IntRange(min=64),
     metavar="N",
     help="The largest dimension of a matrix [8192; quick: 2048].",
 )

@@ -1,6 +1,7 @@
 """`smpy calibrate`: from kernels to a file that a machine includes."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -58,7 +59,7 @@ def _small_machine(monkeypatch):
     monkeypatch.setattr(calibration_module, "disturbance", lambda _probe: "")
     monkeypatch.setattr(calibration_module, "check_quiet", lambda _probe: None)
     all_cores = Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
-    monkeypatch.setattr(calibration_module, "all_cores", lambda _memory_bytes: all_cores)
+    monkeypatch.setattr(calibration_module, "all_cores", lambda _cores, _memory_bytes: all_cores)
     monkeypatch.setattr(calibration_module, "Clocks", lambda: Clocks(PLANTED_TIME.read, PLANTED_TIME.read))
     monkeypatch.setattr(kernels_module, "kernels", lambda: KERNELS)
 
@@ -95,6 +96,9 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     assert b"<svg" in plot.read_bytes()
 
     n_samples = len(read_samples(tmp_path / "node.csv").samples)
+    text = result.read_text()
+    assert _run("blas", "--quick", str(result)).exit_code == 0
+    assert result.read_text() == text
     again = _run("blas", "--quick", "--noise-model", "half-normal", str(result))
     assert again.exit_code == 0, again.output
     assert len(read_samples(tmp_path / "node.csv").samples) == n_samples
@@ -203,6 +207,20 @@ def test_measurements_of_another_plan_or_machine_are_not_gone_on_with(tmp_path):
     other = _run("host", str(result))
     assert other.exit_code == 2
     assert "another cpu: 'abacus'" in other.output
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")
+def test_one_core_is_measured_and_then_all_that_the_process_may_use(tmp_path, monkeypatch):
+    before, seen = os.sched_getaffinity(0), []
+
+    def all_cores(cores, _memory_bytes):
+        seen.append((os.sched_getaffinity(0), set(cores)))
+        return Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
+
+    monkeypatch.setattr(calibration_module, "all_cores", all_cores)
+    assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
+    assert seen == [({max(before)}, before)]
+    assert os.sched_getaffinity(0) == before
 
 
 def test_a_machine_that_is_not_quiet_is_refused_unless_the_user_says_so(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from smpy.calibrate import samples as samples_module
 from smpy.calibrate.costs import Terms, cost_of
 from smpy.calibrate.kernels import Call, Kernel, Limits, Pools, core_speed_kernel, draw_sizes, kernels
 from smpy.calibrate.measure import Clocks, Timer, measure
-from smpy.calibrate.memory import memory_speed, working_set_kernel
+from smpy.calibrate.memory import all_cores, memory_speed, working_set_kernel
 from smpy.calibrate.plan import Plan, visits
 from smpy.calibrate.samples import SIZE_NAMES, Sample, SampleFile, read_samples
 from smpy.calibrate.terms import evaluate
@@ -425,3 +425,12 @@ def test_the_kernels_of_a_host_run():
     pools = Pools(1 << 20, np.random.default_rng(0))
     core_speed_kernel().prepare(pools, {"n": 64}).run()
     working_set_kernel(1 << 16).prepare(pools, {"bytes": 1 << 15}).run()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")
+def test_all_cores_move_memory_at_once_each_on_its_own():
+    before = os.sched_getaffinity(0)
+    sample = all_cores(sorted(before), 1 << 22)
+    assert dict(sample.sizes)["bytes"] > 1 << 22
+    assert sample.processor_s == pytest.approx(len(before) * sample.wall_s)
+    assert os.sched_getaffinity(0) == before
