@@ -264,9 +264,10 @@ def _fitted(request: Request, plan: Plan, kernels: Mapping[str, Kernel], recorde
         if name in (SPEED, WORKING_SET):
             continue
         terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.combined, kernel.is_tall)
-        held_out = plan.held_out(plan.sizes_of(kernel))
+        found = by_kernel.get(name, ())
+        held_out = plan.held_out({tuple(size for _, size in sample.sizes) for sample in found})
         try:
-            costs.append(cost_of(name, terms, by_kernel.get(name, ()), held_out, noise_model=request.noise_model))
+            costs.append(cost_of(name, terms, found, held_out, noise_model=request.noise_model))
         except UsageError as error:
             failures.append(str(error))
     curve = by_kernel.get(WORKING_SET)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 from zlib import crc32
@@ -109,9 +109,11 @@ class Plan:
         rng = np.random.default_rng([self.seed, crc32(kernel.name.encode())])
         return tuple(draw_sizes(kernel, limits, rng, self.n_sizes))
 
-    def held_out(self, sizes: Sequence[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
-        """Those of a kernel's sizes that are kept out of its fit: the last ones drawn."""
-        return frozenset(sizes[len(sizes) - self.n_held_out :]) if len(sizes) > 2 * self.n_held_out else frozenset()
+    def held_out(self, sizes: Collection[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
+        """Those of a kernel's sizes that are kept out of its fit: by a checksum of theirs, whoever drew them."""
+        if len(sizes) <= 2 * self.n_held_out:
+            return frozenset()
+        return frozenset(sorted(sizes, key=lambda one: crc32(repr(one).encode()))[: self.n_held_out])
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,10 +136,11 @@ def test_sizes_of_a_kernel_do_not_depend_on_the_others():
     assert alone == together
 
 
-def test_sizes_kept_out_of_the_fit_are_as_many_as_planned():
+def test_sizes_kept_out_of_the_fit_are_as_many_as_planned_and_the_same_in_any_order():
     sizes = PLAN.sizes_of(ALL["dgemm"])
     assert len(sizes) == PLAN.n_sizes
     assert len(PLAN.held_out(sizes)) == PLAN.n_held_out
+    assert PLAN.held_out(sizes) == PLAN.held_out(sizes[::-1]) < set(sizes)
 
 
 # ---- clocks ----
