@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
@@ -41,17 +41,24 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
     console = Console(
         file=stream, width=None if stream.isatty() else _WIDTH_OF_A_FILE, highlight=False, soft_wrap=False
     )
-    about, host = tables["calibration"], tables.get("host", {})
+    about = tables["calibration"]
     console.print(f"smpy: calibration {name}", markup=False)
-    for key, value in [*about.items(), *((f"host.{key}", value) for key, value in host.items())]:
+    for key, value in [*about.items(), *_machine(tables)]:
         if key != "warnings":
             console.print(f"  {key:<27}{_text(value)}", markup=False)
     for warning in about.get("warnings", ()):
-        console.print(f"  [bold]warning[/bold]                    {warning}")
+        console.print(f"  {'warning':<27}{warning}", style="bold", markup=False)
     kernels = _kernels(tables)
     if kernels:
         _print_figures(console, kernels)
         _print_coefficients(console, kernels)
+
+
+def _machine(tables: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The keys of a machine but its kernels, as `--set` writes them."""
+    for name, table in tables.items():
+        if name not in ("calibration", "kernels") and not name.startswith("kernels.") and isinstance(table, Mapping):
+            yield from ((f"{name}.{key}", value) for key, value in table.items())
 
 
 def _kernels(tables: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

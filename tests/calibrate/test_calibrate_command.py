@@ -263,6 +263,17 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
         read_result(path)
 
 
+def test_show_tells_all_that_a_calibration_says_of_a_machine(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text('[calibration]\ncpu = "abacus"\nwarnings = ["[slow] beads"]\n[mpi]\neager_limit = "8KiB"\n')
+    shown = _run("show", str(path)).output.splitlines()
+    assert [line.split(maxsplit=1) for line in shown[1:]] == [
+        ["cpu", "abacus"],
+        ["mpi.eager_limit", "8KiB"],
+        ["warning", "[slow] beads"],
+    ]
+
+
 def test_without_the_extra_the_command_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr("smpy.cli.calibrate.find_spec", lambda name: None if name == "threadpoolctl" else object())
     result = _run("host", str(tmp_path / "x.toml"))
