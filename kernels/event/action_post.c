@@ -60,6 +60,12 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
     return request;
 }
 
+int sim_sends_at_once(const sim *s, int id, int64_t bytes)
+{
+    const int is_standard = is_timeline(&s->timelines, id) && !s->sends_are_synchronous;
+    return is_standard && protocol_is_detached(protocol_costs(s, s->timelines.at[id].rank), bytes);
+}
+
 int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
 {
     const int rank = member(s, id, comm);

@@ -202,6 +202,7 @@ int sim_append_sleep(sim *s, int timeline, double seconds);
 int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
 int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */
 int sim_append_send(sim *s, int timeline, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
+int sim_sends_at_once(const sim *s, int timeline, int64_t bytes); /* is a standard send complete when it is posted? */
 int sim_append_recv(sim *s, int timeline, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
 int sim_append_wait(sim *s, int timeline, int request);
 int sim_append_wait_all(sim *s, int timeline, int n, const int *request);  /* zeros are skipped */
@@ -287,6 +288,7 @@ typedef struct {
     int (*append_compute)(sim *, int, double, double);
     int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);
+    int (*sends_at_once)(const sim *, int, int64_t);
     double (*clock_s)(const sim *, int);
     double (*speed_flop_per_s)(const sim *, int);
     int (*next)(sim *);

@@ -63,6 +63,7 @@ static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
     q->step[q->n] = (sequence_step){.kind = (uint8_t)number[0], .array = (uint8_t)number[1], .first = number[2], .end = number[3],
                                     .peer = number[4], .tag = number[5], .of = number[6]};
     if (number[0] < STEP_WAIT && q->n_arrays <= number[1]) q->n_arrays = number[1] + 1;
+    if (number[0] != STEP_SEND && number[0] != STEP_LOOK) q->n_until_last_wait = q->n + 1;
     if (number[0] == STEP_RECV || number[0] == STEP_IRECV) q->receives |= 1u << number[1];
     return PyLong_FromLong(q->n++);
 }

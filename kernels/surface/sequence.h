@@ -31,6 +31,7 @@ typedef struct {
     PyObject_HEAD
     sequence_step *step;
     int n, room;
+    int n_until_last_wait;          /* steps up to the last one that waits, other than a send */
     int n_arrays;                   /* that a performance has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */
     int has_begun;                  /* it has been performed */
