@@ -64,10 +64,15 @@ def meant(name: str, known: Iterable[str]) -> str:
     >>> meant("hosst", ["host", "nic"])
     ": did you mean 'host'?"
     """
+    close = closest(name, known)
+    return "" if close is None else f": did you mean {close!r}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like this one; None when none is close; of very many, the first are looked at."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(islice(known, _KNOWN_MAX)), n=1)
-    return f": did you mean {close[0]!r}?" if close else ""
+    return next(iter(get_close_matches(name, list(islice(known, _KNOWN_MAX)), n=1)), None)
 
 
 class PlatformWarning(UserWarning):

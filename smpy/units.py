@@ -44,14 +44,24 @@ def _parse(text: str, units: dict[str, float], what: str, example: str) -> float
         raise ValueError(f"{text!r} is not a {what}: write a number and a unit, such as {example}")
     unit = text.strip()[number.end() :]
     if unit and unit not in units:
-        alike = [known for known in units if known.lower() == unit.lower()]
-        meant = " or ".join(map(repr, alike))
-        hint = f"the case of units matters, did you mean {meant}?" if alike else f"write it such as {example}"
-        raise ValueError(f"{text!r} is not a {what}: unknown unit {unit!r}; {hint}")
+        raise ValueError(f"{text!r} is not a {what}: unknown unit {unit!r}; {_advice(unit, units, example)}")
     value = float(number[0]) * units.get(unit, 1.0)
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is not a {what}: it is larger than any number that can be computed with")
     return value
+
+
+def _advice(unit: str, units: dict[str, float], example: str) -> str:
+    """What to write in place of an unknown unit."""
+    short = re.sub("bits?", "b", re.sub("[Bb]ytes?", "B", unit))
+    if short in units:
+        return f"did you mean {short!r}?"
+    if unit.endswith("Hz"):
+        return f"write a clock's rate times the operations of a cycle, such as {example}"
+    alike = [known for known in units if known.lower() == unit.lower()]
+    if alike:
+        return f"the case of units matters, did you mean {' or '.join(map(repr, alike))}?"
+    return f"write it such as {example}"
 
 
 def parse_time_s(text: str) -> float:

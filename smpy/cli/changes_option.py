@@ -13,8 +13,15 @@ def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     for value in values:
         pair = re.match(r"([^=:]*/[^=:]*)[=:]|([^=]*[./][^=]*)=", value)
         if pair is None:
+            from smpy.platforms.own_format.one_line import SHORT_KEYS
+
+            key, equals, rest = value.partition("=")
+            advice = f": write {SHORT_KEYS[key]}={rest}" if equals and key in SHORT_KEYS else ""
             raise click.BadParameter(
-                f"{value!r} is not KEY=VALUE with a key such as host.cores or smpi/test", ctx, param
+                f"{value!r} is not KEY=VALUE with a key such as host.cores, topology.oversubscription or smpi/test"
+                f"{advice}",
+                ctx,
+                param,
             )
         pairs.append((pair[1] or pair[2], value[pair.end() :]))
     return tuple(pairs)

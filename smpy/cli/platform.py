@@ -162,6 +162,8 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         from smpy.platforms.own_format.writing import write_toml
         from smpy.records.files import write_whole
 
+        if str(file) != "-" and file.suffix != ".toml":
+            raise UsageError(f"{str(file)!r}: what is written is TOML: name a file that ends with .toml, or -")
         machine = _machine(what, None, options)
         if str(file) == "-":
             _print(write_toml(machine).removesuffix("\n"))

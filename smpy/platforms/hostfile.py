@@ -89,6 +89,15 @@ def is_rank_line(line: str) -> bool:
     return re.match(r"rank\s.*=", line) is not None
 
 
+def _host(line: str, platform: Platform) -> int:
+    try:
+        return platform.host_number(line)
+    except PlatformError:
+        if re.search(r"[\s,\[]", line) is None:
+            raise
+        raise PlatformError(f"unknown host {line!r}: a line has one host, as NAME, NAME:4 or NAME slots=4") from None
+
+
 def _entry(line: str, platform: Platform) -> HostEntry:
     if slots := _SLOTS.fullmatch(line):
         name, count = slots["name"], slots["count"]
@@ -99,7 +108,7 @@ def _entry(line: str, platform: Platform) -> HostEntry:
     else:
         name, colon, count = (part.strip() for part in line.rpartition(":"))
         if not colon:
-            return HostEntry(platform.host_number(line), None)
+            return HostEntry(_host(line, platform), None)
     if not re.fullmatch("0*[1-9][0-9]*", count):
         raise PlatformError(f"{line!r}: {count!r} is no number of ranks: write {name}:4 for four ranks on {name}")
     count = count.lstrip("0")

@@ -118,6 +118,13 @@ def test_a_hostfile_that_names_an_unknown_host_is_refused_with_the_line_and_a_su
         read_hostfile(hostfile, machine())
 
 
+@pytest.mark.parametrize("line", ["h3 2", "h[1-3]", "h1,h2"])
+def test_a_line_of_a_hostfile_that_is_not_one_host_is_told_what_it_can_be(hostfile: Path, line: str) -> None:
+    hostfile.write_text(f"h3\n{line}\n")
+    with pytest.raises(PlatformError, match=r"hosts:2: unknown host '.*': a line has one host, as NAME, NAME:4 or"):
+        read_hostfile(hostfile, machine())
+
+
 @pytest.mark.parametrize("count", ["", "0", "-1", "two", "1.5"])
 def test_a_number_of_ranks_that_is_none_is_refused(hostfile: Path, count: str) -> None:
     hostfile.write_text(f"h3:{count}\n")

@@ -219,6 +219,7 @@ def test_the_command_sets_options_of_the_network_model(program: Path) -> None:
         ("smpi/tset=1", "did you mean 'smpi/test'"),
         ("smpi/test", "is not KEY=VALUE"),
         ("a=1", "is not KEY"),
+        ("nic=200Gb/s", "write nic.bandwidth=200Gb/s"),
     ):
         result = CliRunner().invoke(main, [*arguments, "--set", wrong, str(program)])
         assert result.exit_code == 2

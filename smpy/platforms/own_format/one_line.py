@@ -46,12 +46,14 @@ def read_one_line(line: str) -> Tree:
         raise PlatformError(f"{origin}: a quote is never closed, or nothing is said") from None
     kinds = topology_names("machine")
     if kind not in kinds:
+        spelt_apart = "-".join([kind, *words[:1]])
+        advice = meant(spelt_apart if spelt_apart in kinds else kind, kinds)
         raise PlatformError(
-            f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(kinds)}{meant(kind, kinds)}"
+            f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(kinds)}{advice}"
         )
     key_of_word = topology_named("machine", kind).word
     tree: Tree = {"topology": {"kind": Setting(kind, origin, "topology", Path())}}
-    seen = set()
+    seen: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
@@ -59,8 +61,10 @@ def read_one_line(line: str) -> Tree:
         if not key:
             raise PlatformError(f"{origin}: {word!r} is no KEY=VALUE, and {kind} takes no word without a key")
         path = SHORT_KEYS.get(key, key if "." in key else f"topology.{key}")
+        if path in seen and not equals:
+            raise PlatformError(f"{origin}: {word!r} is no KEY=VALUE, and {key_of_word} is said by {seen[path]!r}")
         if path in seen:
             raise PlatformError(f"{origin}: {key} is given twice")
-        seen.add(path)
+        seen[path] = word
         put(tree, path, Setting(value, origin, key, Path()))
     return tree

@@ -12,10 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from smpy.errors import PlatformError, meant
+from smpy.errors import PlatformError, closest, meant
 from smpy.units import LARGEST, SMALLEST, has_unit, parse_number
 
 INTEGER_MAX: Final = 2**53  # what a float counts exactly
+
+# What is often written in a wrong table or in another tool's words: the key that is meant on a line, and in full.
+_OTHER_WORDS: Final = {
+    "hosts": ("hosts", "host.count"),
+    "nodes": ("hosts", "host.count"),
+    "bandwidth": ("nic", "nic.bandwidth"),
+    "latency": ("latency", "nic.latency"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +173,14 @@ class Settings:
         return word in ("true", "yes")
 
     def integer(
-        self, key: str, default: int | None = None, *, least: int = 1, most: int = INTEGER_MAX, unit: str = ""
+        self,
+        key: str,
+        default: int | None = None,
+        *,
+        least: int = 1,
+        most: int = INTEGER_MAX,
+        unit: str = "",
+        example: int = 4,
     ) -> int:
         """A whole number, perhaps with its unit: `64` or "64 cores".
 
@@ -179,8 +194,10 @@ class Settings:
             The smallest and the largest that make sense.
         unit : str
             A plural that may follow the number: "cores".
+        example : int
+            What the error proposes that misses it.
         """
-        found = self._value(key, default, "number", "4", can_be_scaled=True)
+        found = self._value(key, default, "number", str(example), can_be_scaled=True)
         number = _integer(found, unit) if found is not None else default
         assert number is not None
         if (factor := self._factor(key)) != 1:
@@ -365,7 +382,11 @@ class Settings:
         written = found.key if isinstance(found, Setting) else self._path(key)
         setting = found if isinstance(found, Setting) else replace(first_setting(found, self._origin), key=written)
         known = [*self._known, *self._aliases]
-        advice = meant(key, known)
+        close = closest(key, [*known, *_OTHER_WORDS])
+        if close is not None and close not in known:
+            said, written_out = _OTHER_WORDS[close]
+            close = said if said in known else written_out
+        advice = "" if close is None else f": did you mean {close!r}?"
         if not advice and key in homes:
             advice = f": it stands in {' or '.join(f'[{home}]' if home else 'no table' for home in homes[key])}"
         return setting.error(f"unknown key{advice or f': {where} takes ' + ', '.join(known)}")
@@ -399,7 +420,8 @@ def number_of(setting: Setting) -> float:
     try:
         return parse_number(value) if isinstance(value, str) else math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise setting.error(f"{shown(setting)} is no number") from None
+        ratio = re.fullmatch(r"([\d.]+) *: *1", value) if isinstance(value, str) else None
+        raise setting.error(f"{shown(setting)} is no number{f': write {ratio[1]}' if ratio else ''}") from None
 
 
 def _integer(setting: Setting, unit: str) -> int:
@@ -411,6 +433,8 @@ def _integer(setting: Setting, unit: str) -> int:
         match = re.fullmatch(rf"\s*([+-]?\d{{1,18}})\s*(?:{re.escape(singular)}s?)?\s*", value, re.ASCII)
         if match:
             return int(match[1])
+        if re.fullmatch(r"\d{1,3}([,'_ ]\d{3})+", value, re.ASCII):
+            raise setting.error(f"{shown(setting)} is no whole number: write {re.sub('[^0-9]', '', value)}")
     raise setting.error(f"{shown(setting)} is no whole number")
 
 

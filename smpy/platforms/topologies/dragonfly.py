@@ -169,10 +169,14 @@ class Dragonfly(Zone):
         """
         is_shaped = any(map(settings.is_written, _SHAPE_KEYS))
         usual = None if is_shaped else balanced_shape(hosts.needed if hosts.count is None else hosts.count)
+        groups = settings.integer("groups", usual.groups if usual else None)
+        chassis = settings.integer("chassis_per_group", 1)
         shape = DragonflyShape(
-            groups=settings.integer("groups", usual.groups if usual else None),
-            chassis_per_group=settings.integer("chassis_per_group", 1),
-            routers_per_chassis=settings.integer("routers_per_chassis", usual.routers_per_chassis if usual else None),
+            groups=groups,
+            chassis_per_group=chassis,
+            routers_per_chassis=settings.integer(
+                "routers_per_chassis", usual.routers_per_chassis if usual else None, example=-(-groups // chassis)
+            ),
             hosts_per_router=settings.integer("hosts_per_router", usual.hosts_per_router if usual else None),
             blue=settings.integer("blue", usual.blue if usual else 1, most=COUNT_MAX),
             black=settings.integer("black", 1, most=COUNT_MAX),
