@@ -4,6 +4,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 
 * `execute`: compute so many operations; `inject_seconds`: compute so long
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
+* `sample`: a loop or function that runs until its time is known
 * `folded`: an array without backing
 * `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `is_simulated`: whether the program runs under `smpy run`
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from smpy.compute.folded import folded
     from smpy.compute.kernel import kernel
     from smpy.compute.kernel_models import KernelModels
+    from smpy.compute.sampling import sample
     from smpy.engine.polling import poll_until
     from smpy.engine.sequences import Arrival, MessageSequence
 
@@ -34,6 +36,7 @@ __all__ = [
     "is_simulated",
     "kernel",
     "poll_until",
+    "sample",
 ]
 
 __version__ = "0.1.0"
@@ -48,6 +51,7 @@ _HOMES: Final = {
     "is_simulated": "smpy.compute.execute",
     "kernel": "smpy.compute.kernel",
     "poll_until": "smpy.engine.polling",
+    "sample": "smpy.compute.sampling",
 }
 
 

@@ -77,7 +77,7 @@ PyObject *clock_compute(PyObject *module, PyObject *flop)
 {
     (void)module;
     double n;
-    if (!surface_is_here() || !is_plain_number(flop, &n)) Py_RETURN_FALSE;
+    if (!surface_may_call() || !is_plain_number(flop, &n)) Py_RETURN_FALSE;
     const int was_computing = clock_stop();
     if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;

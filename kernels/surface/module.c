@@ -167,10 +167,10 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     return NULL;
 }
 
-static PyObject *surface_watch(PyObject *module, PyObject *unused)
+static PyObject *surface_watch(PyObject *module, PyObject *whether)
 {
-    (void)module, (void)unused;
-    surface.is_watched = 1;
+    (void)module;
+    surface.is_watched = whether == Py_True;
     Py_RETURN_NONE;
 }
 
@@ -237,8 +237,8 @@ static PyMethodDef functions[] = {
     {"attach", surface_attach, METH_VARARGS,
      PyDoc_STR("attach(sim, calls, engine, /)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
     {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
-    {"watch", surface_watch, METH_NOARGS,
-     PyDoc_STR("watch()\n--\n\nFrom now on the running world's calls are all smpy.mpi's own.")},
+    {"watch", surface_watch, METH_O,
+     PyDoc_STR("watch(whether, /)\n--\n\nFrom now on, whether the running world's calls are all smpy.mpi's own.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
     {"step", surface_step, METH_NOARGS,
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; deliveries and notes are done on return.")},

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.compute.modelling import Modelling
+from smpy.compute.sampling import Sampling
 from smpy.emulate.ranks_in_text import lines_by_rank, place_of
 from smpy.engine.kernel import lib
 from smpy.engine.messages import ANY, LeftOver
 from smpy.records.remark import Remark
-from smpy.units import format_bytes, format_speed
+from smpy.units import format_bytes, format_speed, format_time
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -45,7 +46,13 @@ def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...
     """
     is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
     left = [] if is_partial else list(engine.left_over())
-    return (*_polls(engine, polling), *_fast_kernels(engine), *_modelled(engine), *_left_over(left, home))
+    return (
+        *_polls(engine, polling),
+        *_fast_kernels(engine),
+        *_modelled(engine),
+        *_sampled(engine),
+        *_left_over(left, home),
+    )
 
 
 def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
@@ -86,6 +93,26 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
         moved = format_bytes(modelling.bytes_without_bandwidth)
         text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
         yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+
+
+def _sampled(engine: Engine) -> Iterable[Remark]:
+    """What was run until its time was known."""
+    regions = engine.kept[Sampling].regions if Sampling in engine.kept else {}
+    facts = {name: region.facts() for name, region in regions.items() if region.has_samples()}
+    if not facts:
+        return
+    lines = [f"{name}: {_sample_text(fact)}" for name, fact in facts.items()]
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], f"and {len(lines) - _LINES_MAX} more"]
+    yield Remark("sampled", tuple(lines), {"regions": facts})
+
+
+def _sample_text(fact: dict[str, Any]) -> str:
+    n_run, n_skipped, width = fact["n_run"], fact["n_skipped"], fact["relative_half_width"]
+    of_rank = ", at most, on a rank" if (fact["n_ranks_run"] or 0) > 1 else ""
+    interval = "" if width is None else f" ± {100 * width:.2g} % (95 %{of_rank})"
+    skipped = f"; {n_skipped:,} skipped: what they would have computed is missing" if n_skipped else ""
+    return f"{n_run:,} of {n_run + n_skipped:,} runs, mean {format_time(fact['mean_s'])}{interval}{skipped}"
 
 
 def _listed(names: list[str]) -> str:

@@ -36,7 +36,7 @@ def watch_calls() -> None:
         return
     engine.guard = _guarded
     if surface is not None:
-        surface.watch()
+        surface.watch(True)
 
 
 def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
