@@ -7,6 +7,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `sample`: a loop or function that runs until its time is known
 * `folded`: an array without backing
 * `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
+* `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
 """
 
@@ -17,6 +18,7 @@ TYPE_CHECKING = False  # not from `typing`: until this module is imported, Ctrl-
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from smpy import blas
     from smpy.compute.execute import execute, inject_seconds, is_simulated
     from smpy.compute.folded import folded
     from smpy.compute.kernel import kernel
@@ -30,6 +32,7 @@ __all__ = [
     "KernelModels",
     "MessageSequence",
     "__version__",
+    "blas",
     "execute",
     "folded",
     "inject_seconds",
@@ -56,8 +59,10 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:  # numpy is imported by the programs that fold, not by every run
-    if name not in _HOMES:
-        raise AttributeError(f"module 'smpy' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "blas":
+        return import_module("smpy.blas")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'smpy' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

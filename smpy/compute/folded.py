@@ -75,9 +75,12 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
     """
     if is_running():
         current().has_folded = True
-    element = _element(np.dtype(dtype))
-    dimensions = (shape,) if isinstance(shape, int) else tuple(shape)
-    return np.ndarray.__new__(Folded, dimensions, element.dtype, element, strides=(0,) * len(dimensions))
+    return without_backing((shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype))
+
+
+def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
+    """A folded array as the result of an operation on others."""
+    return np.ndarray.__new__(Folded, shape, dtype, _element(dtype), strides=(0,) * len(shape))
 
 
 @cache

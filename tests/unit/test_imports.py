@@ -11,7 +11,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"__version__"},
     {"errors"},
     {"units", "input_files"},
-    {"engine", "platforms", "records", "compute"},
+    {"engine", "platforms", "records", "compute", "blas"},
     {"collectives"},
     {"mpi"},
     {"emulate"},

@@ -1,0 +1,75 @@
+"""What an operation costs: calls of kernels, in the terms of `charge_kernel`; and how it is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from smpy.compute.kernel_models import charge_kernel, takes_time
+from smpy.compute.modelling import Modelling
+from smpy.engine.running import of_world
+
+__all__ = ["BLAS_LETTERS", "Charge", "charge", "copying", "is_folded", "streaming"]
+
+BLAS_LETTERS: Final = {"f": "s", "d": "d", "F": "c", "D": "z"}
+"""Letters of BLAS for numpy's type characters."""
+_ARRAYS_OF_TRIAD: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Calls of one kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        As the machine's `[kernels]` name it: "dgemm".
+    sizes : tuple of int
+        Of each call.
+    flop : float
+        Of each call.
+    moved_bytes : float
+        What each call reads and writes at least.
+    n_calls : int
+        How many.
+    """
+
+    kernel: str
+    sizes: tuple[int, ...]
+    flop: float
+    moved_bytes: float
+    n_calls: int = 1
+
+
+def streaming(moved_bytes: float, flop: float = 0) -> tuple[Charge, ...]:
+    """An operation on each element: the machine's triad, y += a x, moves as many bytes."""
+    array_bytes = round(moved_bytes / _ARRAYS_OF_TRIAD) or int(moved_bytes > 0)
+    return (Charge("triad", (array_bytes,), flop, moved_bytes),) if moved_bytes else ()
+
+
+def copying(result_bytes: int) -> tuple[Charge, ...]:
+    """A copy of so many bytes."""
+    return (Charge("copy_memory", (result_bytes,), 0, 2 * result_bytes),) if result_bytes else ()
+
+
+def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
+    """Let the running rank take the time of some kernels, if operations take modelled time."""
+    if not takes_time(is_folded=is_folded):
+        return
+    costs = of_world(Modelling).costs
+    for one in charges:
+        n_times, n_at_once = (one.n_calls, 1) if one.kernel in costs else (1, one.n_calls)
+        for _ in range(n_times):
+            charge_kernel(
+                one.kernel,
+                one.sizes,
+                flop=one.flop * n_at_once,
+                moved_bytes=one.moved_bytes * n_at_once,
+                working_set_bytes=one.moved_bytes,
+            )
+
+
+def is_folded(array: object) -> bool:
+    """Whether it stands for memory that is not there."""
+    return bool(getattr(array, "__smpy_folded__", False))
