@@ -1,4 +1,4 @@
-"""The page for planners: each of its commands gives the output that it shows."""
+"""The page for planners: each of its commands gives the output that it shows; and the machine that the README shows."""
 
 from __future__ import annotations
 
@@ -43,6 +43,14 @@ def shown(output: str) -> list[str]:
 @pytest.mark.parametrize(("command", "output"), [pair for pair in SHOWN if pair not in RUNS])
 def test_a_command_of_the_page_gives_what_it_shows(command: str, output: str) -> None:
     assert output_of(command) == shown(output)
+
+
+def test_the_machine_that_the_readme_shows_looks_like_that() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"^    smpy (platform show .*)\n\n((?:    .*\n)+?)    \.\.\.\n", readme, re.MULTILINE)
+    assert block is not None
+    expected = shown(block[2])
+    assert output_of(block[1])[: len(expected)] == expected
 
 
 @pytest.mark.slow
