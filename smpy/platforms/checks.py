@@ -38,10 +38,12 @@ def findings(machine: Overview) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for host in machine.hosts:
         found += [Finding(f"host {host.names[0]}", text) for text in _of_host(host.cores, host.speed_flop_per_s)]
+    cables = [link.bandwidth_bytes_per_s for link in machine.links]
+    bundles = {n * one for n in machine.bundles_cables for one in cables if one <= FASTEST_LINK_BYTES_PER_S}
     for link in machine.links:
         what = f"link {link.example}" + (f" and {link.n_links - 1:,} like it" if link.n_links > 1 else "")
-        is_shared = link.sharing != "FATPIPE"
-        texts = _of_link(link.bandwidth_bytes_per_s, link.latency_s, is_shared=is_shared)
+        is_cable = link.sharing != "FATPIPE" and link.bandwidth_bytes_per_s not in bundles
+        texts = _of_link(link.bandwidth_bytes_per_s, link.latency_s, is_cable=is_cable)
         found += [Finding(what, text) for text in texts]
     if machine.reach is not None and machine.reach.without_route is not None:
         reach, (source, target) = machine.reach, machine.reach.without_route
@@ -67,16 +69,16 @@ def _of_host(cores: int, speed_flop_per_s: float) -> list[str]:
     return texts
 
 
-def _of_link(bandwidth_bytes_per_s: float, latency_s: float, *, is_shared: bool) -> list[str]:
+def _of_link(bandwidth_bytes_per_s: float, latency_s: float, *, is_cable: bool) -> list[str]:
     bandwidth, latency = f"{format_bytes(bandwidth_bytes_per_s)}/s", format_time(latency_s)
     in_bits = f"{format_bytes(bandwidth_bytes_per_s)[:-1]}b/s"
     shortest_s, longest_s = ETHERNET_LATENCY_S
     texts = []
     if bandwidth_bytes_per_s < SLOWEST_LINK_BYTES_PER_S:
         texts.append(f"{bandwidth} is very slow: is its unit missing, or its prefix?")
-    elif is_shared and bandwidth_bytes_per_s > FASTEST_LINK_BYTES_PER_S:
+    elif is_cable and bandwidth_bytes_per_s > FASTEST_LINK_BYTES_PER_S:
         texts.append(f"{bandwidth} is faster than any cable: were bits meant ({in_bits})?")
-    elif is_shared and bandwidth_bytes_per_s in ETHERNET_BITS_PER_S and shortest_s <= latency_s < longest_s:
+    elif is_cable and bandwidth_bytes_per_s in ETHERNET_BITS_PER_S and shortest_s <= latency_s < longest_s:
         texts.append(f"{bandwidth} with {latency} of latency: was it Ethernet of {in_bits}, written in bytes?")
     if latency_s > LONGEST_LATENCY_S:
         texts.append(f"a latency of {latency} is longer than that of any link: were ms or us meant?")

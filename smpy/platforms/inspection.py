@@ -86,7 +86,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A machine in numbers; `reach` is None where there is but one host."""
+    """A machine in numbers; `reach` is None where there is but one host.
+
+    `bundles_cables` says how many cables there are in those links that are bundles.
+    """
 
     name: str
     topology: str
@@ -96,6 +99,7 @@ class Overview:
     n_links: int
     hosts: tuple[HostKind, ...]
     links: tuple[LinkKind, ...]
+    bundles_cables: tuple[int, ...]
     reach: Reach | None
     bisection: Bisection | None
 
@@ -148,6 +152,7 @@ def overview(description: Description, platform: Platform) -> Overview:
         n_links=platform.n_links,
         hosts=hosts,
         links=link_kinds(platform),
+        bundles_cables=description.zone.bundles_cables,
         reach=reach(description, platform) if platform.n_hosts > 1 else None,
         bisection=bisection_of(description, platform),
     )

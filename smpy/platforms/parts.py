@@ -108,6 +108,11 @@ class Zone(Part):
         return None
 
     @property
+    def bundles_cables(self) -> tuple[int, ...]:
+        """How many cables there are in those of its links that are bundles of several."""
+        return ()
+
+    @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
         """What half of its hosts can send to the others if routes use all links; None: no formula is known.
 

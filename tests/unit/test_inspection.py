@@ -524,6 +524,18 @@ def test_nothing_is_odd_about_the_default_cluster() -> None:
     assert findings(overview(description, description.build())) == ()
 
 
+def test_a_bundle_of_cables_may_be_faster_than_a_cable_and_each_of_them_may_not() -> None:
+    def found(line: str) -> list[str]:
+        description = read_machine(line, 1)
+        return [finding.what for finding in findings(overview(description, description.build()))]
+
+    assert found("dragonfly hosts=1536 nic=200Gb/s") == []
+    (what,) = found(
+        "dragonfly groups=2 routers_per_chassis=2 hosts_per_router=2 nic=400GB/s blue=4 blue_bandwidth=50GB/s"
+    )
+    assert what.startswith("link local_link")
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [

@@ -203,6 +203,10 @@ class Dragonfly(Zone):
         return 2 * wires + 1 if self.cluster.limiter_bandwidth_bytes_per_s else wires
 
     @property
+    def bundles_cables(self) -> tuple[int, ...]:
+        return tuple(sorted({self.shape.green, self.shape.black, self.shape.blue} - {1}))
+
+    @property
     def bisection_bound_bytes_per_s(self) -> float | None:
         cluster, shape, n_hosts = self.cluster, self.shape, self.n_hosts
         if sum(self._wires) > EDGES_MAX:
