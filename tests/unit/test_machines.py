@@ -455,6 +455,7 @@ def test_lattices_and_groups_fit_on_a_line(line: str, zone: Zone) -> None:
     ("line", "message"),
     [
         ("torus nic=100Gb/s", "topology.dimensions: it is missing"),
+        ("torus 4x4 hosts=15", "the topology has 16 places, none of which can be empty: change one of them"),
         ("torus 4x4 hosts=17", "17 hosts are wanted, and the topology has 16 places"),
         ("hyperx 4x4", "hosts_per_switch: it is missing"),
         ("hyperx 4x4 hosts_per_switch=2 cables=1x1x1", "2 dimensions and 3 numbers of cables"),

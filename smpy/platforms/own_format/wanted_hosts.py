@@ -53,7 +53,10 @@ class WantedHosts:
         """
         if self.count is not None and self.count != n_places:
             key = "count" if self.settings.is_written("count") else "names"
-            raise self.settings.error(key, f"{self.count} hosts are wanted, and the topology has {n_places} places")
+            advice = ", none of which can be empty: change one of them" if self.count < n_places else ""
+            raise self.settings.error(
+                key, f"{self.count} hosts are wanted, and the topology has {n_places} places{advice}"
+            )
         return self._cluster(n_places)
 
     def cluster_within(self, n_places: int) -> Cluster:
