@@ -44,10 +44,12 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
     about = tables["calibration"]
     console.print(f"smpy: calibration {name}", markup=False)
     for key, value in [*about.items(), *_machine(tables)]:
-        if key != "warnings":
+        if key not in ("warnings", "errors", "transfers"):
             console.print(f"  {key:<27}{_text(value)}", markup=False)
     for warning in about.get("warnings", ()):
         console.print(f"  {'warning':<27}{warning}", style="bold", markup=False)
+    if "transfers" in about:
+        _print_transfers(console, about)
     kernels = _kernels(tables)
     if kernels:
         _print_figures(console, kernels)
@@ -97,6 +99,39 @@ def _print_coefficients(console: Console, kernels: Mapping[str, Mapping[str, Any
         for place, (term, seconds) in enumerate(kernel["seconds"].items()):
             width = kernel.get("half_widths", {}).get(term)
             table.add_row("" if place else name, term, f"{seconds:.5e}", "" if width is None else f"± {width:.1e}")
+    console.print()
+    console.print(table)
+
+
+def _print_transfers(console: Console, about: Mapping[str, Any]) -> None:
+    """The pieces that the transfer of a message consists of, and the errors of ping-pongs by size."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for title in ("bytes above", "found between", "sizes", "latency", "95 % interval", "bandwidth", "95 % interval"):
+        table.add_column(title, justify="right")
+    for piece in about["transfers"]:
+        first, last = piece["between_bytes"]
+        table.add_row(
+            f"{piece['above_bytes']:,}",
+            f"{first:,}-{last:,}",
+            f"{piece['n_sizes']}",
+            f"{piece['latency_s'] * 1e6:.4g} us",
+            *([f"± {piece['latency_half_width_s'] * 1e6:.2g} us"] if "latency_half_width_s" in piece else [""]),
+            f"{piece['bandwidth_bytes_per_s'] / 1e9:.4g} GB/s",
+            *(
+                [f"± {piece['bandwidth_half_width_bytes_per_s'] / 1e9:.2g} GB/s"]
+                if "bandwidth_half_width_bytes_per_s" in piece
+                else [""]
+            ),
+        )
+    console.print()
+    console.print(table)
+    table = Table(box=None, pad_edge=False, header_style="")
+    for title in ("ping-pong", "error: median", "largest"):
+        table.add_column(title, justify="right")
+    for name, errors in about.get("errors", {}).items():
+        table.add_row(name, f"{errors['median']:.1%}", f"{errors['largest']:.1%}")
     console.print()
     console.print(table)
 

@@ -5,20 +5,28 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from smpy.errors import SmpyError, UsageError
+from smpy.units import (
+    LARGEST,
+    SMALLEST,
+    has_unit,
+    parse_bandwidth_bytes_per_s,
+    parse_size_bytes,
+    parse_time_s,
+)
 
 if TYPE_CHECKING:
-    from smpy.calibrate.calibration import Calibration, PlanName, Request
+    from smpy.calibrate.calibration import Calibration, Request
     from smpy.calibrate.costs import NoiseModel
-    from smpy.calibrate.plan import Visit
+    from smpy.calibrate.result_file import Table
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
@@ -36,7 +44,7 @@ _seed_option: Final = click.option(
 _result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
 
 
-@click.group("calibrate", short_help="Measure this machine: kernels, memory, cores.")
+@click.group("calibrate", short_help="Measure this machine: kernels, memory, cores, messages.")
 def command() -> None:
     """Measure this machine, for the machine files of simulated ones.
 
@@ -137,6 +145,101 @@ def host(result: Path, seed: int, may_be_loaded: bool) -> None:
         _calibrate(_request(Request, result, plan="host", seed=seed, may_be_loaded=may_be_loaded))
 
 
+def _size(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    return _quantity(text, parse_size_bytes)
+
+
+def _time(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    return _quantity(text, parse_time_s)
+
+
+def _bandwidth(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    return _quantity(text, parse_bandwidth_bytes_per_s)
+
+
+def _quantity(text: str | None, parse: Callable[[str], float]) -> float | None:
+    if text is None:
+        return None
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if not has_unit(text):
+        raise click.BadParameter(f"{text!r} has no unit")
+    if not SMALLEST <= value <= LARGEST:
+        raise click.BadParameter(f"{text!r} is not above 0, or no size that a machine has")
+    return value
+
+
+@command.command("network", short_help="Costs of messages: overheads, factors, eager limit.")
+@_result_argument
+@click.option(
+    "--from",
+    "recorded",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Fit what a benchmark printed (osu_latency, osu_bw, IMB PingPong and Sendrecv, mpi4py.bench pingpong), or a "
+    "CSV file of this command; nothing is measured. Repeatable.",
+)
+@click.option(
+    "--mpiexec", metavar="COMMAND", help="Starts MPI programs; its options may follow: 'mpiexec -hosts a,b'. [found]"
+)
+@click.option("--inside-host", is_flag=True, help="Both ranks of a recorded benchmark were on one host.")
+@click.option(
+    "--latency", callback=_time, metavar="TIME", help="Of the route between the ranks, as its data sheet has it."
+)
+@click.option("--bandwidth", callback=_bandwidth, metavar="RATE", help="Of the route, likewise: factors multiply both.")
+@click.option(
+    "--largest", callback=_size, default="4MiB", show_default=True, metavar="SIZE", help="The largest message."
+)
+@_seed_option
+@_loaded_option
+def network(
+    result: Path,
+    recorded: tuple[Path, ...],
+    mpiexec: str | None,
+    inside_host: bool,
+    latency: float | None,
+    bandwidth: float | None,
+    largest: float,
+    seed: int,
+    may_be_loaded: bool,
+) -> None:
+    """Measure messages between two ranks under a real mpiexec, and fit what they cost.
+
+    Finds the overheads of Send, Isend and receives, latency and bandwidth factors with the sizes at which they change,
+    and the eager limit. Needs mpi4py and its MPI: `pip install 'smpy-mpi[mpi]'` has one.
+
+    \b
+      smpy calibrate network node.toml
+      smpy calibrate network cluster.toml --mpiexec "mpiexec -hosts nova-1,nova-2"
+      smpy calibrate network cluster.toml --from osu_latency.txt --from osu_bw.txt
+    """
+    with _errors_told():
+        from smpy.calibrate.network.calibration import Request, calibrate_network
+
+        request = _request(
+            Request,
+            result,
+            recorded=recorded,
+            mpiexec=mpiexec,
+            latency_s=latency,
+            bandwidth_bytes_per_s=bandwidth,
+            is_inside_host=inside_host,
+            largest_bytes=int(largest),
+            seed=seed,
+            may_be_loaded=may_be_loaded,
+        )
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        called = _called()
+        with _progress() as show:
+            tables = calibrate_network(request, called, lambda number, of: show(number, of, "messages"))
+        source = recorded or (request.raw.name,)
+        _write(request.result, tables, f"Written by {called}; the times are in {', '.join(map(str, source))}.")
+
+
 @command.command("show", short_help="What a calibration says, and how good it is.")
 @click.argument("file", type=click.Path(path_type=Path))
 def show(file: Path) -> None:
@@ -151,34 +254,50 @@ def show(file: Path) -> None:
 # ---- what they share ----
 
 
-def _request(make: Callable[..., Request], result: Path, *, plan: PlanName, **more: Any) -> Request:
+Made = TypeVar("Made")
+
+
+def _request(make: Callable[..., Made], result: Path, **more: Any) -> Made:
     if result.suffix != ".toml":
         raise UsageError(f"{result}: the result is a .toml file; raw measurements go into the .csv file of its name")
     from smpy.records.files import check_writable
 
     check_writable(result)
-    return make(result, plan, **more)
+    return make(result, **more)
 
 
 def _calibrate(request: Request) -> Calibration:
     from smpy.calibrate.calibration import calibrate
     from smpy.calibrate.kernels import kernels
-    from smpy.calibrate.report import print_result
-    from smpy.calibrate.result_file import write_result
 
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # measurements say what they keep
-    called = shlex.join(["smpy", "calibrate", *sys.argv[2:]])
-    with _progress() as progress:
-        found = calibrate(request, called, all_kernels=kernels, progress=progress)
-    tables = found.tables()
-    write_result(request.result, tables, f"Written by {called}; raw measurements are in {request.raw.name}.")
-    print_result(tables, str(request.result))
+    called = _called()
+    with _progress() as show:
+        found = calibrate(
+            request,
+            called,
+            all_kernels=kernels,
+            progress=lambda number, of, visit: show(number, of, visit.kernel.name),
+        )
+    _write(request.result, found.tables(), f"Written by {called}; raw measurements are in {request.raw.name}.")
     return found
 
 
+def _called() -> str:
+    return shlex.join(["smpy", "calibrate", *sys.argv[2:]])
+
+
+def _write(result: Path, tables: Mapping[str, Table], comment: str) -> None:
+    from smpy.calibrate.report import print_result
+    from smpy.calibrate.result_file import write_result
+
+    write_result(result, tables, comment)
+    print_result(tables, str(result))
+
+
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int, Visit], object]]:
+def _progress() -> Iterator[Callable[[int, int, str], object]]:
     """A bar on a terminal, and nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -190,8 +309,8 @@ def _progress() -> Iterator[Callable[[int, int, Visit], object]]:
     with bar:
         task = bar.add_task("")
 
-        def show(number: int, count: int, visit: Visit) -> None:
-            bar.update(task, completed=number, total=count, description=visit.kernel.name)
+        def show(number: int, count: int, what: str) -> None:
+            bar.update(task, completed=number, total=count, description=what)
             if number % _VISITS_A_DRAWING == 0:
                 bar.refresh()
 

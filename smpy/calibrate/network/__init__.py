@@ -1,0 +1,1 @@
+"""Calibrates messages: what calls cost, latency and bandwidth by size, and the eager limit."""

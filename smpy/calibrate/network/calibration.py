@@ -1,0 +1,152 @@
+"""A calibration of messages: measured or recorded, fitted, as the tables of its file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from smpy.calibrate.network.launch import find_mpiexec, measure
+from smpy.calibrate.network.model import fit_costs
+from smpy.calibrate.network.recorded import read_recorded
+from smpy.calibrate.network.samples import Samples, joined, read_raw
+from smpy.calibrate.network.tables import Place, Route, message_tables, quality
+from smpy.calibrate.result_file import Table
+from smpy.calibrate.this_machine import check_quiet, disturbance, facts
+from smpy.errors import UsageError
+from smpy.input_files import read_input
+from smpy.records.files import check_writable
+
+_PROBE_ORDER: Final = 256
+N_SIZES: Final = 120
+REPETITIONS: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be calibrated.
+
+    Parameters
+    ----------
+    result : Path
+        The TOML file; raw measurements stand beside it, in a CSV file of its name.
+    recorded : tuple of Path
+        Files that are fitted in place of a measurement.
+    mpiexec : str or None
+        The command that starts MPI programs; None: it is looked for.
+    latency_s, bandwidth_bytes_per_s : float or None
+        Of the route that was measured, if known.
+    is_inside_host : bool
+        Both ranks were on one host, whatever is known of their hosts' names.
+    largest_bytes, seed : int
+        The largest message; of random sizes and of the order.
+    may_be_loaded : bool
+        Whether a machine that does other things is measured all the same.
+    """
+
+    result: Path
+    recorded: tuple[Path, ...] = ()
+    mpiexec: str | None = None
+    latency_s: float | None = None
+    bandwidth_bytes_per_s: float | None = None
+    is_inside_host: bool = False
+    largest_bytes: int = 1 << 22
+    seed: int = 0
+    may_be_loaded: bool = False
+
+    @property
+    def raw(self) -> Path:
+        return self.result.with_suffix(".csv")
+
+
+def calibrate_network(
+    request: Request, command: str, progress: Callable[[int, int], object] = lambda _n, _of: None
+) -> dict[str, Table]:
+    """Measure or read times of messages, and fit what they cost.
+
+    Parameters
+    ----------
+    request : Request
+        What.
+    command : str
+        That asked for it, for the record.
+    progress : callable
+        Told how many of how many sizes are measured.
+
+    Returns
+    -------
+    dict of str to mapping
+        The tables of the result's file.
+
+    Raises
+    ------
+    UsageError
+        If nothing can be measured, or a file is no recorded measurement.
+    """
+    notes: list[str] = []
+    if request.recorded:
+        samples = joined([read_recorded(path) for path in request.recorded])
+        origin: dict[str, object] = {"recorded": [str(path) for path in request.recorded]}
+    else:
+        samples = _measured(request, notes, progress)
+        origin = {"raw": request.raw.name}
+    route = Route(_place(request, samples), request.latency_s, request.bandwidth_bytes_per_s)
+    costs = fit_costs(samples)
+    tables = message_tables(costs, route)
+    about: dict[str, Any] = {
+        **facts(),
+        "command": command,
+        **origin,
+        **{key: value for key, value in samples.about.items() if key in ("library", "hosts", "benchmarks")},
+        "route": "inside a host" if route.place == "host" else "between hosts",
+        "n_samples": len(samples.rows),
+        **({"spread": float(f"{spread:.3g}")} if math.isfinite(spread := samples.spread("pingpong")) else {}),
+        **quality(costs),
+    }
+    notes += costs.warnings
+    return {"calibration": about | ({"warnings": notes} if notes else {}), **tables}
+
+
+def _measured(request: Request, notes: list[str], progress: Callable[[int, int], object]) -> Samples:
+    if request.raw.exists():
+        raise UsageError(
+            f"{request.raw} is there already: fit it by --from {request.raw}, or remove it to measure anew, or name "
+            "another file"
+        )
+    check_writable(request.raw)
+    mpiexec = find_mpiexec(request.mpiexec)
+    a = np.full((_PROBE_ORDER, _PROBE_ORDER), 0.5)
+    if not request.may_be_loaded:
+        check_quiet(lambda: a @ a)
+    elif complaint := disturbance(lambda: a @ a):
+        notes.append(f"measured all the same: {complaint}")
+    plan = {
+        "seed": request.seed,
+        "n_sizes": N_SIZES,
+        "repetitions": REPETITIONS,
+        "largest": request.largest_bytes,
+    }
+    done = 0
+
+    def count(number: int, of: int) -> None:
+        nonlocal done
+        done = number
+        progress(number, of)
+
+    try:
+        measure(request.raw, plan, mpiexec, count)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"{done:,} of {N_SIZES * REPETITIONS:,} visits are in {request.raw}; --from {request.raw} fits them"
+        ) from None
+    return read_raw(read_input(request.raw, "file of measurements").decode(), str(request.raw))
+
+
+def _place(request: Request, samples: Samples) -> Place:
+    hosts = samples.about.get("hosts")
+    is_one = isinstance(hosts, list) and len(hosts) > 1 and hosts[0] == hosts[1]
+    return "host" if request.is_inside_host or is_one else "network"

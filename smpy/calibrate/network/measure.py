@@ -1,0 +1,259 @@
+"""The program that times messages: run by `smpy calibrate network` under a real mpiexec, by mpi4py alone.
+
+    mpiexec -n 2 python measure.py network.csv '{"seed": 0}'
+
+Ranks 0 and 1 play, any others wait. Rank 0 writes each time into the CSV file as soon as it is known, and prints how
+many of how many sizes are done. It also runs under `smpy run`, which answers as the simulated machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from mpi4py import MPI
+
+HEAD = "# smpy calibrate network "  # these two are those of samples.py: this file runs without smpy
+COLUMNS = "kind,bytes,repetition,time_s"
+ALONE = 3  # exit code of a process that is the only one
+ROUND_TRIPS_S = 2e-4  # short round trips are timed so long together
+ROUND_TRIPS_MAX = 32
+CALLS_MAX = 8  # calls of a short message are timed so many together
+CALLS_BYTES = 1 << 14
+WINDOW_BYTES = 1 << 22  # of messages under way at once in a stream
+WINDOW_MAX = 16
+LATE_S = 2e-3  # of a receive, to see whether its send waits; at least
+LATE_TIMES = 4  # as long as a message takes
+LATE_TRIALS = 3
+CLOCK_READINGS = 1000
+
+
+class Plan(NamedTuple):
+    """Sizes and repetitions."""
+
+    seed: int = 0
+    n_sizes: int = 120
+    repetitions: int = 7
+    largest: int = 1 << 22
+
+    def sizes(self) -> list[int]:
+        """Random ones, uniform in logarithm: one of each of so many equal parts."""
+        rng, octaves = random.Random(self.seed), math.log2(self.largest)
+        drawn = {round(2 ** (octaves * (part + rng.random()) / self.n_sizes)) for part in range(self.n_sizes)}
+        return sorted(drawn | {1, self.largest})
+
+
+class Pair:
+    """Two ranks, and what they time; each method gives rank 0 the time in seconds."""
+
+    def __init__(self, comm: MPI.Comm, plan: Plan) -> None:
+        self.comm, self.is_first, self.peer = comm, comm.rank == 0, 1 - comm.rank
+        self.out = np.ones(plan.largest, np.uint8)
+        self.into = np.zeros(plan.largest * 2, np.uint8)
+        self.token = np.zeros(1, np.uint8)
+        readings = [MPI.Wtime() for _ in range(CLOCK_READINGS)]
+        self.clock_s = float(np.median(np.diff(readings)))
+
+    def timed(self, call: Callable[[], Any]) -> float:
+        """Time of a call, less that of reading the clock."""
+        began_s = MPI.Wtime()
+        call()
+        return max(MPI.Wtime() - began_s - self.clock_s, 0.0)
+
+    def wait(self, time_s: float) -> None:
+        """Neither MPI nor sleep: a core that sleeps is slow afterwards."""
+        until_s = MPI.Wtime() + time_s
+        while MPI.Wtime() < until_s:
+            pass
+
+    def pingpong(self, size: int, n_trips: int) -> float:
+        """Half a round trip; the peer waits for the first message when it comes."""
+        out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
+
+        def trips() -> None:
+            for _ in range(n_trips):
+                comm.Send(out, peer)
+                comm.Recv(into, peer)
+
+        if self.is_first:
+            comm.Recv(self.token, peer)
+            return self.timed(trips) / (2 * n_trips)
+        comm.Send(self.token, peer)
+        for _ in range(n_trips):
+            comm.Recv(into, peer)
+            comm.Send(out, peer)
+        return 0.0
+
+    def send(self, size: int, late_s: float, n_calls: int = 1) -> float:
+        """Per Send, of so many whose receives are posted so late."""
+        out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
+
+        def sends() -> None:
+            for _ in range(n_calls):
+                comm.Send(out, peer)
+
+        if self.is_first:
+            comm.Recv(self.token, peer)
+            return self.timed(sends) / n_calls
+        comm.Send(self.token, peer)
+        self.wait(late_s)
+        for _ in range(n_calls):
+            comm.Recv(into, peer)
+        return 0.0
+
+    def isend(self, size: int, n_calls: int) -> float:
+        """Per Isend, of so many whose receives are posted."""
+        out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
+        requests: list[MPI.Request] = []
+
+        def isends() -> None:
+            for _ in range(n_calls):
+                requests.append(comm.Isend(out, peer))
+
+        if self.is_first:
+            comm.Recv(self.token, peer)
+            time_s = self.timed(isends) / n_calls
+        else:
+            time_s = 0.0
+            requests = [comm.Irecv(into, peer) for _ in range(n_calls)]
+            comm.Send(self.token, peer)
+        MPI.Request.Waitall(requests)
+        return time_s
+
+    def recv(self, size: int, after_s: float, n_calls: int) -> float:
+        """Per Wait, of so many receives that were posted before their messages, so long after these were sent."""
+        out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
+
+        def waits() -> None:
+            for request in requests:
+                request.Wait()
+
+        if self.is_first:
+            comm.Recv(self.token, peer)  # the peer is here
+            requests = [comm.Irecv(into, peer) for _ in range(n_calls)]
+            comm.Send(self.token, peer)
+            self.wait(after_s)
+            return self.timed(waits) / n_calls
+        comm.Send(self.token, peer)
+        comm.Recv(self.token, peer)
+        for _ in range(n_calls):
+            comm.Send(out, peer)
+        return 0.0
+
+    def stream(self, size: int) -> float:
+        """Per message, of several in one direction; the last is answered."""
+        n_messages = max(1, min(WINDOW_MAX, WINDOW_BYTES // size))
+        out, into = self.out[:size], self.into[:size]
+        requests: list[MPI.Request] = []
+
+        def window() -> None:
+            if self.is_first:
+                requests.extend(self.comm.Isend(out, self.peer) for _ in range(n_messages))
+                MPI.Request.Waitall(requests)
+                self.comm.Recv(self.token, self.peer)
+            else:
+                MPI.Request.Waitall(requests)
+                self.comm.Send(self.token, self.peer)
+
+        if self.is_first:
+            self.comm.Recv(self.token, self.peer)
+        else:
+            requests.extend(self.comm.Irecv(into, self.peer) for _ in range(n_messages))
+            self.comm.Send(self.token, self.peer)
+        return self.timed(window) / n_messages
+
+
+class Record:
+    """The CSV file, which rank 0 writes."""
+
+    def __init__(self, file: IO[str] | None, about: dict[str, Any]) -> None:
+        self.file = file
+        self.add_text(f"{HEAD}{json.dumps(about)}\n{COLUMNS}\n")
+
+    def add(self, kind: str, size: int, repetition: int, time_s: float) -> None:
+        self.add_text(f"{kind},{size},{repetition},{time_s:.9e}\n")
+
+    def add_text(self, text: str) -> None:
+        if self.file is not None:
+            self.file.write(text)
+            self.file.flush()
+
+
+def eager_limit(pair: Pair, plan: Plan, record: Record) -> int:
+    """The largest size whose Send does not wait for its receive, by bisection; -1: all wait."""
+
+    def waits(size: int) -> bool:
+        once_s = min(pair.pingpong(size, 1) for _ in range(LATE_TRIALS))
+        late_s = pair.comm.bcast(max(LATE_S, LATE_TIMES * once_s))
+        times_s = [pair.send(size, late_s) for _ in range(LATE_TRIALS)]
+        answer = bool(pair.comm.bcast(min(times_s) > late_s / 2))
+        for trial, time_s in enumerate(times_s):
+            record.add("waits" if answer else "returns", size, trial, time_s)
+        return answer
+
+    low, high = -1, plan.largest + 1
+    for size in (0, plan.largest):
+        if waits(size):
+            high = min(high, size)
+        else:
+            low = max(low, size)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if waits(middle) else (middle, high)
+    return low
+
+
+def visit(pair: Pair, size: int, repetition: int, limit: int, record: Record) -> None:
+    """All times of a size."""
+    once_s = pair.pingpong(size, 1)  # it warms up, too
+    n_trips = max(1, min(ROUND_TRIPS_MAX, int(ROUND_TRIPS_S / max(2 * once_s, 1e-9))))
+    n_trips, once_s = pair.comm.bcast((n_trips, once_s))
+    record.add("pingpong", size, repetition, pair.pingpong(size, n_trips))
+    n_calls = max(1, min(CALLS_MAX, CALLS_BYTES // max(size, 1)))
+    surely_s = 3 * n_calls * once_s + 20e-6
+    if size <= limit:
+        record.add("send", size, repetition, pair.send(size, surely_s, n_calls))
+        record.add("recv", size, repetition, pair.recv(size, surely_s, n_calls))
+    record.add("isend", size, repetition, pair.isend(size, n_calls))
+    record.add("stream", size, repetition, pair.stream(size))
+
+
+def main() -> int:
+    """Measure, and give the exit code."""
+    world = MPI.COMM_WORLD
+    if world.size < 2:
+        sys.stderr.write("this process is the only one of its MPI_COMM_WORLD\n")
+        return ALONE
+    plan = Plan(**json.loads(sys.argv[2])) if len(sys.argv) > 2 else Plan()
+    hosts = world.gather(MPI.Get_processor_name())
+    comm = world.Split(0 if world.rank < 2 else MPI.UNDEFINED)
+    if comm != MPI.COMM_NULL:
+        about = {
+            "plan": plan._asdict(),
+            "hosts": (hosts or [])[:2],
+            "library": MPI.Get_library_version().splitlines()[0].strip("\0"),
+        }
+        with Path(sys.argv[1]).open("w", encoding="utf-8") if comm.rank == 0 else open("/dev/null") as file:
+            record = Record(file if comm.rank == 0 else None, about)
+            pair, sizes = Pair(comm, plan), plan.sizes()
+            limit = eager_limit(pair, plan, record)
+            order, done = random.Random(plan.seed + 1), 0
+            for repetition in range(plan.repetitions):
+                for size in order.sample(sizes, len(sizes)):
+                    visit(pair, size, repetition, limit, record)
+                    done += 1
+                    if comm.rank == 0:
+                        sys.stdout.write(f"{done} {plan.repetitions * len(sizes)}\n")
+                        sys.stdout.flush()
+    world.Barrier()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

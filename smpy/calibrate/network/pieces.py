@@ -1,0 +1,221 @@
+"""Times that are linear in the size of a message, piece by piece; where the pieces meet is found from the times.
+
+For each number of pieces, dynamic programming finds those with the least squares of relative errors (Bellman 1961,
+"On the approximation of curves by line segments using dynamic programming"); their number has the least Bayesian
+information criterion (Schwarz 1978), in which a piece counts as three parameters: its constant, its slope, its
+beginning. Departure from both: neither constant nor slope is negative, and errors that are smaller than `RESOLUTION`
+of a time count as that, so that times without noise make no pieces of rounding errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+RESOLUTION: Final = 1e-3
+SMALLEST_S: Final = 1e-8  # shorter times have the weight of this one: clocks tell no less
+POINTS_MIN: Final = 4  # of a piece
+_CONFIDENCE: Final = 0.95
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Times of `constant_s + n * per_byte_s` for sizes n above one, up to the next piece's.
+
+    Parameters
+    ----------
+    above_bytes : float
+        Where it begins; the first piece of all holds for every smaller size.
+    constant_s, per_byte_s : float
+        Of the line.
+    constant_half_width_s, per_byte_half_width_s : float
+        Half of their 95 % intervals (Student's t); NaN where there are too few sizes for one.
+    begins_after_bytes, begins_by_bytes : float
+        The measured sizes between which it begins.
+    n_sizes : int
+        How many it was fitted to.
+    """
+
+    above_bytes: float
+    constant_s: float
+    per_byte_s: float
+    constant_half_width_s: float = math.nan
+    per_byte_half_width_s: float = math.nan
+    begins_after_bytes: float = 0.0
+    begins_by_bytes: float = 0.0
+    n_sizes: int = 0
+
+
+def predict_s(pieces: Sequence[Piece], sizes: ArrayLike) -> Vector:
+    """Times at sizes, in seconds; 0 where there are no pieces.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        By rising `above_bytes`.
+    sizes : (n,) array_like
+        In bytes.
+
+    Returns
+    -------
+    (n,) ndarray
+
+    Examples
+    --------
+    >>> predict_s([Piece(0, 1.0, 0.5), Piece(10, 9.0, 0.0)], [4, 10, 11]).tolist()
+    [3.0, 6.0, 9.0]
+    """
+    at = np.asarray(sizes, dtype=float)
+    if not pieces:
+        return np.zeros_like(at)
+    beginnings = np.array([piece.above_bytes for piece in pieces[1:]])
+    which = np.searchsorted(beginnings, at, side="left")
+    constants = np.array([piece.constant_s for piece in pieces])
+    slopes = np.array([piece.per_byte_s for piece in pieces])
+    return np.asarray(constants[which] + slopes[which] * at)
+
+
+def fit_pieces(
+    sizes: ArrayLike,
+    time_s: ArrayLike,
+    *,
+    above_bytes: float = 0.0,
+    envelope_bytes: float = 0.0,
+    slope_min_s_per_byte: float = 0.0,
+    relative_to_s: ArrayLike | None = None,
+    pieces_max: int = 7,
+) -> tuple[Piece, ...]:
+    """Lines by size, no more of them than the times tell apart.
+
+    Parameters
+    ----------
+    sizes : (n,) array_like
+        In bytes, each once.
+    time_s : (n,) array_like
+        In seconds.
+    above_bytes : float
+        Where the first piece begins; without the envelope.
+    envelope_bytes : float
+        Added to each size: the pieces are lines of the sum, and begin at sums.
+    slope_min_s_per_byte : float
+        No slope is less.
+    relative_to_s : (n,) array_like, optional
+        What errors are shares of; the times, unless said.
+    pieces_max : int
+        No more pieces.
+
+    Returns
+    -------
+    tuple of Piece
+        By rising `above_bytes`; none, if there are no sizes.
+    """
+    order = np.argsort(np.asarray(sizes, dtype=float))
+    at = np.asarray(sizes, dtype=float)[order] + envelope_bytes
+    times = np.asarray(time_s, dtype=float)[order]
+    whole = times if relative_to_s is None else np.asarray(relative_to_s, dtype=float)[order]
+    weights = np.maximum(whole, SMALLEST_S) ** -2.0
+    if not len(at):
+        return ()
+    found = []
+    for first, end in _chosen(_errors(at, times, weights, slope_min_s_per_byte), pieces_max):
+        line = _line(at[first:end], times[first:end], weights[first:end], slope_min_s_per_byte)
+        before, after = (float(at[first - 1]), float(at[first])) if first else (above_bytes + envelope_bytes,) * 2
+        begins = _between(before - envelope_bytes, after - envelope_bytes) + envelope_bytes if first else before
+        found.append(replace(line, above_bytes=begins, begins_after_bytes=before, begins_by_bytes=after))
+    if not above_bytes:
+        found[0] = replace(found[0], above_bytes=0.0)
+    return tuple(found)
+
+
+def _between(before: float, after: float) -> float:
+    """Where a piece begins: at a power of two, if one lies between the sizes, for that is where libraries switch."""
+    power = 2.0 ** math.floor(math.log2(after))
+    power = power / 2 if power == after else power
+    return power if before <= power else float(math.floor(math.sqrt(max(before, 1.0) * after)))
+
+
+# ---- one line ----
+
+
+def _errors(at: Vector, times: Vector, weight: Vector, slope_min: float) -> Vector:
+    """Squares of relative errors of the best line through the sizes from i up to and with j, at [i, j]."""
+    n = len(at)
+    table = np.full((n, n), np.inf)
+    for first in range(n):
+        x, y = at[first:], times[first:] - slope_min * at[first:]
+        weights = weight[first:]
+        w, wx, wxx = (np.cumsum(weights * x**power) for power in (0, 1, 2))
+        wy, wxy, wyy = np.cumsum(weights * y), np.cumsum(weights * x * y), np.cumsum(weights * y * y)
+        constant, slope = _solved(w, wx, wxx, wy, wxy)
+        squares = wyy - 2 * (constant * wy + slope * wxy) + constant**2 * w + 2 * constant * slope * wx + slope**2 * wxx
+        count = np.arange(1, n - first + 1)
+        table[first, first:] = np.where(count >= min(POINTS_MIN, n), np.maximum(squares, 0.0), np.inf)
+    return table
+
+
+def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tuple[Vector, Vector]:
+    """Least squares with neither constant nor slope below 0, of many lines at once."""
+    determinant = w * wxx - wx * wx
+    is_line = determinant > 1e-12 * w * wxx
+    with np.errstate(divide="ignore", invalid="ignore"):
+        constant = np.where(is_line, (wxx * wy - wx * wxy) / determinant, wy / w)
+        slope = np.where(is_line, (w * wxy - wx * wy) / determinant, 0.0)
+        only_slope = np.where(wxx > 0, wxy / wxx, 0.0)
+    falls = slope < 0
+    begins_below = ~falls & (constant < 0)
+    constant = np.where(falls, wy / w, np.where(begins_below, 0.0, constant))
+    slope = np.where(falls, 0.0, np.where(begins_below, only_slope, slope))
+    return np.maximum(constant, 0.0), np.maximum(slope, 0.0)
+
+
+def _line(x: Vector, times: Vector, weights: Vector, slope_min: float) -> Piece:
+    y = times - slope_min * x
+    sums = [np.array([np.sum(term)]) for term in (weights, weights * x, weights * x * x, weights * y, weights * x * y)]
+    (constant,), (slope,) = _solved(*sums)
+    n_free = len(x) - 2
+    half_widths = np.full(2, math.nan)
+    determinant = float(sums[0][0] * sums[2][0] - sums[1][0] ** 2)
+    if n_free > 0 and determinant > 0:
+        from scipy.special import stdtrit
+
+        residuals = y - constant - slope * x
+        variance = float((weights * residuals**2).sum()) / n_free
+        inverse = np.array([sums[2][0], sums[0][0]]) / determinant
+        half_widths = float(stdtrit(n_free, (1 + _CONFIDENCE) / 2)) * np.sqrt(variance * inverse)
+    return Piece(
+        0.0, float(constant), float(slope) + slope_min, float(half_widths[0]), float(half_widths[1]), n_sizes=len(x)
+    )
+
+
+# ---- how many, and where ----
+
+
+def _chosen(errors: Vector, pieces_max: int) -> list[tuple[int, int]]:
+    """First place and end of each piece."""
+    n = len(errors)
+    n_pieces_max = max(1, min(pieces_max, n // POINTS_MIN))
+    best, before = [errors[0]], []
+    for _ in range(n_pieces_max - 1):
+        ways = best[-1][:-1, None] + errors[1:, :]  # the last piece begins at 1 + row
+        before.append(np.argmin(ways, axis=0) + 1)
+        best.append(np.min(ways, axis=0))
+    criteria = [
+        n * math.log(float(total[-1]) / n + RESOLUTION**2) + 3 * (k + 1) * math.log(n)
+        if np.isfinite(total[-1])
+        else np.inf
+        for k, total in enumerate(best)
+    ]
+    k, end = int(np.argmin(criteria)), n
+    found = []
+    while k:
+        first = int(before[k - 1][end - 1])
+        found.append((first, end))
+        k, end = k - 1, first
+    return [(0, end), *reversed(found)]

@@ -1,0 +1,141 @@
+"""Reads what benchmarks of messages printed: OSU, IMB, mpi4py.bench, and our own raw measurements.
+
+Of OSU: osu_latency (microseconds one way) and osu_bw (MB/s of a stream). Of IMB: PingPong (microseconds one way) and
+Sendrecv (the mean over the ranks). Of `python -m mpi4py.bench`: pingpong (seconds one way, or MB/s alone). Other
+benchmarks of these suites are skipped; a file without any that is known is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from smpy.calibrate.network.samples import Kind, Sample, Samples, is_raw, read_raw
+from smpy.errors import UsageError
+from smpy.input_files import read_input
+
+_SIZE_MAX_BYTES: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which table of a benchmark it is: a kind, and the time in seconds of a row's numbers, the first a size."""
+
+    name: str
+    kind: Kind
+    n_columns: int
+    time_s: Callable[[Sequence[float]], float]
+
+
+def _of_rate(row: Sequence[float]) -> float:
+    return row[0] / (row[1] * 1e6)
+
+
+def _us(column: int) -> Callable[[Sequence[float]], float]:
+    return lambda row: row[column] * 1e-6
+
+
+_OSU: Final = re.compile(r"#\s*(?:OSU|OMB-Py)\s+MPI\S*\s+(.+?)\s+Test", re.ASCII)
+_IMB: Final = re.compile(r"#\s*Benchmarking\s+(\S+)", re.ASCII)
+_PROCESSES: Final = re.compile(r"#\s*#processes\s*=\s*(\d+)", re.ASCII)
+_BENCH: Final = re.compile(r"#\s*MPI PingPong Test", re.ASCII)
+_PAIR: Final = 2
+
+
+def read_recorded(path: Path) -> Samples:
+    """The times of a file that a benchmark printed, or of raw measurements of ours.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, holds no benchmark that is known, or has a row that is none; with its line.
+    """
+    try:
+        text = read_input(path, "output of a benchmark").decode()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no output of a benchmark: it is no text") from error
+    if is_raw(text):
+        return read_raw(text, str(path))
+    rows, benchmarks = _rows(path, text.splitlines())
+    if not benchmarks:
+        raise UsageError(
+            f"{path}: no benchmark that smpy knows: it reads what osu_latency, osu_bw, IMB-MPI1 PingPong and Sendrecv, "
+            "`python -m mpi4py.bench pingpong` and `smpy calibrate network` write, with its headings"
+        )
+    if not rows:
+        raise UsageError(f"{path}: {' and '.join(benchmarks)} without a row: was it interrupted?")
+    return Samples(tuple(rows), {"benchmarks": benchmarks})
+
+
+def _rows(path: Path, lines: Sequence[str]) -> tuple[list[Sample], list[str]]:
+    rows: list[Sample] = []
+    benchmarks: list[str] = []
+    table: _Columns | None = None
+    n_of_table = 0
+    for number, line in enumerate(lines, start=1):
+        begins, processes = _begins(line), _PROCESSES.match(line)
+        if begins is not None:
+            table, n_of_table = begins[0], 0
+            if table is not None and table.name not in benchmarks:
+                benchmarks.append(table.name)
+        elif (processes and int(processes[1]) != _PAIR) or (not line.strip() and n_of_table):
+            table = None  # of more than a pair, or at its end
+        elif table is not None and line.strip() and not line.lstrip().startswith("#"):
+            rows.append(_row(path, number, line, table))
+            n_of_table += 1
+    return rows, benchmarks
+
+
+def _begins(line: str) -> tuple[_Columns | None] | None:
+    """The table that a line begins, (None,) if it is of another benchmark; None if it begins none."""
+    if found := _OSU.match(line):
+        return (_OSU_TABLES.get(found[1]),)
+    if found := _IMB.match(line):
+        return (_IMB_TABLES.get(found[1]),)
+    return (_BENCH_TABLE,) if _BENCH.match(line) else None
+
+
+_OSU_TABLES: Final = {
+    "Latency": _Columns("osu_latency", "pingpong", 2, _us(1)),
+    "Bandwidth": _Columns("osu_bw", "stream", 2, _of_rate),
+}
+_IMB_TABLES: Final = {
+    "PingPong": _Columns("IMB PingPong", "pingpong", 4, _us(2)),
+    "Sendrecv": _Columns("IMB Sendrecv", "exchange", 6, _us(4)),
+}
+_BENCH_TABLE: Final = _Columns(
+    "mpi4py.bench pingpong", "pingpong", 2, lambda row: row[2] if len(row) > 2 else _of_rate(row)
+)
+
+
+def _row(path: Path, number: int, line: str, table: _Columns) -> Sample:
+    wrong = UsageError(f"{path}: line {number} is no row of {table.name}: {line.strip()!r}")
+    values: list[float] = []
+    for word in re.sub(r"[|±]", " ", line).split():
+        try:
+            values.append(float(word))
+        except ValueError:  # such as "Pass"
+            break
+    if len(values) < table.n_columns or not all(0 <= value < _SIZE_MAX_BYTES for value in values):
+        raise wrong
+    try:
+        time_s = table.time_s(values)
+    except ZeroDivisionError:
+        raise wrong from None
+    if not (time_s > 0 and values[0].is_integer()):
+        raise wrong
+    return Sample(table.kind, int(values[0]), 0, time_s)

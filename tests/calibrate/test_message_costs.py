@@ -1,0 +1,146 @@
+"""A planted machine, which is `smpy run` itself, is found by `smpy calibrate network`, and predicts its ping-pong."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import smpy.calibrate.network
+from smpy.calibrate.network.model import fit_costs
+from smpy.calibrate.network.pieces import predict_s
+from smpy.calibrate.network.samples import Sample, Samples, read_raw
+from smpy.cli.main import main
+from smpy.errors import UsageError
+
+MEASURE = Path(smpy.calibrate.network.__file__).with_name("measure.py")
+PINGPONG = Path(__file__).parents[2] / "apps" / "pingpong.py"
+SIZES = (1, 60, 200, 900, 3000, 7000, 15999, 16000, 16001, 33000, 100_000, 400_000, 2_000_000)
+
+HOSTS = 'fills_hosts = true\nhost.count = 2\ntopology.kind = "flat"\n'
+PLANTED = (
+    HOSTS
+    + """
+nic.bandwidth = "100Gb/s"
+nic.latency = "0.5us"
+[network]
+latency_factor = {"0" = 1.3, "546B" = 1.7, "65570B" = 4}
+bandwidth_factor = {"0" = 0.4, "546B" = 0.6, "65570B" = 0.9}
+[mpi]
+eager_limit = "16000B"
+send_overhead = {"0" = ["1.2us", "0.1ns"], "2KiB" = ["2us", "0.3ns"], "16000B" = "3us"}
+isend_overhead = {"0" = ["0.8us", "0.05ns"], "16000B" = "3us"}
+recv_overhead = {"0" = ["0.9us", "0.2ns"], "16000B" = "0us"}
+wtime = "5us"
+"""
+)
+SMPI = (
+    HOSTS
+    + 'nic = {bandwidth = "1GB/s", latency = "10us"}\nnetwork.model = "smpi"\nmpi.costs = "smpi"\nmpi.wtime = "5us"'
+)
+
+
+def _calibrate(*args: object):
+    return CliRunner().invoke(main, ["calibrate", "network", *map(str, args)])
+
+
+def _measured(emulated, folder: Path, machine: str, n_sizes: int = 64) -> Path:
+    (folder / "planted.toml").write_text(machine)
+    raw = folder / "raw.csv"
+    plan = json.dumps({"n_sizes": n_sizes, "repetitions": 1})
+    ran = emulated(
+        None, program=str(MEASURE), args=(str(raw), plan), platform=folder / "planted.toml", ranks_per_host=1
+    )
+    assert ran.code == 0, ran.error
+    return raw
+
+
+def _one_way_us(emulated, machine: Path, per_host: int = 1) -> list[float]:
+    args = ("--sizes", *map(str, SIZES), "--repetitions", "200")
+    ran = emulated(None, program=str(PINGPONG), args=args, platform=machine, ranks_per_host=per_host)
+    return [float(row.split()[1]) for row in ran.out.splitlines()[2:]]
+
+
+def test_a_planted_machine_is_found_and_predicts_its_ping_pong(emulated, tmp_path):
+    raw = _measured(emulated, tmp_path, PLANTED)
+    result = tmp_path / "found.toml"
+    done = _calibrate(result, "--from", raw, "--latency", "1us", "--bandwidth", "100Gb/s")
+    assert done.exit_code == 0, done.output
+    found = tomllib.loads(result.read_text())
+    assert found["mpi"]["eager_limit"] == "16000B"
+
+    assert found["mpi"]["send_overhead"] == {
+        "0": ["1.2us", "1e-10s"], "2KiB": ["2us", "0.3ns"], "16000B": ["3us", "0s"]
+    }  # fmt: skip
+    assert found["mpi"]["isend_overhead"] == {"0": ["0.8us", "5e-11s"], "16000B": ["3us", "0s"]}
+    assert found["mpi"]["recv_overhead"] == {"0": ["0.9us", "2e-10s"], "16000B": ["0s", "0s"]}
+    factors = found["network"]
+    # The eager limit is a size at which pieces may change; nothing did there.
+    assert list(factors["latency_factor"].values()) == pytest.approx([1.3, 1.7, 1.7, 4], rel=0.01)
+    assert list(factors["bandwidth_factor"].values()) == pytest.approx([0.4, 0.6, 0.6, 0.9], rel=0.01)
+    assert list(factors["latency_factor"]) == ["0", "546B", "16034B", "65570B"]
+
+    machine = tmp_path / "machine.toml"
+    machine.write_text('include = ["found.toml"]\n' + HOSTS + 'mpi.wtime = "5us"')
+    assert _one_way_us(emulated, machine) == pytest.approx(_one_way_us(emulated, tmp_path / "planted.toml"), rel=0.01)
+
+
+def test_smpis_own_tables_are_found(emulated, tmp_path):
+    raw = _measured(emulated, tmp_path, SMPI, n_sizes=160)
+    costs = fit_costs(read_raw(raw.read_text(), "raw"))
+    assert costs.eager_limit_bytes == 65535
+    assert len(costs.transfer) in (8, 9)  # two of them differ by a percent
+    assert np.median(np.abs(costs.fitted.errors)) < 0.001
+    assert np.median(np.abs(costs.held_out.errors)) < 0.001
+    assert predict_s(costs.send, SIZES).max() < 1e-12
+
+
+def test_ranks_on_one_host_calibrate_its_loopback(emulated, tmp_path):
+    raw = _measured(emulated, tmp_path, PLANTED)
+    raw.write_text(raw.read_text().replace('"node-1"', '"node-0"'))
+    result = tmp_path / "found.toml"
+    assert _calibrate(result, "--from", raw).exit_code == 0
+    machine = tmp_path / "machine.toml"
+    machine.write_text('include = ["found.toml"]\nmpi.wtime = "5us"')
+    inside = _one_way_us(emulated, machine, per_host=2)
+    assert inside == pytest.approx(_one_way_us(emulated, tmp_path / "planted.toml"), rel=0.01)
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.1])
+def test_noise_is_averaged_out_and_its_spread_is_told(emulated, tmp_path, spread):
+    exact = read_raw(_measured(emulated, tmp_path, PLANTED, n_sizes=120).read_text(), "raw")
+    rng = np.random.default_rng(0)
+    rows = [
+        Sample(row.kind, row.size_bytes, repetition, row.time_s * float(np.exp(rng.normal(0, spread))))
+        for row in exact.rows
+        for repetition in range(15)
+    ]
+    noisy = Samples(tuple(rows), exact.about)
+    costs = fit_costs(noisy)
+    at, times = exact.medians("pingpong")
+    parts = [predict_s(costs.send, at), predict_s(costs.recv, at), predict_s(costs.transfer, at + 34)]
+    assert noisy.spread("pingpong") == pytest.approx(0.674 * spread, rel=0.25)  # quartiles of a normal
+    assert np.median(np.abs(sum(parts) / times - 1)) < spread / 2
+    assert costs.eager_limit_bytes == 16000
+    first, last = costs.send[0], costs.transfer[-1]
+    assert abs(first.constant_s - 1.2e-6) < 2 * first.constant_half_width_s
+    assert abs(last.per_byte_s - 1 / 11.25e9) < 2 * last.per_byte_half_width_s
+
+
+def test_calls_that_take_longer_alone_than_in_a_ping_pong_leave_the_ping_pong_as_it_is():
+    sizes = [2**k for k in range(20)]
+    rows = [Sample("pingpong", n, 0, 2e-6 + n * 1e-10) for n in sizes]
+    rows += [Sample(kind, n, 0, 1.5e-6) for kind in ("send", "recv") for n in sizes]
+    costs = fit_costs(Samples(tuple(rows)))
+    assert np.abs(costs.fitted.errors).max() < 0.01
+    assert "the calls alone took longer" in " ".join(costs.warnings)
+    assert costs.send[0].constant_s == pytest.approx(1.5e-6)
+    assert costs.recv[0].constant_s < 0.51e-6
+
+
+def test_too_few_sizes_are_refused():
+    rows = tuple(Sample("pingpong", n, 0, 1e-6) for n in (1, 2, 4))
+    with pytest.raises(UsageError, match="ping-pongs of 3 sizes, which is too few"):
+        fit_costs(Samples(rows))

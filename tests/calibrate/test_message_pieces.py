@@ -1,0 +1,79 @@
+"""Lines by size: planted ones are found, with the sizes at which they change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smpy.calibrate.network.pieces import Piece, fit_pieces, predict_s
+
+SIZES = np.unique(np.geomspace(1, 4e6, 90).astype(int)).astype(float)
+
+
+@st.composite
+def planted(draw) -> list[Piece]:
+    """One to four pieces, each of at least nine sizes; constants and slopes grow."""
+    n_pieces = draw(st.integers(1, 4))
+    places = sorted(draw(st.sets(st.sampled_from(range(10, len(SIZES) - 10, 9)), min_size=n_pieces, max_size=n_pieces)))
+    found = []
+    for number, place in enumerate([0, *places[1:]]):
+        constant = draw(st.floats(0.5e-6, 5e-6)) * 1.7**number
+        found.append(Piece(SIZES[place] if number else 0.0, constant, draw(st.floats(0.5e-10, 5e-10)) * 1.7**number))
+    return found
+
+
+@given(planted())
+def test_planted_pieces_without_noise_predict_every_size_to_a_percent(pieces):
+    times = predict_s(pieces, SIZES)
+    found = fit_pieces(SIZES, times)
+    assert predict_s(found, SIZES) == pytest.approx(times, rel=0.01)
+    assert len(found) <= len(pieces)
+
+
+@given(planted(), st.integers(0, 1000))
+def test_no_piece_falls_with_size_or_begins_below_no_time_whatever_the_noise(pieces, seed):
+    noise = np.exp(np.random.default_rng(seed).normal(0, 0.3, len(SIZES)))
+    found = fit_pieces(SIZES, predict_s(pieces, SIZES) * noise)
+    assert all(piece.constant_s >= 0 and piece.per_byte_s >= 0 for piece in found)
+    assert [piece.above_bytes for piece in found] == sorted({piece.above_bytes for piece in found})
+
+
+def test_a_piece_begins_between_the_sizes_that_tell_it_and_at_a_power_of_two_if_one_lies_there():
+    pieces = [Piece(0, 1e-6, 1e-10), Piece(8192, 3e-6, 1e-10)]
+    found = fit_pieces(SIZES, predict_s(pieces, SIZES))
+    assert [piece.above_bytes for piece in found] == [0, 8192]
+    assert found[1].begins_after_bytes <= 8192 < found[1].begins_by_bytes
+
+
+def test_noise_alone_makes_no_pieces():
+    line = 1e-6 + SIZES * 1e-10
+    n_pieces = [
+        len(fit_pieces(SIZES, line * (1 + np.random.default_rng(seed).normal(0, 0.05, len(SIZES)))))
+        for seed in range(40)
+    ]
+    assert np.mean(np.array(n_pieces) > 1) < 0.1
+
+
+def test_intervals_hold_the_planted_line_as_often_as_they_say():
+    hits = []
+    for seed in range(120):
+        noise = np.random.default_rng(seed).normal(0, 0.03, len(SIZES))
+        (line,) = fit_pieces(SIZES, (2e-6 + SIZES * 1e-10) * (1 + noise), pieces_max=1)
+        hits.append(
+            (
+                abs(line.constant_s - 2e-6) <= line.constant_half_width_s,
+                abs(line.per_byte_s - 1e-10) <= line.per_byte_half_width_s,
+            )
+        )
+    assert np.mean(hits, axis=0) == pytest.approx([0.95, 0.95], abs=0.06)
+
+
+def test_no_time_at_all_is_a_piece_of_none():
+    (piece,) = fit_pieces([1, 2, 4, 8, 16], np.zeros(5))
+    assert (piece.constant_s, piece.per_byte_s) == (0, 0)
+    assert fit_pieces([], []) == ()
+
+
+def test_an_envelope_belongs_to_the_line():
+    (piece,) = fit_pieces(SIZES, 1e-6 + (SIZES + 34) * 1e-10, envelope_bytes=34)
+    assert (piece.constant_s, piece.per_byte_s) == pytest.approx((1e-6, 1e-10), rel=1e-6)
