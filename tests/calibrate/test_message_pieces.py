@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.calibrate.network.pieces import Piece, fit_pieces, predict_s
@@ -22,6 +22,7 @@ def planted(draw) -> list[Piece]:
     return found
 
 
+@settings(max_examples=25)
 @given(planted())
 def test_planted_pieces_without_noise_predict_every_size_to_a_percent(pieces):
     times = predict_s(pieces, SIZES)
@@ -30,6 +31,7 @@ def test_planted_pieces_without_noise_predict_every_size_to_a_percent(pieces):
     assert len(found) <= len(pieces)
 
 
+@settings(max_examples=25)
 @given(planted(), st.integers(0, 1000))
 def test_no_piece_falls_with_size_or_begins_below_no_time_whatever_the_noise(pieces, seed):
     noise = np.exp(np.random.default_rng(seed).normal(0, 0.3, len(SIZES)))
@@ -49,14 +51,14 @@ def test_noise_alone_makes_no_pieces():
     line = 1e-6 + SIZES * 1e-10
     n_pieces = [
         len(fit_pieces(SIZES, line * (1 + np.random.default_rng(seed).normal(0, 0.05, len(SIZES)))))
-        for seed in range(40)
+        for seed in range(25)
     ]
-    assert np.mean(np.array(n_pieces) > 1) < 0.1
+    assert np.mean(np.array(n_pieces) > 1) <= 0.08
 
 
 def test_intervals_hold_the_planted_line_as_often_as_they_say():
     hits = []
-    for seed in range(120):
+    for seed in range(80):
         noise = np.random.default_rng(seed).normal(0, 0.03, len(SIZES))
         (line,) = fit_pieces(SIZES, (2e-6 + SIZES * 1e-10) * (1 + noise), pieces_max=1)
         hits.append(

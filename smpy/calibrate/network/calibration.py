@@ -130,18 +130,20 @@ def _measured(request: Request, notes: list[str], progress: Callable[[int, int],
         "repetitions": REPETITIONS,
         "largest": request.largest_bytes,
     }
-    done = 0
+    done = (0, 0)
 
     def count(number: int, of: int) -> None:
         nonlocal done
-        done = number
+        done = number, of
         progress(number, of)
 
     try:
         measure(request.raw, plan, mpiexec, count)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"{done:,} of {N_SIZES * REPETITIONS:,} visits are in {request.raw}; --from {request.raw} fits them"
+            f"{done[0]:,} of {done[1]:,} visits are in {request.raw}; --from {request.raw} fits them"
+            if done[0]
+            else "nothing was measured yet"
         ) from None
     return read_raw(read_input(request.raw, "file of measurements").decode(), str(request.raw))
 

@@ -120,8 +120,10 @@ def _sample(name: str, number: int, row: str) -> Sample:
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
-    """The samples of several measurements as one; of what they say about themselves, the last holds."""
+    """The samples of several measurements as one: the last says where, and all say which benchmarks."""
     about: dict[str, Any] = {}
     for part in parts:
-        about |= part.about
+        for key, value in part.about.items():
+            before = about.get(key)
+            about[key] = before + value if key == "benchmarks" and before else value
     return Samples(tuple(row for part in parts for row in part.rows), about)
