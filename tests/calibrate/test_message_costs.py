@@ -33,12 +33,12 @@ eager_limit = "16000B"
 send_overhead = {"0" = ["1.2us", "0.1ns"], "2KiB" = ["2us", "0.3ns"], "16000B" = "3us"}
 isend_overhead = {"0" = ["0.8us", "0.05ns"], "16000B" = "3us"}
 recv_overhead = {"0" = ["0.9us", "0.2ns"], "16000B" = "0us"}
-wtime = "5us"
+wtime = "20us"
 """
 )
 SMPI = (
     HOSTS
-    + 'nic = {bandwidth = "1GB/s", latency = "10us"}\nnetwork.model = "smpi"\nmpi.costs = "smpi"\nmpi.wtime = "5us"'
+    + 'nic = {bandwidth = "1GB/s", latency = "10us"}\nnetwork.model = "smpi"\nmpi.costs = "smpi"\nmpi.wtime = "20us"'
 )
 
 
@@ -83,7 +83,7 @@ def test_a_planted_machine_is_found_and_predicts_its_ping_pong(emulated, tmp_pat
     assert list(factors["latency_factor"]) == ["0", "546B", "16034B", "65570B"]
 
     machine = tmp_path / "machine.toml"
-    machine.write_text('include = ["found.toml"]\n' + HOSTS + 'mpi.wtime = "5us"')
+    machine.write_text('include = ["found.toml"]\n' + HOSTS + 'mpi.wtime = "20us"')
     assert _one_way_us(emulated, machine) == pytest.approx(_one_way_us(emulated, tmp_path / "planted.toml"), rel=0.01)
 
 
@@ -103,7 +103,7 @@ def test_ranks_on_one_host_calibrate_its_loopback(emulated, tmp_path):
     result = tmp_path / "found.toml"
     assert _calibrate(result, "--from", raw).exit_code == 0
     machine = tmp_path / "machine.toml"
-    machine.write_text('include = ["found.toml"]\nmpi.wtime = "5us"')
+    machine.write_text('include = ["found.toml"]\nmpi.wtime = "20us"')
     inside = _one_way_us(emulated, machine, per_host=2)
     assert inside == pytest.approx(_one_way_us(emulated, tmp_path / "planted.toml"), rel=0.01)
 
@@ -138,6 +138,15 @@ def test_calls_that_take_longer_alone_than_in_a_ping_pong_leave_the_ping_pong_as
     assert "the calls alone took longer" in " ".join(costs.warnings)
     assert costs.send[0].constant_s == pytest.approx(1.5e-6)
     assert costs.recv[0].constant_s < 0.51e-6
+
+
+@pytest.mark.parametrize(("limit", "found", "n_rows"), [("0B", 0, 1), ("5B", 5, 2), ("8MiB", 4 << 20, 1)])
+def test_a_limit_below_all_messages_or_above_them_is_found(emulated, tmp_path, limit, found, n_rows):
+    machine = HOSTS + f'mpi = {{eager_limit = "{limit}", wtime = "20us"}}'
+    costs = fit_costs(read_raw(_measured(emulated, tmp_path, machine, n_sizes=24).read_text(), "raw"))
+    assert costs.eager_limit_bytes == found
+    assert len(costs.send) == n_rows
+    assert np.abs(costs.fitted.errors).max() < 1e-5
 
 
 def test_too_few_sizes_are_refused():

@@ -103,7 +103,7 @@ def fit_costs(samples: Samples) -> MessageCosts:
     send = _overhead(samples, "send", kept_out, 0, largest)
     recv = _overhead(samples, "recv", kept_out, 0, largest)
     isend = _overhead(samples, "isend", kept_out, 0, largest)
-    if limit is not None:
+    if limit is not None and (at > limit).any():
         above = _overhead(samples, "isend", kept_out, limit, math.inf)
         isend += above
         # Above the limit a Send is an Isend and a Wait, and a receive ends with the transfer.
