@@ -104,7 +104,7 @@ def write_ring(steps: Steps, source: int | None, targets: tuple[int, ...], tag: 
         steps.Send(WHOLE, target, tag)
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 12)
 def _route(kind: str, place: int, size: int, root: int) -> tuple[int | None, tuple[int, ...]]:
     """Where a ring's panel comes from and goes to, for the process so many places behind the root."""
     middle = (size + 1) // 2 if kind.startswith("2") else size

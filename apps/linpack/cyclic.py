@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 12)
 def owned(n: int, block: int, process: int, n_processes: int) -> int:
     """How many of the indices below `n` belong to `process`."""
     blocks, rest = divmod(n, block)
@@ -15,7 +15,7 @@ def owned(n: int, block: int, process: int, n_processes: int) -> int:
     return rounds * block + (rest if process == extra else 0)
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 13)
 def rest(first: int, n: int, block: int, process: int, n_processes: int) -> tuple[int, int, int]:
     """Who owns index `first`; where those from it on below `n` begin at `process`, and how many they are."""
     start = owned(first, block, process, n_processes)

@@ -102,7 +102,7 @@ class Skeleton:
             self._dtrsm(m, n)
 
 
-@lru_cache(1 << 12)
+@lru_cache(1 << 10)
 def _folded(shape: tuple[int, ...]) -> Array:
     """One array for all of a shape: what has no content need not be there twice."""
     from smpy import folded

@@ -65,7 +65,7 @@ class Calls:
         return self._arrays[array][first:end]
 
 
-@lru_cache(1 << 12)
+@lru_cache(1 << 11)
 def sequence(write: Callable[..., None], *facts: Any) -> Steps:
     """What `write` writes down for these facts; under `smpy run`."""
     steps = MessageSequence()
