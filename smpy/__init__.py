@@ -5,7 +5,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `execute`: compute so many operations; `inject_seconds`: compute so long
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
 * `sample`: a loop or function that runs until its time is known
-* `folded`: an array without backing
+* `folded`: an array without backing; `shared_array`, `partial_shared_array`: arrays that share their memory
 * `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smpy.compute.kernel import kernel
     from smpy.compute.kernel_models import KernelModels
     from smpy.compute.sampling import sample
+    from smpy.compute.shared_arrays import partial_shared_array, shared_array
     from smpy.engine.polling import poll_until
     from smpy.engine.sequences import Arrival, MessageSequence
 
@@ -38,8 +39,10 @@ __all__ = [
     "inject_seconds",
     "is_simulated",
     "kernel",
+    "partial_shared_array",
     "poll_until",
     "sample",
+    "shared_array",
 ]
 
 __version__ = "0.1.0"
@@ -53,8 +56,10 @@ _HOMES: Final = {
     "inject_seconds": "smpy.compute.execute",
     "is_simulated": "smpy.compute.execute",
     "kernel": "smpy.compute.kernel",
+    "partial_shared_array": "smpy.compute.shared_arrays",
     "poll_until": "smpy.engine.polling",
     "sample": "smpy.compute.sampling",
+    "shared_array": "smpy.compute.shared_arrays",
 }
 
 

@@ -1,7 +1,7 @@
 /* payload.h -- the payload ends of requests, and the deliveries that follow from a transfer.
  *
  * Invariants: (1) a payload is named by one request at most, and is free otherwise; number 0 carries nothing;
- *             (2) the copy of an OWNED payload is freed by payload_move or payload_drop, or with the delivery that carries it;
+ *             (2) the copy of an OWNED payload, and the list of what a send carries, are freed by payload_move or payload_drop, or with the delivery that carries it;
  *             (3) copied_bytes is the size of all such copies now alive. */
 #ifndef SMPY_PAYLOAD_H
 #define SMPY_PAYLOAD_H
@@ -16,6 +16,7 @@ typedef struct {
     char **delivered;            /* copies to free with the deliveries */
     int n_delivered, delivered_room;
     int64_t copied_bytes;
+    const folded_table *folded;  /* NULL: all memory has a content */
 } payloads;
 
 void payloads_free(payloads *all);
@@ -23,6 +24,7 @@ int payload_new(payloads *all);                  /* its number, or SIM_OUT_OF_ME
 void payload_free(payloads *all, int number);    /* without its bytes */
 /* Moves what a send carries to its receive: 0, or SIM_OUT_OF_MEMORY before anything has moved. */
 int payload_move(payloads *all, int send, int send_payload, int recv, int recv_payload, int64_t bytes);
+int payload_folded_share(const sim *s, const char *data, int64_t bytes); /* FOLDED_* */
 int payload_drop(payloads *all, int request, int number); /* there will be no transfer: 0, or SIM_OUT_OF_MEMORY */
 
 #ifdef SMPY_CHECK

@@ -52,6 +52,7 @@ void requests_free(sim *s)
         if (x->is_free) continue;
         const payload *p = x->payload ? &s->payloads.at[x->payload] : NULL;
         if (p && p->kind == PAYLOAD_OWNED && !x->is.is_done) free(p->data);
+        if (p) free(p->carried);
         request_free(s, id);
     }
     free(pool->at);

@@ -17,6 +17,7 @@
 #ifndef SMPY_SIM_H
 #define SMPY_SIM_H
 #include <stdint.h>
+#include "folded_table.h"
 #include "platform.h"
 #include "strided.h"
 
@@ -44,6 +45,12 @@ enum {                                /* what a rank waits for (sim_waiting) */
 };
 enum { PAYLOAD_NONE = 0, PAYLOAD_BORROWED = 1, PAYLOAD_OWNED = 2, PAYLOAD_PYTHON = 3 };
 
+/* Ranges of a message's bytes, in order and apart. */
+typedef struct {
+    int64_t n;
+    byte_range at[];
+} byte_ranges;
+
 /* The payload end of a request; the timing plane never reads it.
  * NONE carries no bytes (folded memory, zero bytes). BORROWED: the memory is kept alive by whoever posted, until the request
  * is complete. OWNED (sends): a copy made by payload_copy, freed on delivery. PYTHON (receives): the bytes are handed over as
@@ -54,6 +61,7 @@ typedef struct {
     int64_t token;                    /* the Python face's own key */
     void *object;                     /* the compiled surface's reference */
     const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
+    byte_ranges *carried;             /* sends: the bytes that have a content, freed on delivery; NULL: all but those of folded memory */
     int kind;
 } payload;
 
@@ -81,6 +89,7 @@ typedef struct {
     char *data;                       /* PAYLOAD_PYTHON: the bytes (valid until sim_deliveries_done), else NULL */
     int64_t bytes;
     int is_cancelled;                 /* there was no transfer, and there will be none */
+    const byte_ranges *carried;       /* those that have a content (valid as long); NULL: all */
 } delivery;
 
 /* Numbers that a rank's schedule reads (TERM_TABLE). */
@@ -249,6 +258,11 @@ void sim_release(sim *s, int id);     /* the poster is through with it; an activ
 const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */
 
 char *payload_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PAYLOAD_OWNED; NULL: one stretch */
+/* Has a send carry a copy of what has a content: 0, or SIM_OUT_OF_MEMORY. Entries of a layout have a content or none. */
+int payload_fill(sim *s, payload *p, const char *data, int64_t bytes, const strided *layout);
+/* Has it carry some of its bytes only: 0, or SIM_OUT_OF_MEMORY. */
+int payload_restrict(payload *p, int64_t n, const byte_range *carried);
+void sim_use_folded_table(sim *s, const folded_table *t); /* says what memory has a content; outlives the world. Without: all */
 int sim_deliveries(const sim *s, const delivery **list);
 void sim_deliveries_done(sim *s);
 int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
@@ -299,7 +313,8 @@ typedef struct {
     void (*post_line)(sim *, int, int);
     payload *(*payload_of)(sim *, int);
     void (*release)(sim *, int);
-    char *(*copy)(sim *, const char *, int64_t, const strided *);
+    int (*fill)(sim *, payload *, const char *, int64_t, const strided *);
+    int (*folded_share)(const sim *, const char *, int64_t); /* FOLDED_*: of bytes at an address */
     int (*lies_within)(const strided *, int64_t, int64_t, int64_t);
     int (*deliveries)(const sim *, const delivery **);
     void (*deliveries_done)(sim *);

@@ -14,6 +14,12 @@ static int have_one_format(const Py_buffer *a, const Py_buffer *b)
     return a->format && b->format ? strcmp(a->format, b->format) == 0 : a->format == b->format;
 }
 
+/* Are there bytes, and do all of them mean something? */
+static int has_content(const user_buffer *what)
+{
+    return what->data && surface.calls->folded_share(surface.sim, what->data, what->bytes) == FOLDED_NONE;
+}
+
 static PyObject *taken(PyObject *from, PyObject *into)
 {
     Py_buffer mine, room;
@@ -24,7 +30,7 @@ static PyObject *taken(PyObject *from, PyObject *into)
         PyBuffer_Release(&mine);
         return Py_NewRef(Py_None);
     }
-    if (carried.data && wanted.data && carried.bytes == wanted.bytes && have_one_format(&mine, &room))
+    if (has_content(&carried) && has_content(&wanted) && carried.bytes == wanted.bytes && have_one_format(&mine, &room))
         result = Py_BuildValue("sy#", mine.format ? mine.format : "B", carried.data, (Py_ssize_t)carried.bytes);
     else
         result = Py_NewRef(Py_None);

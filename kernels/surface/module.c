@@ -97,6 +97,7 @@ static int intern_names(void)
         {&surface.name.put, "put"},
         {&surface.name.result, "result"},
         {&surface.name.leave, "leave"},
+        {&surface.name.fill, "fill"},
         {&surface.name._operation, "_operation_or_null"},
         {&surface.name._size, "_size"},
         {&surface.name._strided, "_strided"},

@@ -55,9 +55,10 @@ static int take_part(int comm, int schedule, PyObject *content)
     return code < 0 ? surface_kernel_error(code) : block_on(surface.name.Allreduce);
 }
 
-static PyObject *take_result(PyObject *recvbuf, PyObject *result)
+static PyObject *take_result(PyObject *collective, PyObject *recvbuf, PyObject *result)
 {
     if (is_none(result)) Py_RETURN_NONE;
+    if (!PyBytes_CheckExact(result)) return PyObject_CallMethodObjArgs(collective, surface.name.fill, recvbuf, result, NULL);
     PyObject *const both[] = {recvbuf, result};
     PyObject *has_fit = contents_replace(NULL, both, 2);
     if (has_fit == Py_False) PyErr_SetString(PyExc_BufferError, "Allreduce: recvbuf was changed while the call was under way");
@@ -80,7 +81,7 @@ static PyObject *perform(PyObject *collective, PyObject *fold, PyObject *operati
     PyErr_Fetch(&type, &value, &trace);
     PyObject *left = PyObject_CallMethodNoArgs(collective, surface.name.leave);
     if (type) PyErr_Restore(type, value, trace);
-    PyObject *answer = result && left ? take_result(recvbuf, result) : NULL;
+    PyObject *answer = result && left ? take_result(collective, recvbuf, result) : NULL;
     Py_XDECREF(result);
     Py_XDECREF(left);
     return answer;

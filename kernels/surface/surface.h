@@ -75,7 +75,7 @@ typedef struct {
         PyObject *_Get_rank, *_Get_size;
         PyObject *perform, *_perform, *_look, *_wait, *_follow, *arrival;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
-        PyObject *plain, *schedule, *put, *result, *leave, *_operation;
+        PyObject *plain, *schedule, *put, *result, *leave, *fill, *_operation;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

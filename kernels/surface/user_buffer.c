@@ -90,6 +90,7 @@ static int take_strided(PyObject *what, int count, PyObject *datatype, int is_wr
         n = out->bytes / layout->extent_bytes;
     }
     if (n == 0 || !surface.calls->lies_within(layout, 0, n, out->bytes)) return decline(view, out);
+    if (surface.calls->folded_share(surface.sim, out->data, out->bytes) != FOLDED_NONE) return decline(view, out);
     return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
 }
 
@@ -121,9 +122,16 @@ void user_buffer_release(Py_buffer *view, user_buffer *taken)
     Py_CLEAR(taken->owner);
 }
 
+/* Is there nothing to move: no bytes, or a content in none of them? */
+static int is_void(const user_buffer *load)
+{
+    return !load->data ||
+           (!load->layout && surface.calls->folded_share(surface.sim, load->data, load->bytes) == FOLDED_ALL);
+}
+
 int user_buffer_lend(int request, user_buffer load)
 {
-    if (!load.data) return 0;
+    if (is_void(&load)) return 0;
     payload *payload = surface.calls->payload_of(surface.sim, request);
     if (!payload) return PyErr_NoMemory(), -1;
     payload->kind = PAYLOAD_BORROWED;
@@ -135,12 +143,8 @@ int user_buffer_lend(int request, user_buffer load)
 
 int user_buffer_copy(int request, user_buffer load)
 {
-    if (!load.data) return 0;
+    if (is_void(&load)) return 0;
     payload *payload = surface.calls->payload_of(surface.sim, request);
-    char *copy = payload ? surface.calls->copy(surface.sim, load.data, load.bytes, load.layout) : NULL;
-    if (!copy) return PyErr_NoMemory(), -1;
-    payload->kind = PAYLOAD_OWNED;
-    payload->data = copy;
-    payload->bytes = load.bytes;
+    if (!payload || surface.calls->fill(surface.sim, payload, load.data, load.bytes, load.layout) < 0) return PyErr_NoMemory(), -1;
     return 0;
 }

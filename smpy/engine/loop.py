@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from greenlet import getcurrent, greenlet
 
 from smpy.engine import beside
+from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib, surface
-from smpy.engine.messages import Load
+from smpy.engine.messages import Load, PartialBytes, Ranges
 from smpy.engine.outcomes import CalledInThread
 from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
@@ -74,6 +75,10 @@ def check(code: int) -> None:
         raise SmpyError(TROUBLE[code])
 
 
+def _ranges(carried: Any) -> Ranges:
+    return [(carried.at[i].start, carried.at[i].end) for i in range(carried.n)]
+
+
 def _address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
@@ -118,6 +123,7 @@ class Loop:
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
         self._sim = ffi.gc(sim, lib.sim_free)
+        lib.sim_use_folded_table(sim, TABLE)
         for calls, hosts in platform.own_calls(models).items():
             own = replace(models, calls=calls).to_c()
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, ffi.addressof(own, "calls")))
@@ -326,7 +332,8 @@ class Loop:
             job = listed[0][i]
             load = self._deliveries.pop(job.token, None)
             if load is not None and load.take is not None and not job.is_cancelled:
-                load.take(memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b""))
+                packed = memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b"")
+                load.take(PartialBytes(packed, _ranges(job.carried)) if job.carried else packed)
         lib.sim_deliveries_done(self._sim)
 
     def _run_notes(self) -> None:

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+Ranges: TypeAlias = Sequence[tuple[int, int]]
+"""Ranges of bytes, in order and apart: the first and behind the last of each."""
 
 ANY = -1
 """Any source, any tag."""
 
 STANDARD, SYNCHRONOUS, BUFFERED, INNER = 0, 1, 2, 3
 """Send modes, as the kernel numbers them. `INNER` is standard, for the messages that a call consists of."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialBytes:
+    """The bytes of a message of which only some have a content: its memory was shared in part.
+
+    Parameters
+    ----------
+    data : bytes or memoryview
+        All of them.
+    private : sequence of (int, int)
+        Those that have one.
+    """
+
+    data: bytes | memoryview
+    private: Ranges
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def piece(self, first: int, last: int) -> PartialBytes:
+        """The bytes from `first` to `last`."""
+        cut = ((max(start, first) - first, min(end, last) - first) for start, end in self.private)
+        return PartialBytes(memoryview(self.data)[first:last], [(start, end) for start, end in cut if start < end])
+
+
+Carried: TypeAlias = bytes | memoryview | PartialBytes
+"""What a message carries; the view's format may be any, but for partial bytes."""
+
+
+def copied(carried: Carried | None) -> bytes | PartialBytes | None:
+    """A copy, which stays when the program's memory changes; None, of folded memory, is None."""
+    if isinstance(carried, PartialBytes):
+        return PartialBytes(bytes(carried.data), carried.private)
+    return None if carried is None else bytes(carried)
+
+
+def piece_of(carried: Carried, first: int, last: int) -> Carried:
+    """Some of the bytes, one behind the other."""
+    if isinstance(carried, PartialBytes):
+        return carried.piece(first, last)
+    return memoryview(carried).cast("B")[first:last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +71,17 @@ class Load:
     keep : object
         Kept alive until the transfer has ended.
     take : callable
-        For a receive that wants the bytes handed over when the transfer ends; called with a view valid during the call.
+        For a receive that wants the bytes handed over when the transfer ends; called with a view valid during the call,
+        or with partial bytes.
+    private : sequence of (int, int), optional
+        Of a send, the bytes that have a content; None: those at the address that are not folded.
     """
 
     nbytes: int
     address: int = 0
     keep: object = None
-    take: Callable[[memoryview], None] | None = None
+    take: Callable[[memoryview | PartialBytes], None] | None = None
+    private: Ranges | None = None
 
 
 class Envelope(NamedTuple):

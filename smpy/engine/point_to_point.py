@@ -40,12 +40,12 @@ class PointToPoint(Loop):
             self._payload_of(number).kind = lib.PAYLOAD_PYTHON
         elif load.address and load.nbytes:
             payload, data = self._payload_of(number), ffi.cast("char *", load.address)
-            kind = lib.PAYLOAD_BORROWED
-            if is_detached:
-                data, kind = lib.payload_copy(self._sim, data, load.nbytes, ffi.NULL), lib.PAYLOAD_OWNED
-                if data == ffi.NULL:
-                    raise MemoryError(f"no memory for a message of {load.nbytes} bytes")
-            payload.data, payload.bytes, payload.kind = data, load.nbytes, kind
+            if not is_detached:
+                payload.data, payload.bytes, payload.kind = data, load.nbytes, lib.PAYLOAD_BORROWED
+            elif lib.payload_fill(self._sim, payload, data, load.nbytes, ffi.NULL) < 0:
+                raise MemoryError(f"no memory for a message of {load.nbytes} bytes")
+            if load.private is not None and lib.payload_restrict(payload, len(load.private), list(load.private)) < 0:
+                raise MemoryError(f"no memory for the {len(load.private)} private zones of a message")
         else:
             self.has_folded |= load.nbytes > 0 and not load.address and load.keep is not None
         if not is_detached and (load.take is not None or load.keep is not None):

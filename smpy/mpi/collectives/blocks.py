@@ -1,7 +1,11 @@
-"""Blocks of bytes that the ranks of a collective leave for each other; None stands for folded memory."""
+"""Blocks of bytes that the ranks of a collective leave for each other; None stands for folded memory.
+
+Blocks of which only some bytes have a content are kept apart, as those beside folded memory are.
+"""
 
 from __future__ import annotations
 
+from smpy.engine.messages import Carried, PartialBytes, copied, piece_of
 from smpy.mpi.data.parts import Part, Parts
 
 __all__ = ["Blocks"]
@@ -17,19 +21,20 @@ class Blocks:
 
     Attributes
     ----------
-    at : list of bytes
+    at : list of bytes or partial bytes
         The blocks by their place.
     """
 
-    __slots__ = ("_is_settled", "_joined", "_n_void", "at")
+    __slots__ = ("_is_apart", "_is_settled", "_joined", "_n_void", "at")
 
     def __init__(self, n: int) -> None:
-        self.at: list[bytes | memoryview | None] = [None] * n
+        self.at: list[Carried | None] = [None] * n
         self._n_void = 0
+        self._is_apart = False
         self._is_settled = False
         self._joined: bytes | None = None
 
-    def leave(self, place: int, carried: memoryview | None, *, is_lent: bool = False) -> None:
+    def leave(self, place: int, carried: memoryview | PartialBytes | None, *, is_lent: bool = False) -> None:
         """Take a rank's block, None when it is folded memory.
 
         Parameters
@@ -42,10 +47,11 @@ class Blocks:
             Whether no rank leaves before all have come: then the first to leave copies all blocks at once, and none
             is copied before.
         """
+        self._is_apart |= carried is None or isinstance(carried, PartialBytes)
         if carried is None:
             self._n_void += 1
         else:
-            self.at[place] = carried if is_lent else bytes(carried)
+            self.at[place] = carried if is_lent else copied(carried)
 
     def deliver(self, part: Part) -> None:
         """Put all blocks into `part`, once all are left."""
@@ -58,7 +64,7 @@ class Blocks:
 
     def deliver_each(self, parts: Parts) -> None:
         """Put each block into its part, once all that are not empty are left."""
-        if not self._n_void and (self._is_settled or None not in self.at):
+        if not self._is_apart and (self._is_settled or None not in self.at):
             parts.put(self._all() or b"")
             return
         for block, part in zip(self.at, parts, strict=True):
@@ -74,18 +80,18 @@ class Blocks:
         elif joined is None and self._n_void < len(self.at):
             for place, block in enumerate(self.at):
                 if block is not None:
-                    part.put(memoryview(block)[column * nbytes : (column + 1) * nbytes], place)
+                    part.put(piece_of(block, column * nbytes, (column + 1) * nbytes), place)
 
     def _all(self) -> bytes | None:
-        """All blocks in one, or None when some are folded memory; from now on none is lent."""
+        """All blocks in one, or None when some have no content in places; from now on none is lent."""
         if not self._is_settled:
             self._is_settled = True
-            if not self._n_void:
+            if not self._is_apart:
                 assert None not in self.at or not any(self.at), "a rank is through before all have come"
-                self._joined = b"".join(block or b"" for block in self.at)
+                self._joined = b"".join(block for block in self.at if block and not isinstance(block, PartialBytes))
                 self.at = [None] * len(self.at)
             else:
-                self.at = [None if block is None else bytes(block) for block in self.at]
+                self.at = [copied(block) for block in self.at]
         return self._joined
 
 

@@ -12,7 +12,9 @@ from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from smpy.engine.messages import Carried
 from smpy.engine.running import current
+from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.world import Communicator
 
@@ -108,6 +110,10 @@ class OpenCollective:
         joint = self._communicator.joint
         if self._n_left == joint.n_members:
             del joint.open[self.place]
+
+    def fill(self, recvbuf: Any, result: Carried) -> None:
+        """Put a result where the running rank wants it; the compiled surface does so with plain bytes."""
+        part_of(recvbuf, is_written=True).put(result)
 
     def check(self, signature: Signature, member: int) -> None:
         """Raise unless the running rank, which is `member` here, makes the same call as those that have entered."""

@@ -9,6 +9,7 @@ from itertools import accumulate
 from operator import index
 from typing import Any, ClassVar
 
+from smpy.engine.messages import Carried, PartialBytes, piece_of
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import Allgather
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature
@@ -74,9 +75,9 @@ class _Reduction(CollectiveCall):
     _is_for_all: ClassVar[bool] = True
     _new_fold: ClassVar[type[Fold | Prefixes]] = Fold
 
-    def _result(self, collective: OpenCollective) -> bytes | None:
+    def _result(self, collective: OpenCollective) -> bytes | PartialBytes | None:
         """The reduction of those who gave."""
-        result: bytes | None = collective.payload[self.communicator.remote.side].result(self._operation)
+        result: bytes | PartialBytes | None = collective.payload[self.communicator.remote.side].result(self._operation)
         return result
 
     def take(self, collective: OpenCollective) -> None:
@@ -246,8 +247,8 @@ class Exscan(_Running):
             self._up_to(collective, self.rank - 1)
 
 
-def _piece(result: bytes | None, start: int, end: int) -> memoryview | None:
-    return None if result is None else memoryview(result)[start:end]
+def _piece(result: bytes | PartialBytes | None, start: int, end: int) -> Carried | None:
+    return None if result is None else piece_of(result, start, end)
 
 
 def _given(sendbuf: Any, into: Part | None, *, is_inter: bool = False) -> Part:

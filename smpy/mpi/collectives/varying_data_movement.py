@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from smpy.engine.kernel import ffi, lib
+from smpy.engine.messages import Ranges
 from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import check_block
@@ -170,17 +171,20 @@ class Contributions:
         Number of ranks, of both sides of an intercommunicator.
     """
 
-    __slots__ = ("_kept", "_lines", "_members")
+    __slots__ = ("_kept", "_lines", "_members", "_private_of")
 
     def __init__(self, n_members: int) -> None:
         self._members = ffi.new("contribution[]", n_members)
         self._kept: list[tuple[Any, ...]] = [()] * n_members
         self._lines: dict[int, str] = {}
+        self._private_of: dict[int, Ranges] = {}
 
     def leave(self, collective: OpenCollective, mine: Alltoallv) -> None:
         """Take copies of all blocks of a rank."""
         member, sent, expected = mine.member, *(ffi.from_buffer("int64_t[]", offsets) for offsets in mine.tables)
-        packed = mine.out.packed(mine.tables[0][-1])
+        packed, private = mine.out.packed(mine.tables[0][-1])
+        if private is not None:
+            self._private_of[member] = private
         self._members[member] = (sent, expected, ffi.NULL if packed is None else packed)
         self._kept[member] = sent, expected, packed
         self._lines[member] = line_of_program()
@@ -191,7 +195,9 @@ class Contributions:
 
     def take(self, mine: Alltoallv) -> None:
         """Give a rank what its peers have for it, once all of them have left what is not empty."""
-        mine.into.take(self._members + mine.first_peer, mine.rank)
+        first = mine.first_peer
+        private_of = {member - first: ranges for member, ranges in self._private_of.items()}
+        mine.into.take(self._members + first, mine.rank, private_of)
 
     def _fail(self, collective: OpenCollective, mine: Alltoallv, conflict: int) -> NoReturn:
         peer = mine.first_peer + conflict

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from smpy.engine.messages import STANDARD, Envelope, Load
+from smpy.engine.messages import STANDARD, Envelope, Load, PartialBytes, copied, piece_of
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.data.message_specifications import check_dest, check_source, lent, to_fill, to_send
 from smpy.mpi.data.parts import Part
@@ -109,7 +110,11 @@ def _replaced(buf: Any, dest: int, source: int, call: str) -> Part | None:
 def _copy_of(part: Part) -> Load:
     """The payload end of a send whose memory a receive may overwrite meanwhile."""
     carried = part.carried()
-    return part.outgoing() if carried is None else lent(bytes(carried))
+    if carried is None:
+        return part.outgoing()
+    if isinstance(carried, PartialBytes):
+        return replace(lent(bytes(carried.data)), private=carried.private)
+    return lent(bytes(carried))
 
 
 def _is_oneself(number: int, dest: int, source: int) -> bool:
@@ -153,5 +158,6 @@ def _exchange_of(
 def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Envelope:
     """A message to oneself in one call is a copy, and takes no time."""
     carried = out.carried()
-    into.put(None if carried is None else bytes(carried)[: into.nbytes])
+    kept = copied(carried)
+    into.put(None if kept is None else piece_of(kept, 0, min(len(kept), into.nbytes)))
     return Envelope(rank, sendtag, out.nbytes, into.nbytes)

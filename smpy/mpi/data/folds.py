@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from smpy.engine.messages import Carried, PartialBytes, Ranges
 from smpy.mpi.data.built_in_operations import Operation
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
@@ -70,7 +71,17 @@ class Fold:
         Number of contributions.
     """
 
-    __slots__ = ("_accumulated", "_is_void", "_kept", "_kept_bytes", "_layout", "_next", "_operation", "_result")
+    __slots__ = (
+        "_accumulated",
+        "_is_void",
+        "_kept",
+        "_kept_bytes",
+        "_layout",
+        "_next",
+        "_operation",
+        "_private",
+        "_result",
+    )
 
     def __init__(self, operation: Operation, layout: Layout, n_ranks: int) -> None:
         self._operation = operation
@@ -80,17 +91,20 @@ class Fold:
         self._next = 0
         self._accumulated: NDArray[Any] | None = None
         self._is_void = False
-        self._result: bytes | None = None
+        self._private: Ranges | None = None
+        self._result: bytes | PartialBytes | None = None
 
-    def put(self, rank: int, carried: bytes | memoryview | None, *, is_lent: bool = False) -> None:
+    def put(self, rank: int, carried: Carried | None, *, is_lent: bool = False) -> None:
         """Take the contribution of `rank`; None when it is folded memory: then there is no result either.
+
+        Entries that have no content in one contribution have none in the result.
 
         Parameters
         ----------
         rank : int
             Whose it is.
-        carried : bytes or memoryview
-            Its bytes.
+        carried : bytes, memoryview or partial bytes
+            What it has.
         is_lent : bool
             Whether they stay as they are until somebody asks for the result; else they are copied.
         """
@@ -99,6 +113,9 @@ class Fold:
             self._kept = []
             self._accumulated = None
             return
+        if isinstance(carried, PartialBytes):
+            self._private = _common(self._private, carried.private)
+            carried = carried.data
         is_own = self._operation.function is not None
         nbytes = carried.nbytes if isinstance(carried, memoryview) else len(carried)
         if rank == self._next and nbytes >= _WIDE_BYTES and not is_own:
@@ -120,7 +137,7 @@ class Fold:
         self._kept_bytes -= sum(memoryview(row).nbytes for row in rows)
         self._next = end
 
-    def result(self, operation: Operation) -> bytes | None:
+    def result(self, operation: Operation) -> bytes | PartialBytes | None:
         """The reduction, once every rank has contributed; None when some of them were folded memory.
 
         Parameters
@@ -138,6 +155,8 @@ class Fold:
                 self._result = self._accumulated.tobytes()
             self._kept = []
             self._accumulated = None
+            if self._private is not None:
+                self._result = _restricted(self._result, self._private, self._layout)
         return self._result
 
 
@@ -154,7 +173,7 @@ class Prefixes:
         Number of contributions.
     """
 
-    __slots__ = ("_first_void", "_layout", "_n_done", "_operation", "_rows")
+    __slots__ = ("_first_void", "_layout", "_n_done", "_operation", "_private", "_rows")
 
     def __init__(self, operation: Operation, layout: Layout, n_ranks: int) -> None:
         self._operation = operation
@@ -163,15 +182,21 @@ class Prefixes:
         """Reductions of the first `_n_done` ranks, then contributions, None until they come."""
         self._n_done = 0
         self._first_void = n_ranks
+        self._private: dict[int, Ranges] = {}
+        """Of ranks all of whose entries have no content, which ones have."""
 
-    def put(self, rank: int, carried: memoryview | None, *, is_lent: bool = False) -> None:
+    def put(self, rank: int, carried: memoryview | PartialBytes | None, *, is_lent: bool = False) -> None:
         """Take the contribution of `rank`, as `Fold` does; after folded memory there is no result."""
         if carried is None:
             self._first_void = min(self._first_void, rank)
+            return
+        if isinstance(carried, PartialBytes):
+            self._private[rank] = carried.private
+            self._rows[rank] = carried.data if is_lent else bytes(carried.data)
         else:
             self._rows[rank] = carried if is_lent else bytes(carried)
 
-    def up_to(self, rank: int, operation: Operation) -> bytes | memoryview | None:
+    def up_to(self, rank: int, operation: Operation) -> Carried | None:
         """The reduction of ranks 0 to `rank`, all of which have contributed; None when some were folded memory.
 
         Parameters
@@ -186,7 +211,11 @@ class Prefixes:
             return None
         if rank >= self._n_done:
             self._extend(rank, operation)
-        return self._rows[rank]
+        found = self._rows[rank]
+        private: Ranges | None = None
+        for place in (place for place in self._private if place <= rank):
+            private = _common(private, self._private[place])
+        return found if found is None or private is None else _restricted(found, private, self._layout)
 
     def _extend(self, rank: int, operation: Operation) -> None:
         first = max(self._n_done - 1, 0)
@@ -202,6 +231,29 @@ class Prefixes:
         rows = [row or b"" for row in self._rows[first:end]]
         self._rows[first:end] = _running(operation, self._layout, rows)
         self._n_done = end
+
+
+def _common(a: Ranges | None, b: Ranges) -> Ranges:
+    """What is in both; None is everything."""
+    if a is None:
+        return b
+    found, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        first, last = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if first < last:
+            found.append((first, last))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _restricted(result: bytes | memoryview, private: Ranges, layout: Layout) -> PartialBytes:
+    """A result of which the entries have a content that lie within some ranges as a whole."""
+    size = layout.size
+    whole = ((-(-first // size) * size, last // size * size) for first, last in private)
+    return PartialBytes(result, [(first, last) for first, last in whole if first < last])
 
 
 def _folded_by_program(operation: Operation, layout: Layout, rows: Sequence[bytes | memoryview]) -> bytes:

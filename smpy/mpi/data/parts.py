@@ -8,8 +8,9 @@ from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any, overload
 
+from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.kernel import ffi, lib
-from smpy.engine.messages import Load
+from smpy.engine.messages import Carried, Load, PartialBytes, Ranges
 from smpy.engine.running import current
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.datatypes import Datatype
@@ -52,15 +53,15 @@ class Part:
         if lent is not None:
             return lent
         packed = ffi.from_buffer(pack(self.layout.typemap, self.memory, self.start, self.count))
-        return Load(self.nbytes, int(ffi.cast("uintptr_t", packed)), packed)
+        private = self._private(self.start, self.count) if is_any() else None
+        return Load(self.nbytes, int(ffi.cast("uintptr_t", packed)), packed, private=private)
 
     def incoming(self) -> Load:
         """The payload end of a receive."""
         lent = self._lent()
         if lent is not None:
             return lent
-        typemap = self.layout.typemap
-        return Load(self.nbytes, take=lambda packed: unpack(typemap, packed, self.memory, self.start))
+        return Load(self.nbytes, take=self.put)
 
     def _lent(self) -> Load | None:
         """The memory itself, when the message is one stretch of it or there is nothing to copy."""
@@ -79,22 +80,40 @@ class Part:
         typemap = layout.typemap
         return at + typemap.true_lb if typemap.is_tiling or (typemap.is_dense and count == 1) else None
 
-    def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | None:
-        """The bytes of some blocks, without gaps, or None when they are folded; the view's format may be any."""
+    def _private(self, start: int, count: int) -> Ranges | None:
+        """Which of the bytes that `count` entries from byte `start` on carry have a content, packed; None: all."""
+        typemap, memory = self.layout.typemap, self.memory
+        back, ahead = sorted((0, (count - 1) * typemap.extent))
+        first, last = start + back + typemap.true_lb, start + ahead + typemap.true_ub
+        ranges = private_ranges(memory.address + first, last - first)
+        if not ranges:
+            return ranges
+        marks = bytearray(last - first)
+        for begin, end in ranges:
+            marks[begin:end] = b"\1" * (end - begin)
+        packed = pack(typemap, Memory(marks, memoryview(marks), "B"), start - first, count)
+        return _runs_of_ones(bytes(packed))
+
+    def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | PartialBytes | None:
+        """The bytes of some blocks, without gaps, or None when none has a content; the view's format may be any."""
         memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
         if memory.is_folded:
             current().has_folded = True
             return None
-        if nbytes == memory.nbytes and self.layout.is_contiguous:
-            return memory.view
         if not nbytes:
             return memoryview(b"")
-        at = self._stretch(block * self.count, count)
-        if at is not None:
-            return memory.stretch(at, at + nbytes)
-        return pack(self.layout.typemap, memory, self.start + block * self.count * self.layout.extent, count)
+        start, at = self.start + block * self.count * self.layout.extent, self._stretch(block * self.count, count)
+        private = None
+        if is_any():
+            private = private_ranges(memory.address + at, nbytes) if at is not None else self._private(start, count)
+        if private is not None and not private:
+            return None
+        if private is None and nbytes == memory.nbytes and self.layout.is_contiguous:
+            return memory.view
+        packed = memory.stretch(at, at + nbytes) if at is not None else pack(self.layout.typemap, memory, start, count)
+        return packed if private is None else PartialBytes(packed, private)
 
-    def put(self, carried: bytes | memoryview | None, block: int = 0) -> None:
+    def put(self, carried: Carried | None, block: int = 0) -> None:
         """Write bytes without gaps into the entries from `block` on; folded memory and folded bytes go nowhere."""
         if self.memory.is_folded:
             current().has_folded = True
@@ -102,10 +121,30 @@ class Part:
             layout = self.layout
             at = self._stretch(block * self.count, -(-len(carried) // layout.size))
             if at is not None:
-                self.memory.stretch(at, at + len(carried))[:] = carried
+                self._put_stretch(carried, at)
             else:
                 start = self.start + block * self.count * layout.extent
-                unpack(layout.typemap, memoryview(carried), self.memory, start)
+                packed = self._merged(carried, start) if isinstance(carried, PartialBytes) else carried
+                unpack(layout.typemap, memoryview(packed), self.memory, start)
+
+    def _put_stretch(self, carried: Carried, at: int) -> None:
+        memory = self.memory
+        private = private_ranges(memory.address + at, len(carried)) if is_any() else None
+        if isinstance(carried, PartialBytes):
+            for first, last in carried.private:
+                self._put_stretch(memoryview(carried.data)[first:last], at + first)
+        elif private is None:
+            memory.stretch(at, at + len(carried))[:] = carried
+        else:
+            for first, last in private:
+                memory.stretch(at + first, at + last)[:] = memoryview(carried)[first:last]
+
+    def _merged(self, carried: PartialBytes, start: int) -> bytearray:
+        """Packed entries: what is carried, and between that what the entries from byte `start` on hold."""
+        merged = bytearray(pack(self.layout.typemap, self.memory, start, -(-len(carried) // self.layout.size)))
+        for first, last in carried.private:
+            merged[first:last] = carried.data[first:last]
+        return merged[: len(carried)]
 
     def check(self, n_blocks: int = 1) -> None:
         """Raise unless the entries of `n_blocks` blocks lie within the memory."""
@@ -113,6 +152,16 @@ class Part:
         if layout.is_contiguous and 0 <= self.start <= self.start + count * layout.size <= memory.nbytes:
             return
         check_bounds(layout, memory, self.start, count)
+
+
+def _runs_of_ones(marks: bytes) -> Ranges:
+    """Where bytes are 1."""
+    found, end = [], 0
+    while (start := marks.find(1, end)) >= 0:
+        end = marks.find(0, start)
+        end = len(marks) if end < 0 else end
+        found.append((start, end))
+    return found
 
 
 class Parts(Sequence[Part]):
@@ -166,38 +215,69 @@ class Parts(Sequence[Part]):
             sizes = map(mul, self.counts, [datatype._layout.size for datatype in self._datatypes])
         return array("q", accumulate(sizes, initial=0))
 
-    def packed(self, nbytes: int) -> Any:
-        """A copy of all blocks, one behind the other, as C memory; None when they are folded, or empty.
+    def _private(self) -> Ranges | None:
+        """Which bytes of the whole memory have a content; None: all."""
+        memory = self._memory
+        if memory.is_folded:
+            current().has_folded = True
+            return ()
+        return private_ranges(memory.address, memory.nbytes) if is_any() and memory.nbytes else None
+
+    def packed(self, nbytes: int) -> tuple[Any, Ranges | None]:
+        """A copy of all blocks, one behind the other.
 
         Parameters
         ----------
         nbytes : int
             Their length.
+
+        Returns
+        -------
+        copy : cffi pointer
+            C memory; None when the blocks are folded, or empty.
+        private : sequence of (int, int)
+            Those of its bytes that have a content; None: all.
         """
-        memory = self._memory
-        if memory.is_folded:
-            current().has_folded = True
-            return None
-        if not nbytes:
-            return None
+        memory, private = self._memory, self._private()
+        if not nbytes or (private is not None and not private):
+            return None, None
+        if private is not None:
+            return self._packed_in_part(nbytes)
         room = ffi.from_buffer("char[]", bytearray(nbytes))
         if self._compiled is not None:
             lib.blocks_pack(self._compiled[0], memory.pointer, room)
         else:
-            ffi.buffer(room)[:] = b"".join(part.carried() or b"" for part in self)
-        return room
+            for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+                carried = part.carried()
+                assert not isinstance(carried, PartialBytes), "memory all of which has a content"
+                ffi.buffer(room)[start:end] = carried or b""
+        return room, None
+
+    def _packed_in_part(self, nbytes: int) -> tuple[Any, Ranges]:
+        """The copy when some of the memory has no content: what has none is left as zeros."""
+        room = ffi.from_buffer("char[]", bytearray(nbytes))
+        copy, private = ffi.buffer(room), []
+        for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+            carried = part.carried()
+            if carried is None or start == end:
+                continue
+            block = carried if isinstance(carried, PartialBytes) else PartialBytes(carried, [(0, end - start)])
+            copy[start:end] = bytes(block.data)
+            private += [(start + first, start + last) for first, last in block.private]
+        return room, private
 
     def put(self, packed: bytes) -> None:
         """Write bytes that lie one behind the other into the blocks."""
-        if self._memory.is_folded:
-            current().has_folded = True
-        elif self._compiled is not None:
+        private = self._private()
+        if private is not None and not private:
+            return
+        if self._compiled is not None:
             lib.blocks_unpack(self._compiled[0], self._memory.pointer, ffi.from_buffer("char[]", packed))
         else:
             for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
                 part.put(memoryview(packed)[start:end])
 
-    def take(self, peers: Any, place: int) -> None:
+    def take(self, peers: Any, place: int, private_of: dict[int, Ranges]) -> None:
         """Write what each of the peers has packed for the rank at a place among theirs into its block.
 
         Parameters
@@ -206,15 +286,23 @@ class Parts(Sequence[Part]):
             The first one's (kernels/event/blocks.h).
         place : int
             Of this rank among the peers of each.
+        private_of : dict of int to sequence of (int, int)
+            What has a content of what a peer has packed, of peers that have folded some.
         """
-        if self._memory.is_folded:
-            current().has_folded = True
-        elif self._compiled is not None:
+        private = self._private()
+        if private is not None and not private:
+            return
+        if self._compiled is not None and not private_of:
             lib.blocks_take(self._compiled[0], self._memory.pointer, peers, place)
         else:
             for i, part in enumerate(self):
                 if part.nbytes and peers[i].packed:
-                    part.put(memoryview(ffi.buffer(peers[i].packed + peers[i].sent_offsets[place], part.nbytes)))
+                    first = peers[i].sent_offsets[place]
+                    packed: Carried = memoryview(ffi.buffer(peers[i].packed + first, part.nbytes))
+                    if i in private_of:
+                        whole = ffi.buffer(peers[i].packed, first + part.nbytes)
+                        packed = PartialBytes(memoryview(whole), private_of[i]).piece(first, first + part.nbytes)
+                    part.put(packed)
 
     def __len__(self) -> int:
         return len(self.counts)

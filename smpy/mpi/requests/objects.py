@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from smpy.engine.messages import Envelope, Load
+from smpy.engine.messages import Envelope, Load, PartialBytes
 from smpy.engine.running import current
 from smpy.mpi.data.message_specifications import lent
 from smpy.mpi.data.pickling import pickle
@@ -36,8 +36,8 @@ class ObjectReceive:
         """The payload end of the receive."""
         return Load(capacity, take=self._take)
 
-    def _take(self, view: memoryview) -> None:
-        self._data = bytes(view)
+    def _take(self, view: memoryview | PartialBytes) -> None:
+        self._data = bytes(view.data if isinstance(view, PartialBytes) else view)
 
     def open(self, envelope: Envelope | None = None) -> Any:
         """The object; None when nothing came."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
+from smpy.engine.messages import PartialBytes, copied
 from smpy.mpi.collectives.call import CollectiveCall
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature
 from smpy.mpi.comms.topology_creation import topology_of
@@ -31,15 +32,15 @@ class Crossing:
     __slots__ = ("_blocks",)
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[int, int, int], bytes | None] = {}
+        self._blocks: dict[tuple[int, int, int], bytes | PartialBytes | None] = {}
 
-    def leave(self, rank: int, outgoing: Sequence[Edge], blocks: Iterable[bytes | None]) -> None:
+    def leave(self, rank: int, outgoing: Sequence[Edge], blocks: Iterable[bytes | PartialBytes | None]) -> None:
         """Send the blocks of a rank on their way; those to nobody are lost."""
         for edge, block in zip(outgoing, blocks, strict=True):
             if edge.peer >= 0:
                 self._blocks[rank, edge.peer, edge.label] = block
 
-    def take(self, rank: int, edge: Edge) -> bytes | None:
+    def take(self, rank: int, edge: Edge) -> bytes | PartialBytes | None:
         """The block that has come to a rank along an incoming edge, which nobody else wants; None from nobody."""
         return None if edge.peer < 0 else self._blocks.pop((edge.peer, rank, edge.label))
 
@@ -129,13 +130,12 @@ class Exchange(Neighbourhood):
             part.put(block)
 
 
-def _copies(parts: Sequence[Part]) -> list[bytes | None]:
+def _copies(parts: Sequence[Part]) -> list[bytes | PartialBytes | None]:
     """What the parts hold now; one copy for the same part many times."""
-    copies: list[bytes | None] = []
+    copies: list[bytes | PartialBytes | None] = []
     for place, part in enumerate(parts):
         if place and part is parts[place - 1]:
             copies.append(copies[-1])
         else:
-            carried = part.carried()
-            copies.append(None if carried is None else bytes(carried))
+            copies.append(copied(part.carried()))
     return copies

@@ -41,7 +41,8 @@ def test_all_blocks_at_once_are_the_blocks_one_after_another(among, seed):
 
     out = parts_of(bytearray(data), counts, starts, names, is_written=False)
     nbytes = out.offsets()[-1]
-    packed = out.packed(nbytes)
+    packed, private = out.packed(nbytes)
+    assert private is None
     assert bytes(b"" if packed is None else ffi.buffer(packed)) == b"".join(bytes(part.carried()) for part in out)
 
     come = draw.randbytes(nbytes)
@@ -56,7 +57,7 @@ def test_all_blocks_at_once_are_the_blocks_one_after_another(among, seed):
     blocks = [ffi.from_buffer("char[]", b"no" + come[start:end]) for start, end in pairwise(into.offsets())]
     tables = [ffi.new("int64_t[]", [0, 2, len(block)]) for block in blocks]
     peers = ffi.new("contribution[]", [(table, table, block) for table, block in zip(tables, blocks, strict=True)])
-    parts_of(taken, counts, starts, names, is_written=True).take(peers, 1)
+    parts_of(taken, counts, starts, names, is_written=True).take(peers, 1, {})
     assert taken == one_by_one
 
 
@@ -65,7 +66,7 @@ def test_all_blocks_at_once_from_the_start_of_the_address_range():
     at = MPI.Get_address(data)
     spec = [MPI.BOTTOM, [2, 1], [at + 8, at + 80], [MPI.DOUBLE] * 2]
     parts = several_of(spec, is_written=True, n_blocks=2)
-    assert np.frombuffer(ffi.buffer(parts.packed(24))).tolist() == [1, 2, 10]
+    assert np.frombuffer(ffi.buffer(parts.packed(24)[0])).tolist() == [1, 2, 10]
     parts.put(np.array([-1.0, -2.0, -10.0]).tobytes())
     assert data[[1, 2, 10]].tolist() == [-1, -2, -10]
 

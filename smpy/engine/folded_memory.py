@@ -1,0 +1,145 @@
+"""Memory of which only private zones have a content, by address: what arrays that share pages consist of.
+
+The kernel asks the same table whenever it moves bytes (kernels/event/folded_table.h): what is not private is neither
+read nor written by messages.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import tempfile
+import weakref
+from functools import partial
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.messages import Ranges
+from smpy.units import format_bytes
+
+__all__ = ["TABLE", "ceiled", "is_any", "most_areas", "new_memory", "private_ranges"]
+
+PAGE_BYTES: Final = mmap.PAGESIZE
+_USUAL_MOST_AREAS: Final = 65_530
+_LIMIT: Final = "/proc/sys/vm/max_map_count"
+_AREAS: Final = "/proc/self/maps"
+
+TABLE: Final[Any] = lib.folded_table_new()
+"""Of this process, which has one address space, however many worlds; arrays may outlive everything else."""
+
+
+class _Block:
+    """The file whose first bytes all shared pages show; it is as large as the largest block asked for."""
+
+    __slots__ = ("__weakref__", "_nbytes", "number")
+
+    def __init__(self) -> None:
+        if hasattr(os, "memfd_create"):
+            self.number = os.memfd_create("smpy-folded")
+        else:
+            with tempfile.TemporaryFile() as file:
+                self.number = os.dup(file.fileno())
+        self._nbytes = 0
+        weakref.finalize(self, os.close, self.number)
+
+    def reach(self, nbytes: int) -> None:
+        """Make it at least so large."""
+        if nbytes > self._nbytes:
+            os.ftruncate(self.number, nbytes)
+            self._nbytes = nbytes
+
+
+_blocks: Final[weakref.WeakValueDictionary[str, _Block]] = weakref.WeakValueDictionary()
+
+
+def ceiled(nbytes: int, unit_bytes: int = PAGE_BYTES) -> int:
+    """The next multiple of a unit."""
+    return -(-nbytes // unit_bytes) * unit_bytes
+
+
+def most_areas() -> int:
+    """The most areas of memory that the system lets a process have."""
+    try:
+        with open(_LIMIT, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return _USUAL_MOST_AREAS
+
+
+def new_memory(nbytes: int, block_bytes: int, mapped: Ranges, private: Ranges, what: str) -> Any:
+    """Memory that lives as long as the pointer that is returned, and what is made of it.
+
+    Parameters
+    ----------
+    nbytes : int
+        How much; a multiple of a page.
+    block_bytes : int
+        Size of the block that the pages show which are not this memory's own; a multiple of a page.
+    mapped : sequence of (int, int)
+        Stretches that get pages of their own, in order and apart, in bytes: first one and behind the last.
+    private : sequence of (int, int)
+        Stretches that messages read and write, within those.
+    what : str
+        What the user calls it.
+
+    Raises
+    ------
+    MemoryError
+        If the system refuses: there are too many areas of memory, or there is no memory.
+    """
+    block = _blocks.get("")
+    if block is None:
+        block = _blocks[""] = _Block()
+    block.reach(block_bytes)
+    pages, zones = (ffi.new("byte_range[]", list(ranges)) for ranges in (mapped, private))
+    start = lib.folded_map_new(block.number, nbytes, block_bytes, len(mapped), pages)
+    if start == ffi.NULL:
+        refused = ffi.errno
+        n_areas = lib.folded_map_areas(nbytes, block_bytes, len(mapped), pages)
+        raise MemoryError(_why(what, nbytes, n_areas, refused))
+    memory = ffi.gc(start, partial(_give_back, lib, TABLE, nbytes, block))
+    if lib.folded_table_add(TABLE, start, nbytes, len(private), zones) < 0:
+        raise MemoryError(f"{what}: no memory to note where its {len(private)} private zones are")
+    return memory
+
+
+def _give_back(kernel: Any, table: Any, nbytes: int, block: _Block, start: Any) -> None:
+    """Called when nothing refers to the memory any more, perhaps when the interpreter ends and names here are gone."""
+    kernel.folded_table_remove(table, start)
+    kernel.folded_map_free(start, nbytes)
+
+
+def _why(what: str, nbytes: int, n_areas: int, refused: int) -> str:
+    limit = most_areas()
+    try:
+        with open(_AREAS, "rb") as file:
+            n_there = sum(1 for _ in file)
+    except OSError:
+        n_there = 0
+    if refused == errno.ENOMEM and n_there + n_areas >= limit:
+        return (
+            f"{what}: it would take {n_areas} areas of memory, the process has {n_there} and may have {limit} "
+            "(vm.max_map_count): raise that limit (sysctl), or ask for fewer arrays or private zones"
+        )
+    return (
+        f"{what}: the system refuses {format_bytes(nbytes)} of virtual memory ({os.strerror(refused)}): ask for less, "
+        "or for smpy.folded, which takes none"
+    )
+
+
+def is_any() -> bool:
+    """Whether there is such memory."""
+    return lib.folded_table_n(TABLE) > 0  # type: ignore[no-any-return]
+
+
+def private_ranges(address: int, nbytes: int) -> Ranges | None:
+    """Which of the bytes at an address have a content, in order: offsets, or None: all."""
+    if not nbytes or not is_any():
+        return None
+    found, at, end = [], 0, ffi.new("int64_t *")
+    data = ffi.cast("char *", address)
+    while (at := lib.folded_table_next(TABLE, data, nbytes, at, end)) < nbytes:
+        found.append((at, end[0]))
+        at = end[0]
+    return None if found == [(0, nbytes)] else found
