@@ -38,6 +38,9 @@ static int map_stretch(int file, char *memory, byte_range s, int64_t block_bytes
         if (piece == MAP_FAILED) return -1;
         at = end;
     }
+#ifdef MADV_HUGEPAGE
+    madvise(memory + s.start, (size_t)(s.end - s.start), MADV_HUGEPAGE); /* a wish: refused, nothing is lost */
+#endif
     return 0;
 }
 
@@ -67,9 +70,6 @@ char *folded_map_new(int file, int64_t bytes, int64_t block_bytes, int64_t n_pri
             return NULL;
         }
     }
-#ifdef MADV_HUGEPAGE
-    if (block_bytes % HUGE_PAGE_BYTES == 0) madvise(memory, (size_t)bytes, MADV_HUGEPAGE); /* a wish: refused, nothing is lost */
-#endif
     return memory;
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index
 from typing import Any, Final, Literal
@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smpy.engine.folded_memory import PAGE_BYTES, ceiled, most_areas, new_memory
+from smpy.engine.folded_memory import PAGE_BYTES, areas_left, ceiled, new_memory
 from smpy.engine.kernel import ffi
 from smpy.engine.messages import Ranges
 from smpy.engine.running import current, is_running, mpi_call
@@ -31,8 +31,9 @@ _BLOCK_BYTES: Final = 1 << 21
 """The least that pages are shared of: a huge page."""
 _MOST_PIECES: Final = 4096
 """Larger arrays show a larger block, so that there are not more pieces of memory than that."""
-_SHARE_OF_AREAS: Final = 4
-"""Such a part of the areas of memory that the system has for the process goes to one array of every rank."""
+_FEWEST_PIECES: Final = 4
+_SHARE_OF_AREAS: Final = 8
+"""Such a part of the areas of memory that are left goes to one array of every rank."""
 _LARGEST_BYTES: Final = 1 << 46
 
 _shared: Final[weakref.WeakValueDictionary[tuple[Any, ...], Any]] = weakref.WeakValueDictionary()
@@ -133,7 +134,10 @@ def _size(what: str, shape: int | Sequence[int], dtype: DTypeLike) -> tuple[tupl
         lengths: Sequence[int] = [index(shape)]  # type: ignore[arg-type]
     except TypeError:
         lengths = shape  # type: ignore[assignment]
-    dimensions = tuple(map(index, lengths))
+    try:
+        dimensions = tuple(map(index, lengths))
+    except TypeError:
+        raise TypeError(f"{what}: {shape!r} is no shape: give a number of elements, or of each dimension") from None
     if min(dimensions, default=0) < 0:
         raise ValueError(f"{what}: no array has the shape {dimensions}: dimensions are at least 0")
     nbytes = prod(dimensions) * element.itemsize
@@ -149,6 +153,8 @@ def _zones(private: Sequence[tuple[int, int]], n_elements: int) -> Ranges:
     """The zones, checked; those that touch are one, and those without elements are none."""
     zones: list[tuple[int, int]] = []
     before = 0
+    if not isinstance(private, Iterable):
+        raise TypeError(f"partial_shared_array: private is {private!r}: give pairs (first, behind the last)")
     for number, zone in enumerate(private):
         try:
             first, last = (index(end) for end in zone)
@@ -195,8 +201,8 @@ def _shared_memory(nbytes: int, scope: str, line: tuple[str, int]) -> Any:
 def _partial_memory(nbytes: int, private: Ranges) -> Any:
     engine = current()
     engine.has_folded = True
-    n_pieces = most_areas() // (_SHARE_OF_AREAS * engine.n_ranks)
-    block_bytes = _block_bytes(nbytes, min(max(n_pieces, 4), _MOST_PIECES))
+    n_pieces = areas_left() // (_SHARE_OF_AREAS * engine.n_ranks)
+    block_bytes = _block_bytes(nbytes, min(max(n_pieces, _FEWEST_PIECES), _MOST_PIECES))
     return new_memory(ceiled(nbytes), block_bytes, private, private, "partial_shared_array")
 
 

@@ -11,14 +11,14 @@ import mmap
 import os
 import tempfile
 import weakref
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Ranges
 from smpy.units import format_bytes
 
-__all__ = ["TABLE", "ceiled", "is_any", "most_areas", "new_memory", "private_ranges"]
+__all__ = ["PAGE_BYTES", "TABLE", "areas_left", "ceiled", "is_any", "new_memory", "private_ranges"]
 
 PAGE_BYTES: Final = mmap.PAGESIZE
 _USUAL_MOST_AREAS: Final = 65_530
@@ -58,7 +58,19 @@ def ceiled(nbytes: int, unit_bytes: int = PAGE_BYTES) -> int:
     return -(-nbytes // unit_bytes) * unit_bytes
 
 
-def most_areas() -> int:
+class _Areas:
+    """How many areas of memory there are for us here."""
+
+    n = 0
+
+
+def areas_left() -> int:
+    """How many areas of memory may still be used so; an eighth of all stays for what else the process has."""
+    return max(_most_areas() * 7 // 8 - _Areas.n, 0)
+
+
+@cache
+def _most_areas() -> int:
     """The most areas of memory that the system lets a process have."""
     try:
         with open(_LIMIT, encoding="ascii") as file:
@@ -94,24 +106,28 @@ def new_memory(nbytes: int, block_bytes: int, mapped: Ranges, private: Ranges, w
     block.reach(block_bytes)
     pages, zones = (ffi.new("byte_range[]", list(ranges)) for ranges in (mapped, private))
     start = lib.folded_map_new(block.number, nbytes, block_bytes, len(mapped), pages)
+    refused = ffi.errno
+    n_areas = lib.folded_map_areas(nbytes, block_bytes, len(mapped), pages)
     if start == ffi.NULL:
-        refused = ffi.errno
-        n_areas = lib.folded_map_areas(nbytes, block_bytes, len(mapped), pages)
         raise MemoryError(_why(what, nbytes, n_areas, refused))
-    memory = ffi.gc(start, partial(_give_back, lib, TABLE, nbytes, block))
+    _Areas.n += n_areas
+    memory = ffi.gc(start, partial(_give_back, lib, TABLE, _Areas, n_areas, nbytes, block))
     if lib.folded_table_add(TABLE, start, nbytes, len(private), zones) < 0:
         raise MemoryError(f"{what}: no memory to note where its {len(private)} private zones are")
     return memory
 
 
-def _give_back(kernel: Any, table: Any, nbytes: int, block: _Block, start: Any) -> None:
+def _give_back(
+    kernel: Any, table: Any, areas: type[_Areas], n_areas: int, nbytes: int, block: _Block, start: Any
+) -> None:
     """Called when nothing refers to the memory any more, perhaps when the interpreter ends and names here are gone."""
+    areas.n -= n_areas
     kernel.folded_table_remove(table, start)
     kernel.folded_map_free(start, nbytes)
 
 
 def _why(what: str, nbytes: int, n_areas: int, refused: int) -> str:
-    limit = most_areas()
+    limit = _most_areas()
     try:
         with open(_AREAS, "rb") as file:
             n_there = sum(1 for _ in file)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
+from smpy.engine.folded_memory import private_ranges
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
@@ -253,7 +254,10 @@ def _lent(memory: Any) -> buffer:
     """
     if getattr(memory, "__smpy_folded__", False):
         fail("ERR_BASE", "Win: a folded array has no memory for others to see: make the window on an ordinary one")
-    return memory[:] if isinstance(memory, buffer) and not memory.readonly else buffer.frombuffer(memory)
+    lent = memory[:] if isinstance(memory, buffer) and not memory.readonly else buffer.frombuffer(memory)
+    if private_ranges(lent.address, lent.nbytes) is not None:
+        fail("ERR_BASE", "Win: an array that shares its memory has none for others to see: make the window on another")
+    return lent
 
 
 WIN_NULL: Final = Win()

@@ -1,0 +1,189 @@
+"""Arrays that share their memory: how much of it there is, what is refused, and what a run says of them."""
+
+import gc
+import json
+import math
+
+import numpy as np
+import pytest
+
+import smpy
+from smpy.engine.folded_memory import areas_left, is_any
+from tests.mpi.conftest import run_world
+
+N = 1 << 27
+"""Doubles of a gibibyte."""
+
+
+def alone(make):
+    """What a function of no argument returns on the one rank of a world."""
+    return run_world(1, lambda rank: make()).returned[0]
+
+
+def test_outside_a_run_they_are_ordinary_arrays():
+    assert smpy.shared_array((2, 3), np.int8, "global").tolist() == [[0] * 3] * 2
+    array = smpy.partial_shared_array(10_000, private=[(0, 1)])
+    array[:] = np.arange(10_000)
+    assert array.sum() == 49_995_000
+    assert not is_any()
+
+
+def test_a_local_one_is_the_same_memory_on_all_ranks_and_another_for_each_line():
+    def main(rank):
+        first, second = smpy.shared_array((40, 50)), smpy.shared_array((40, 50))  # one line
+        other = smpy.shared_array((40, 50))
+        return first, second, other, smpy.shared_array(1)
+
+    (first, second, other, _), (its, *_) = run_world(2, main).returned
+    first[:] = np.arange(2000).reshape(40, 50)
+    assert np.array_equal(second, first)
+    assert np.array_equal(its, first)
+    assert not np.shares_memory(first, other)
+    assert first[3:5].T.sum() == sum(range(150, 250))
+
+
+def test_a_global_one_is_a_small_block_over_and_over():
+    array = alone(lambda: smpy.shared_array((1000, 1 << 18), scope="global"))
+    array[7, 5] = 3.0
+    assert (array[:, 5] == 3.0).all()
+    assert array.nbytes == 1000 * (1 << 21)
+
+
+@pytest.mark.parametrize("zones", [[(0, 1)], [(700, 800)], [(N // 2, N // 2 + 5000), (N - 3, N)]])
+def test_private_zones_are_private_and_the_rest_is_not_there(zones):
+    array = alone(lambda: smpy.partial_shared_array(N, private=zones))
+    for number, (first, last) in enumerate(zones):
+        assert not array[first : first + 9000].any()
+        array[first] = array[last - 1] = number + 1
+    step = array[:: 1 << 18]
+    step[:] = -1.0  # in all blocks
+    for number, (first, last) in enumerate(zones):
+        array[first] = number + 1
+        assert array[last - 1] == number + 1 or (last - 1) % (1 << 18) == 0
+    assert array.nbytes == 8 * N
+
+
+def test_memory_goes_with_its_last_array():
+    gc.collect()
+    before = areas_left()
+
+    def main(rank):
+        part = smpy.partial_shared_array((N, 2), private=[(5, 6), (1000, 2000)])[3:, 1]
+        whole = smpy.shared_array(N, scope="global").reshape(2, -1)
+        assert is_any()
+        assert areas_left() < before
+        return part, whole
+
+    kept = run_world(1, main).returned[0]
+    assert is_any()
+    del kept
+    gc.collect()  # the world, which has it, too
+    assert not is_any()
+    assert areas_left() == before
+
+
+def test_there_may_be_many():
+    arrays = alone(lambda: [smpy.partial_shared_array(N, private=[(0, 1), (N - 1, N)]) for _ in range(500)])
+    for number, array in enumerate(arrays):
+        array[0] = array[-1] = number
+    assert [array[0] + array[-1] for array in arrays] == [2 * number for number in range(500)]
+
+
+WRONG = {
+    "private[0], elements -1 to 3, is not within": [(-1, 3)],
+    "private[1], elements 1 to 11, is not within the array, elements 0 to 10": [(0, 1), (1, 11)],
+    "private[0], elements 5 to 3, ends before it begins": [(5, 3)],
+    "private[1], elements 5 to 7, begins before element 6": [(1, 6), (5, 7)],
+    "private[1], elements 1 to 2, begins before element 7": [(5, 7), (1, 2)],
+    "private[0] is 5: give pairs": [5],
+    "private[0] is (1.5, 2): give pairs": [(1.5, 2)],
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_zones_that_cannot_be_are_named(message):
+    with pytest.raises(ValueError) as caught:
+        smpy.partial_shared_array(10, private=WRONG[message])
+    assert message in str(caught.value)
+
+
+def test_shapes_types_and_scopes_that_cannot_be_are_named():
+    for wrong, make in [
+        (ValueError, lambda: smpy.shared_array((3, -1))),
+        (ValueError, lambda: smpy.shared_array(3, object)),
+        (ValueError, lambda: smpy.shared_array(3, scope="none")),
+        (TypeError, lambda: smpy.shared_array(2.5)),
+        (TypeError, lambda: smpy.partial_shared_array(3, private=3)),
+        (MemoryError, lambda: smpy.shared_array((1 << 23, 1 << 23))),
+    ]:
+        with pytest.raises(wrong, match="shared_array: "):
+            make()
+
+
+def test_too_many_areas_of_memory_are_named():
+    zones = [(1024 * i, 1024 * i + 1) for i in range(70_000)]
+    with pytest.raises(MemoryError, match=r"vm\.max_map_count"):
+        alone(lambda: smpy.partial_shared_array(1024 * 70_000, private=zones))
+    assert not is_any()
+
+
+def test_a_window_on_one_is_refused(emulated):
+    source = "import smpy\nfrom mpi4py import MPI\nMPI.Win.Create(smpy.partial_shared_array(9, private=[(1, 2)]))"
+    assert "shares its memory" in emulated(source, 1).error
+
+
+def test_a_run_that_shared_something_says_so(smpy_run, tmp_path):
+    source = "import smpy; {}"
+    for call, is_folded in [
+        ("smpy.shared_array(3)", True),
+        ("smpy.partial_shared_array(3, private=[])", True),
+        ("3", False),
+    ]:
+        path = tmp_path / "run.json"
+        ran = smpy_run(source.format(call), 1, "--json", str(path))
+        assert json.loads(path.read_text())["is_folded"] is is_folded
+        assert ("not results" in ran.err) is is_folded
+
+
+def test_messages_take_the_time_of_their_size():
+    def main(make):
+        def exchange(rank):
+            from smpy.mpi import MPI
+
+            MPI.COMM_WORLD.Sendrecv(make(), 1 - rank, recvbuf=np.empty(1 << 18), source=1 - rank)
+
+        return run_world(2, exchange).finish_s
+
+    ordinary = main(lambda: np.zeros(1 << 18))
+    assert main(lambda: smpy.shared_array(1 << 18)) == ordinary
+    assert main(lambda: smpy.partial_shared_array(1 << 18, private=[(7, 99_999)])) == ordinary
+
+
+MANY = """
+    import sys
+    import smpy
+    from mpi4py import MPI
+    world, n = MPI.COMM_WORLD, 1 << 27
+    rank, size = world.rank, world.size
+    out, into = {}
+    world.Sendrecv(out, (rank + 1) % size, recvbuf=into, source=(rank - 1) % size)
+    world.Barrier()
+"""
+MAKE = {
+    "local": "smpy.shared_array(n), smpy.shared_array(n)",
+    "global": "smpy.shared_array(n, scope='global'), smpy.shared_array(n, scope='global')",
+    "partial": "[smpy.partial_shared_array(n, private=[(0, 128), (n - 128, n)]) for _ in range(2)]",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MAKE)
+def test_4096_ranks_with_gigabytes_each_take_kilobytes_each(smpy_run, tmp_path, kind):
+    def peak_bytes(make):
+        path = tmp_path / "run.json"
+        ran = smpy_run(MANY.format(make), 4096, "--compute", "none", "--json", str(path))
+        assert ran.code == 0, ran.err
+        return json.loads(path.read_text())["host"]["peak_rss_bytes"]
+
+    more = peak_bytes(MAKE[kind]) - peak_bytes("bytearray(8), bytearray(8)")
+    assert math.ceil(more / 4096) < 30_000  # 8 pages that are touched at most, of which two zones share some tables
