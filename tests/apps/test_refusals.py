@@ -70,6 +70,7 @@ REFUSED = {
         (3, "--softening inf", "--dt and --softening are positive"),
         (3, "--seed -1", "--seed is not negative"),
     ],
+    "npb/ep": [(3, "--class E", "invalid choice: 'E'")],
 }
 
 
