@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from math import sqrt
+from random import Random
 from statistics import mean, stdev
 from typing import Any
 
@@ -346,6 +347,16 @@ def test_a_narrower_bound_never_needs_fewer_runs(half_width: float, least: int, 
     )
     assert n_needed(SmpiRule(50, half_width / 2)) >= n_needed(SmpiRule(50, half_width))
     assert n_needed(SmpiRule(50, half_width)) <= n_needed(SmpiRule(50, half_width, "4"))
+
+
+def test_the_mean_is_within_the_bound_almost_as_often_as_the_interval_says():
+    draw, rule, n_within = Random(1), ConfidenceInterval(0.05, 5), 0
+    for _ in range(2000):
+        times_s: list[float] = []
+        while not rule.is_enough(len(times_s), *sums(times_s)):
+            times_s.append(draw.gauss(1, 0.1))
+        n_within += abs(mean(times_s) - 1) <= 0.05
+    assert 0.92 < n_within / 2000 < 0.97
 
 
 def sums(times_s: list[float]) -> tuple[float, float]:

@@ -26,8 +26,8 @@ TOLERANCE = 1e-6  # relative
 def drawn(seed: int) -> list[str]:
     """Arguments of a program that samples."""
     draw = Random(seed)
-    scope, n_visits, n = draw.choice(("rank", "world")), draw.randint(1, 4), draw.randint(1, 12)
-    iters, thres = draw.randint(1, 15), draw.choice((-1, 0.01, 0.05, 0.1, 0.3))
+    scope, n_visits, n = draw.choice(("rank", "world")), draw.randint(1, 4), draw.randint(1, 30)
+    iters, thres = draw.randint(1, 40), draw.choice((-1, 0.02, 0.05, 0.1, 0.2))
     spread = draw.choice((0.02, 0.2, 1.0))
     times_s = [1e-3 * (1 + spread * draw.random()) for _ in range(draw.randint(1, 9))]
     return [scope, *map(str, (iters, thres, n_visits, n)), *(f"{time_s:.6f}" for time_s in times_s)]

@@ -64,7 +64,8 @@ class Pair:
         """Time of a call, less that of reading the clock."""
         began_s = MPI.Wtime()
         call()
-        return max(float(MPI.Wtime()) - began_s - self.clock_s, 0.0)
+        passed_s: float = MPI.Wtime() - began_s
+        return max(passed_s - self.clock_s, 0.0)
 
     def wait(self, time_s: float) -> None:
         """Neither MPI nor sleep: a core that sleeps is slow afterwards."""
