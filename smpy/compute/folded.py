@@ -1,27 +1,76 @@
 """Folded arrays: they have a shape and a type, and stand for memory whose content does not matter.
 
-All elements are one element: the strides are 0. Messages of folded arrays take their time and carry nothing, so
-numbers in a run that has folded anything are not results; its record says so.
+All elements are one element: the strides are 0. Messages of folded arrays take their time and carry nothing, and so
+does computing with them (`smpy.compute.array_functions`): numbers in a run that has folded anything are not results;
+its record says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smpy.engine.running import current, is_running
+from smpy.compute.array_functions import COPIES, RULES, VIEWS
+from smpy.compute.charges import charge, copying, streaming
+from smpy.compute.elementwise import of_ufunc
+from smpy.compute.modelled_results import Modelled, New, are_folded, fits_into, refused
+from smpy.engine.running import current, is_running, mpi_call
 
-__all__ = ["Folded", "folded"]
+__all__ = ["Folded", "folded", "without_backing"]
+
+_FUNCTIONS: Final = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "ravel",
+    "repeat",
+    "round",
+    "std",
+    "sum",
+    "take",
+    "trace",
+    "var",
+]
+"""Methods that are functions of the same names and arguments."""
+_REFUSED: Final = [
+    "argpartition",
+    "argsort",
+    "byteswap",
+    "choose",
+    "compress",
+    "dump",
+    "dumps",
+    "nonzero",
+    "partition",
+    "put",
+    "searchsorted",
+    "sort",
+    "tobytes",
+    "tofile",
+    "tolist",
+]
 
 
 class Folded(np.ndarray):
-    """An array of one element for all; made by `folded`, and by taking parts of one.
+    """An array of one element for all; made by `folded`, by taking parts of one, and by computing with one.
 
-    What computes with it gets ordinary arrays of meaningless numbers, as large as it asks for.
+    Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. What would be a number is
+    one, computed as if an array were its one element. What numpy copies on its own (``np.array(folded)``,
+    ``folded[[1, 2]]``) is an ordinary array.
     """
 
     @property
@@ -31,19 +80,117 @@ class Folded(np.ndarray):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any
     ) -> Any:
-        """Compute with ordinary arrays, so that what has memory of its own is never taken for folded.
-
-        Results that go into folded arrays alone are not computed.
-        """
-        if out and all(_is_folded(array) for array in out):
-            return out[0] if len(out) == 1 else out
+        if are_folded((inputs, out)):
+            return _model(of_ufunc, ufunc, method, inputs, out, named)
         if out:
             named["out"] = tuple(_plain(array) for array in out)
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **named)
 
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if func in VIEWS or not are_folded((args, *kwargs.values())):
+            return super().__array_function__(func, types, args, kwargs)
+        rule = RULES.get(func)
+        if rule is None:
+            raise refused(f"{func.__module__}.{func.__name__}")
+        return _model(rule, *args, **kwargs)
 
-def _is_folded(array: Any) -> bool:
-    return isinstance(array, Folded) and array.__smpy_folded__
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.__smpy_folded__:
+            _model(_assign, self, key, value)
+        else:
+            super().__setitem__(key, value)
+
+    def __repr__(self) -> str:
+        return f"folded({self.shape}, dtype={self.dtype})" if self.__smpy_folded__ else super().__repr__()
+
+    __str__ = __repr__
+
+    def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+        """As of `numpy.ndarray`."""
+        if not self.__smpy_folded__:
+            return super().astype(dtype, order, casting, subok, copy)
+        self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, casting=casting)  # refuses what cannot be
+        return _model(COPIES["astype"], self, dtype, copy=copy)
+
+    def copy(self, order: Any = "C") -> Any:
+        """As of `numpy.ndarray`."""
+        return _model(COPIES["copy"], self) if self.__smpy_folded__ else super().copy(order)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
+
+    def flatten(self, order: Any = "C") -> Any:
+        """As of `numpy.ndarray`."""
+        return self.copy().reshape(-1) if self.__smpy_folded__ else super().flatten(order)
+
+    def fill(self, value: Any) -> None:
+        """As of `numpy.ndarray`."""
+        self[...] = value
+
+
+def _delegate(name: str) -> Callable[..., Any]:
+    """A method that is a function of numpy's: those of arrays in C ask no subclass."""
+    function, of_array = getattr(np, name), getattr(np.ndarray, name, None)
+
+    def method(self: Folded, *args: Any, **kwargs: Any) -> Any:
+        if self.__smpy_folded__ or of_array is None:
+            return function(self, *args, **kwargs)
+        return of_array(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"`numpy.{name}`."
+    return method
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    of_array = getattr(np.ndarray, name)
+
+    def method(self: Folded, *args: Any, **kwargs: Any) -> Any:
+        if self.__smpy_folded__:
+            raise refused(f"numpy.ndarray.{name}")
+        return of_array(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, "Not modelled."
+    return method
+
+
+for _name in _FUNCTIONS:
+    if hasattr(np.ndarray, _name):
+        setattr(Folded, _name, _delegate(_name))
+for _name in _REFUSED:
+    setattr(Folded, _name, _refuse(_name))
+
+
+@mpi_call
+def _model(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
+    """Take the time of an operation, and make what it gives."""
+    modelled = rule(*args, **kwargs)
+    charge(modelled.charges)
+    return _made(modelled.result)
+
+
+def _made(result: Any) -> Any:
+    if isinstance(result, New):
+        is_number = not result.shape and not result.is_array
+        return result.element[0] if is_number else _of_element(result.shape, result.element)
+    if isinstance(result, tuple):
+        parts = map(_made, result)
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    return result
+
+
+def _assign(array: Folded, key: Any, value: Any) -> Modelled:
+    part = array.view(np.ndarray)[key]
+    given = np.asanyarray(value)
+    if not fits_into(given.shape, part.shape):
+        raise ValueError(f"could not broadcast input array from shape {given.shape} into shape {part.shape}")
+    if not part.ndim:
+        return Modelled(None)
+    if given.dtype == part.dtype and given.ndim:
+        return Modelled(None, copying(part.nbytes))
+    return Modelled(None, streaming(part.nbytes + (given.nbytes if given.ndim else 0)))
 
 
 def _plain(array: Any) -> Any:
@@ -80,10 +227,14 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
 
 def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
     """A folded array as the result of an operation on others."""
-    return np.ndarray.__new__(Folded, shape, dtype, _element(dtype), strides=(0,) * len(shape))
+    return _of_element(shape, _element(dtype))
+
+
+def _of_element(shape: tuple[int, ...], element: NDArray[Any]) -> Folded:
+    return np.ndarray.__new__(Folded, shape, element.dtype, element, strides=(0,) * len(shape))
 
 
 @cache
 def _element(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The one element of all folded arrays of a type: what it holds has no meaning."""
-    return np.zeros(1, dtype)
+    """The one element of all folded arrays of a type: 1 where there is such a thing, by which programs may divide."""
+    return np.ones(1, dtype) if dtype.kind in "biufc" else np.zeros(1, dtype)

@@ -15,10 +15,10 @@ def test_a_folded_array_has_a_shape_and_one_element_of_memory():
     matrix[:10] = 3
 
 
-def test_what_computes_with_a_folded_array_is_ordinary():
+def test_what_is_computed_with_a_folded_array_is_folded():
     part = smpy.folded(10)
-    assert type(part + 1) is np.ndarray
-    assert type(np.ones(10) + part) is np.ndarray
+    assert (part + 1).__smpy_folded__
+    assert (np.ones(10) + part).__smpy_folded__
     again = part
     again += 1
     assert again is part

@@ -1,0 +1,343 @@
+"""Functions of numpy on folded arrays: what takes time, and what is a view or a question; others are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from operator import attrgetter
+from typing import Any, Final
+
+import numpy as np
+
+from smpy.compute.charges import copying, streaming
+from smpy.compute.elementwise import broadcast, reduction
+from smpy.compute.fourier import FOURIER
+from smpy.compute.linear_algebra import LINEAR_ALGEBRA
+from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in, fits_into, one_of_each, refused, traffic_bytes
+
+__all__ = [
+    "AS_THEY_ARE",
+    "COPIES",
+    "ELEMENTWISE",
+    "REDUCTIONS",
+    "RULES",
+]
+
+AS_THEY_ARE: Final = [
+    "reshape",
+    "transpose",
+    "permute_dims",
+    "matrix_transpose",
+    "linalg.matrix_transpose",
+    "swapaxes",
+    "moveaxis",
+    "rollaxis",
+    "squeeze",
+    "expand_dims",
+    "diagonal",
+    "linalg.diagonal",
+    "split",
+    "array_split",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+    "unstack",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "flip",
+    "fliplr",
+    "flipud",
+    "rot90",
+    "real",
+    "imag",
+    "shape",
+    "ndim",
+    "size",
+    "iscomplexobj",
+    "isrealobj",
+    "result_type",
+    "common_type",
+    "can_cast",
+    "min_scalar_type",
+    "shares_memory",
+    "may_share_memory",
+]
+"""Views, and questions about shapes and types: they take no time."""
+ELEMENTWISE: Final = [
+    "where",
+    "clip",
+    "round",
+    "around",
+    "fix",
+    "nan_to_num",
+    "angle",
+    "sinc",
+    "isclose",
+    "real_if_close",
+]
+"""Functions of each element that are no universal functions."""
+REDUCTIONS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        [
+            "sum",
+            "prod",
+            "max",
+            "min",
+            "amax",
+            "amin",
+            "any",
+            "all",
+            "mean",
+            "argmax",
+            "argmin",
+            "count_nonzero",
+        ],
+        1,
+    ),
+    **dict.fromkeys(
+        [
+            "nansum",
+            "nanprod",
+            "nanmax",
+            "nanmin",
+            "nanmean",
+        ],
+        1,
+    ),
+    **dict.fromkeys(
+        [
+            "ptp",
+            "std",
+            "var",
+            "nanstd",
+            "nanvar",
+        ],
+        2,
+    ),
+}
+"""Functions that reduce axes, and how often they read their array."""
+_LIKE: Final = {"empty_like": False, "zeros_like": True, "ones_like": True, "full_like": True}
+
+
+def _elementwise(function: Callable[..., Any]) -> Rule:
+    def rule(*args: Any, out: Any = None, **named: Any) -> Modelled:
+        with np.errstate(all="ignore"):
+            found = function(*map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()})
+        shape = broadcast(*arrays_in((args, named)))
+        made = out if out is not None else New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
+        return Modelled(made, streaming(traffic_bytes((args, named), (made,)), prod(shape)))
+
+    return rule
+
+
+def _where(condition: Any, *values: Any) -> Modelled:
+    if not values:
+        raise refused("numpy.where", " without values to choose from")
+    return _elementwise(np.where)(condition, *values)
+
+
+def _like(function: Callable[..., Any], *, is_written: bool) -> Rule:
+    def rule(a: Any, *args: Any, shape: Any = None, **named: Any) -> Modelled:
+        found = function(one_of_each(a), *args, **named)
+        wanted = np.shape(a) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+        made = New(wanted, found.reshape(-1)[:1], is_array=True)
+        return Modelled(made, streaming(made.nbytes) if is_written else ())
+
+    return rule
+
+
+def _cumulative(function: Callable[..., Any]) -> Rule:
+    def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Modelled:
+        with np.errstate(all="ignore"):
+            found = function(one_of_each(a), axis, dtype)
+        made = out if out is not None else New((a.size,) if axis is None else a.shape, found.reshape(1))
+        return Modelled(made, streaming(traffic_bytes((a,), (made,)), a.size))
+
+    return rule
+
+
+# ---- copies ----
+
+
+def _copied(shape: Sequence[int], element: Any) -> Modelled:
+    made = New(tuple(shape), np.asarray(element).reshape(-1)[:1], is_array=True)
+    return Modelled(made, copying(made.nbytes))
+
+
+def _copy(a: Any, order: Any = "K", subok: bool = False) -> Modelled:
+    return _copied(a.shape, one_of_each(a))
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Modelled:
+    if not copy and x.dtype == np.dtype(dtype):
+        return Modelled(x)
+    made = New(x.shape, one_of_each(x).astype(dtype).reshape(1), is_array=True)
+    return Modelled(made, streaming(x.nbytes + made.nbytes))
+
+
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Modelled:
+    np.copyto(one_of_each(dst).copy(), one_of_each(src), casting)
+    if not all(fits_into(np.shape(it), dst.shape) for it in (src, where)):
+        raise ValueError(f"could not broadcast input array from shape {np.shape(src)} into shape {dst.shape}")
+    return Modelled(None, copying(dst.nbytes))
+
+
+def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named: Any) -> Modelled:
+    arrays = [np.asanyarray(array) for array in arrays]
+    found = np.concatenate([one_of_each(array) for array in arrays], axis, **named)  # refuses axes and numbers
+    if axis is None:
+        shape = [sum(array.size for array in arrays)]
+    else:
+        at = axis % arrays[0].ndim
+        shape = list(arrays[0].shape)
+        for number, array in enumerate(arrays[1:], 1):
+            for dimension, (first, other) in enumerate(zip(shape, array.shape, strict=True)):
+                if dimension != at and first != other:
+                    raise ValueError(
+                        "all the input array dimensions except for the concatenation axis must match exactly, but "
+                        f"along dimension {dimension}, the array at index 0 has size {first} and the array at index "
+                        f"{number} has size {other}"
+                    )
+        shape[at] = sum(array.shape[at] for array in arrays)
+    made = _copied(shape, found)
+    return made if out is None else Modelled(out, made.charges)
+
+
+def _stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, **named: Any) -> Modelled:
+    arrays = [np.asanyarray(array) for array in arrays]
+    if len({array.shape for array in arrays}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    n_dimensions = arrays[0].ndim + 1
+    np.stack([one_of_each(arrays[0])], axis)  # refuses an axis
+    at = axis % n_dimensions
+    wider = [_with_axis(array, at) for array in arrays]
+    return _concatenate(wider, at, out, **named)
+
+
+def _with_axis(array: Any, at: int) -> Any:
+    return array[(slice(None),) * at + (None,)]
+
+
+def _vstack(tup: Sequence[Any], **named: Any) -> Modelled:
+    return _concatenate([np.atleast_2d(array) for array in tup], 0, **named)
+
+
+def _hstack(tup: Sequence[Any], **named: Any) -> Modelled:
+    arrays = [np.atleast_1d(array) for array in tup]
+    return _concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, **named)
+
+
+def _column_stack(tup: Sequence[Any]) -> Modelled:
+    return _concatenate([np.atleast_2d(array).T if np.ndim(array) < 2 else array for array in tup], 1)
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Modelled:
+    return _copied(a.shape, np.roll(one_of_each(a), shift, axis))
+
+
+def _triangle(function: Callable[..., Any]) -> Rule:
+    def rule(m: Any, k: int = 0) -> Modelled:
+        found = function(one_of_each(m), k)
+        return _copied(m.shape if m.ndim > 1 else m.shape * 2, found)
+
+    return rule
+
+
+def _repeat(a: Any, repeats: Any, axis: Any = None) -> Modelled:
+    n_repeats = np.asarray(repeats)
+    if n_repeats.size and n_repeats.min() < 0:
+        raise ValueError("repeats may not contain negative values.")
+    shape = [a.size] if axis is None else list(a.shape)
+    at = 0 if axis is None else range(a.ndim)[axis]
+    shape[at] = int(np.broadcast_to(n_repeats, shape[at]).sum()) if n_repeats.size > 1 else shape[at] * int(n_repeats)
+    return _copied(shape, one_of_each(a))
+
+
+def _tile(A: Any, reps: Any) -> Modelled:  # noqa: N803  # numpy's name
+    times = (reps,) if isinstance(reps, int) else tuple(reps)
+    n_dimensions = max(len(times), A.ndim)
+    shape = (1,) * (n_dimensions - A.ndim) + A.shape
+    times = (1,) * (n_dimensions - len(times)) + times
+    return _copied([size * count for size, count in zip(shape, times, strict=True)], one_of_each(A))
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Modelled:
+    taken = np.shape(indices)
+    if axis is None:
+        shape = taken
+    else:
+        at = range(a.ndim)[axis]
+        shape = a.shape[:at] + taken + a.shape[at + 1 :]
+    made = _copied(shape, one_of_each(a))
+    return made if out is None else Modelled(out, made.charges)
+
+
+def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    np.broadcast_to(array.view(np.ndarray), wanted)  # refuses what does not fit
+    return Modelled(New(wanted, one_of_each(array).reshape(1), is_array=True))
+
+
+def _ravel(a: Any, order: Any = "C") -> Modelled:
+    return Modelled(a.reshape(-1, order="F" if order == "F" else "C"))
+
+
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Modelled:
+    diagonal = a.diagonal(offset, axis1, axis2)
+    found = np.trace(one_of_each(a), 0, axis1, axis2, dtype)
+    made = out if out is not None else New(diagonal.shape[:-1], np.asarray(found).reshape(1))
+    return Modelled(made, streaming(diagonal.nbytes, diagonal.size))
+
+
+COPIES: Final[Mapping[str, Rule]] = {
+    "copy": _copy,
+    "astype": _astype,
+    "copyto": _copyto,
+    "concatenate": _concatenate,
+    "stack": _stack,
+    "vstack": _vstack,
+    "hstack": _hstack,
+    "column_stack": _column_stack,
+    "repeat": _repeat,
+    "tile": _tile,
+    "take": _take,
+    "roll": _roll,
+    **{name: _triangle(getattr(np, name)) for name in ("tril", "triu")},
+}
+"""Functions that write what they read elsewhere."""
+
+
+def _by_function() -> dict[Callable[..., Any], Rule]:
+    rules: dict[str, Rule] = {
+        **LINEAR_ALGEBRA,
+        **FOURIER,
+        **COPIES,
+        "where": _where,
+        "broadcast_to": _broadcast_to,
+        "ravel": _ravel,
+        "trace": _trace,
+    }
+    found = {getattr(np, name): _elementwise(getattr(np, name)) for name in ELEMENTWISE if name not in rules}
+    for name, n_passes in REDUCTIONS.items():
+        found[getattr(np, name)] = reduction(getattr(np, name), n_passes)
+    for name, is_written in _LIKE.items():
+        found[getattr(np, name)] = _like(getattr(np, name), is_written=is_written)
+    for name in ("cumsum", "cumprod"):
+        found[getattr(np, name)] = _cumulative(getattr(np, name))
+    return found | {function: rule for name, rule in rules.items() if (function := named(name)) is not None}
+
+
+def named(name: str) -> Callable[..., Any] | None:
+    """A function of numpy's by its name in it; None if this version has it not."""
+    try:
+        function: Callable[..., Any] = attrgetter(name)(np)
+    except AttributeError:
+        return None
+    return function
+
+
+RULES: Final[Mapping[Callable[..., Any], Rule]] = _by_function()
+"""By function."""
+VIEWS: Final = frozenset(filter(None, map(named, AS_THEY_ARE)))
+"""`AS_THEY_ARE` themselves."""

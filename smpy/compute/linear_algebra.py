@@ -1,0 +1,325 @@
+"""Linear algebra on folded arrays: products and factorisations take the time of the BLAS and LAPACK kernels they call.
+
+Shapes, types and errors are numpy's own: it is called on empty stacks of such matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from smpy.compute.charges import BLAS_LETTERS, Charge, streaming
+from smpy.compute.modelled_results import Modelled, New, Rule, fits_into, new, refused, traffic_bytes
+
+__all__ = [
+    "GENERALIZED",
+    "LINEAR_ALGEBRA",
+    "cholesky_charges",
+    "lu_charges",
+    "product_charges",
+    "qr_charges",
+    "solve_charges",
+    "triangular_charges",
+]
+
+Charges = tuple[Charge, ...]
+Shape = tuple[int, ...]
+_COMPLEX_FLOP: Final = 4
+
+
+# ---- what kernels cost ----
+
+
+def _kernel(
+    family: str, dtype: np.dtype[Any], sizes: Shape, flop: float, elements: float, n_calls: int = 1, variant: str = ""
+) -> Charges:
+    """Calls of a kernel in numbers of a type; of a type that BLAS has not, operations are as many, by roofline."""
+    if dtype.kind == "c":
+        flop *= _COMPLEX_FLOP
+    letter = BLAS_LETTERS.get(dtype.char, "")
+    name = f"{letter}{family}{variant}" if letter else f"{family}_{dtype.name}"
+    return (Charge(name, sizes, flop, elements * dtype.itemsize, n_calls),) if n_calls else ()
+
+
+def product_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
+    """An m x k matrix times a k x n one: by gemm, by gemv if one of them is a vector, by dot if both are."""
+    flop, elements = 2.0 * m * n * k, m * k + k * n + m * n
+    if m == n == 1:
+        return _kernel("dotu" if dtype.kind == "c" else "dot", dtype, (k,), flop, elements, n_calls)
+    if n == 1:
+        return _kernel("gemv", dtype, (m, k), flop, elements, n_calls)
+    if m == 1:
+        return _kernel("gemv", dtype, (k, n), flop, elements, n_calls)
+    return _kernel("gemm", dtype, (m, n, k), flop, elements, n_calls)
+
+
+def lu_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
+    """Factors L and U of an m x n matrix: m n^2 - n^3 / 3 operations if it is tall, and the same of its transpose."""
+    tall, short = max(m, n), min(m, n)
+    flop = float(tall) * short**2 - short**3 / 3
+    return _kernel("getrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
+
+
+def qr_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
+    """R, and reflectors that stand for Q: 2 m n^2 - 2 n^3 / 3 operations."""
+    tall, short = max(m, n), min(m, n)
+    flop = 2.0 * tall * short**2 - 2 * short**3 / 3
+    return _kernel("geqrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
+
+
+def q_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
+    """N columns of Q from k reflectors: 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 operations."""
+    family = "ungqr" if dtype.kind == "c" else "orgqr"
+    flop = 4.0 * m * n * k - 2.0 * (m + n) * k**2 + 4 * k**3 / 3
+    return _kernel(family, dtype, (m, n, k), flop, 2 * m * n, n_calls)
+
+
+def cholesky_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
+    """A triangle whose product with its transpose is an n x n matrix: n^3 / 3 operations."""
+    return _kernel("potrf", dtype, (n,), float(n) ** 3 / 3, n * (n + 1), n_calls)
+
+
+def triangular_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
+    """An n x n triangle's solution for some right-hand sides."""
+    elements = n * (n + 1) / 2 + 2 * n * n_right
+    if n_right == 1:
+        return _kernel("trsv", dtype, (n,), float(n) ** 2, elements, n_calls)
+    return _kernel("trsm", dtype, (n, n_right), float(n) ** 2 * n_right, elements, n_calls, "_left")
+
+
+def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
+    """An LU factorisation and two triangles' solutions."""
+    triangle = _kernel(
+        "trsm", dtype, (n, n_right), float(n) ** 2 * n_right, n * (n + 1) / 2 + 2 * n * n_right, n_calls, "_left"
+    )
+    return (*lu_charges(dtype, n, n, n_calls), *triangle, *triangle)
+
+
+# ---- products ----
+
+
+def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    if not (a.ndim and b.ndim):
+        room = None if out is None else np.empty(1, out.dtype)
+        np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # which refuses numbers
+    if out is not None:
+        np.matmul(*(np.empty((0, 1, 1), array.dtype) for array in (a, b, out)), **named)  # refuses types
+    rows = a.shape if a.ndim > 1 else (1, *a.shape)
+    columns = b.shape if b.ndim > 1 else (*b.shape, 1)
+    n_dimensions = max(len(rows), len(columns))
+    rows, columns = ((1,) * (n_dimensions - len(shape)) + shape for shape in (rows, columns))
+    result = np.matmul(np.empty((0, *rows), a.dtype), np.empty((0, *columns), b.dtype), **named)
+    shape = result.shape[1:]
+    n_calls = prod(shape[:-2])
+    if a.ndim == 1:
+        shape = (*shape[:-2], shape[-1])
+    if b.ndim == 1:
+        shape = shape[:-1]
+    n_core = min(a.ndim - 1, 1) + min(b.ndim - 1, 1)
+    n_loops = len(shape) - n_core
+    if out is not None and shape[n_loops:] == out.shape[out.ndim - n_core :]:
+        shape = out.shape if fits_into(shape[:n_loops], out.shape[: out.ndim - n_core]) else shape
+    made = _into(out, new(shape, result.dtype))
+    return Modelled(made, product_charges(result.dtype, rows[-2], columns[-1], rows[-1], n_calls))
+
+
+def _into(out: Any, result: New) -> Any:
+    """The array that a program has given for the result, which stays as it is."""
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError(f"output array has the shape {out.shape}, and the result {result.shape}")
+    return out
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    dtype = np.result_type(a, b)
+    if not (a.ndim and b.ndim):
+        made = _into(out, new(a.shape + b.shape, dtype))
+        return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
+    at = max(b.ndim - 2, 0)
+    if a.shape[-1] != b.shape[at]:
+        raise ValueError(
+            f"shapes {_spelled(a)} and {_spelled(b)} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != "
+            f"{b.shape[at]} (dim {at})"
+        )
+    left, right = a.shape[:-1], b.shape[:at] + b.shape[at + 1 :]
+    made = _into(out, new(left + right, dtype))
+    return Modelled(made, product_charges(dtype, prod(left), prod(right), a.shape[-1]))
+
+
+def _spelled(array: Any) -> str:
+    return str(array.shape).replace(" ", "")
+
+
+def _vdot(a: Any, b: Any, /) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    if a.size != b.size:
+        raise ValueError("cannot reshape array of different sizes: vdot needs as many elements in both")
+    dtype = np.result_type(a, b)
+    return Modelled(new((), dtype), product_charges(dtype, 1, 1, a.size))
+
+
+def _inner(a: Any, b: Any, /) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    if not (a.ndim and b.ndim):
+        return _dot(a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"shapes {_spelled(a)} and {_spelled(b)} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != "
+            f"{b.shape[-1]} (dim {b.ndim - 1})"
+        )
+    dtype = np.result_type(a, b)
+    left, right = a.shape[:-1], b.shape[:-1]
+    return Modelled(new(left + right, dtype), product_charges(dtype, prod(left), prod(right), a.shape[-1]))
+
+
+def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    made = _into(out, new((a.size, b.size), np.result_type(a, b)))
+    return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
+
+
+def _linalg_outer(x1: Any, x2: Any, /) -> Modelled:
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise ValueError(
+            f"Input arrays must be one-dimensional, but they are x1.ndim={np.ndim(x1)} and x2.ndim={np.ndim(x2)}."
+        )
+    return _outer(x1, x2)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    try:
+        of_a, of_b = ([it] if isinstance(it, int) else list(it) for it in axes)
+    except TypeError:
+        of_a, of_b = list(range(-axes, 0)), list(range(axes))
+    of_a, of_b = [range(a.ndim)[at] for at in of_a], [range(b.ndim)[at] for at in of_b]
+    if [a.shape[at] for at in of_a] != [b.shape[at] for at in of_b]:
+        raise ValueError("shape-mismatch for sum")
+    left = [size for at, size in enumerate(a.shape) if at not in of_a]
+    right = [size for at, size in enumerate(b.shape) if at not in of_b]
+    dtype, k = np.result_type(a, b), prod(a.shape[at] for at in of_a)
+    return Modelled(new((*left, *right), dtype, is_array=True), product_charges(dtype, prod(left), prod(right), k))
+
+
+# ---- factorisations and what is made of them ----
+
+
+def _stacked(function: Any, *arrays: Any, **named: Any) -> Any:
+    """What a function gives for empty stacks of matrices: types, shapes behind the first axis, errors."""
+    return function(*(np.empty((0, *np.shape(array)), np.asanyarray(array).dtype) for array in arrays), **named)
+
+
+def _of_stack(a: Any) -> tuple[int, int, int]:
+    """Rows, columns and number of matrices."""
+    *stack, m, n = np.shape(a)
+    return m, n, prod(stack)
+
+
+def _unstacked(found: Any) -> New:
+    return new(found.shape[1:], found.dtype)
+
+
+def _is_matrix(a: Any) -> None:
+    if np.ndim(a) < 2:  # which an axis more would make one
+        raise np.linalg.LinAlgError(f"{np.ndim(a)}-dimensional array given. Array must be at least two-dimensional")
+
+
+def _solve(a: Any, b: Any) -> Modelled:
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    _is_matrix(a)
+    if not b.ndim:
+        np.linalg.solve(np.empty((1, 1)), np.empty(()))  # which refuses a number
+    right = b.shape if b.ndim > 1 else (*b.shape, 1)
+    n_dimensions = max(a.ndim, len(right))
+    left, right = ((1,) * (n_dimensions - len(shape)) + shape for shape in (a.shape, right))
+    found = np.linalg.solve(np.empty((0, *left), a.dtype), np.empty((0, *right), b.dtype))
+    shape = found.shape[1:]
+    n_calls = prod(shape[:-2])
+    made = new(shape[:-1] if b.ndim == 1 else shape, found.dtype)
+    return Modelled(made, solve_charges(found.dtype, a.shape[-1], right[-1], n_calls))
+
+
+def _inv(a: Any) -> Modelled:
+    _is_matrix(a)
+    found = _stacked(np.linalg.inv, a)
+    n, _, n_calls = _of_stack(a)
+    return Modelled(_unstacked(found), solve_charges(found.dtype, n, n, n_calls))
+
+
+def _det(a: Any) -> Modelled:
+    _is_matrix(a)
+    found = _stacked(np.linalg.det, a)
+    n, _, n_calls = _of_stack(a)
+    return Modelled(_unstacked(found), lu_charges(found.dtype, n, n, n_calls))
+
+
+def _slogdet(a: Any) -> Modelled:
+    _is_matrix(a)
+    found = _stacked(np.linalg.slogdet, a)
+    n, _, n_calls = _of_stack(a)
+    return Modelled(type(found)(*map(_unstacked, found)), lu_charges(found[0].dtype, n, n, n_calls))
+
+
+def _cholesky(a: Any, /, **named: Any) -> Modelled:
+    _is_matrix(a)
+    found = _stacked(np.linalg.cholesky, a, **named)
+    n, _, n_calls = _of_stack(a)
+    return Modelled(_unstacked(found), cholesky_charges(found.dtype, n, n_calls))
+
+
+def _qr(a: Any, mode: str = "reduced") -> Modelled:
+    _is_matrix(a)
+    found = _stacked(np.linalg.qr, a, mode=mode)
+    m, n, n_calls = _of_stack(a)
+    if not isinstance(found, tuple):
+        return Modelled(_unstacked(found), qr_charges(found.dtype, m, n, n_calls))
+    results = [_unstacked(part) for part in found]
+    made: Any = tuple(results)
+    if hasattr(found, "_make"):
+        made = found._make(results)
+    charges = qr_charges(found[0].dtype, m, n, n_calls)
+    if mode in ("reduced", "complete"):
+        charges += q_charges(found[0].dtype, m, results[0].shape[-1], min(m, n), n_calls)
+    return Modelled(made, charges)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Modelled:  # noqa: A002  # numpy's
+    n_axes = np.ndim(x) if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if n_axes == 2 and ord in (2, -2, "nuc"):
+        raise refused("numpy.linalg.norm", f" with ord={ord!r}")
+    one = np.asanyarray(x)[(slice(0, 1),) * np.ndim(x)].view(np.ndarray)
+    found = np.linalg.norm(one, ord, axis, keepdims)
+    axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = {at % np.ndim(x) for at in axes}
+    kept = [(1 if at in gone else size) for at, size in enumerate(np.shape(x)) if keepdims or at not in gone]
+    made = New(tuple(kept), np.asarray(found).reshape(1))
+    return Modelled(made, streaming(traffic_bytes((x,), (made,)), 2 * np.size(x)))
+
+
+GENERALIZED: Final[Mapping[str, Rule]] = {"matmul": _matmul}
+"""Models of generalized universal functions."""
+LINEAR_ALGEBRA: Final[Mapping[str, Rule]] = {
+    "dot": _dot,
+    "vdot": _vdot,
+    "inner": _inner,
+    "outer": _outer,
+    "tensordot": _tensordot,
+    "linalg.matmul": _matmul,
+    "linalg.outer": _linalg_outer,
+    "linalg.tensordot": _tensordot,
+    "linalg.solve": _solve,
+    "linalg.inv": _inv,
+    "linalg.det": _det,
+    "linalg.slogdet": _slogdet,
+    "linalg.cholesky": _cholesky,
+    "linalg.qr": _qr,
+    "linalg.norm": _norm,
+}
+"""Models of numpy's functions, by their names in it."""

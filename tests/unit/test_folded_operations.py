@@ -1,0 +1,304 @@
+"""Operations on folded arrays have the shapes, types and errors of numpy, which is the judge, and take time."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import smpy
+from smpy.compute.array_functions import AS_THEY_ARE, ELEMENTWISE, REDUCTIONS, RULES
+from smpy.compute.folded import Folded
+from smpy.errors import UsageError
+
+DTYPES = st.sampled_from(["f8", "f4", "c16", "c8", "i4", "?"])
+SIZES = st.integers(1, 4)
+SHAPES = st.lists(SIZES, max_size=3).map(tuple)
+AXES = st.sampled_from([None, 0, 1, -1, 2, -3, (0, 1), 5])
+
+
+def described(value: Any) -> Any:
+    """Shapes and types of a result."""
+    if isinstance(value, tuple):
+        return [type(value).__name__, *map(described, value)]
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.name)
+    return type(value).__name__
+
+
+def outcome(call: Callable[..., Any], *arrays: Any) -> Any:
+    """Description of what a call gives, or its kind of error."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return described(call(*arrays))
+        except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
+            return next(kind.__name__ for kind in (TypeError, IndexError, ValueError) if isinstance(error, kind))
+
+
+def plain(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Random numbers: linear systems of theirs are solvable, almost surely; square ones are positive definite."""
+    numbers = np.random.default_rng(1).random(shape) + 0.5
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        numbers = numbers + np.swapaxes(numbers, -1, -2) + 10 * np.eye(shape[-1])
+        if dtype == "?":
+            numbers = np.broadcast_to(np.eye(shape[-1]), shape)
+    return np.asarray(numbers.astype(dtype))
+
+
+def agree(call: Callable[..., Any], *specs: tuple[tuple[int, ...], str]) -> None:
+    real = outcome(call, *(plain(shape, dtype) for shape, dtype in specs))
+    folded = outcome(call, *(smpy.folded(shape, dtype) for shape, dtype in specs))
+    assert folded == real
+
+
+UNARY: dict[str, Callable[..., Any]] = {
+    "negative": lambda a: -a,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "isnan": np.isnan,
+    "modf": np.modf,
+    "plus 1": lambda a: a + 1,
+    "1 over": lambda a: 1.0 / a,
+    "power": lambda a: a**2,
+    "compare": lambda a: a > 0,
+    "T": lambda a: a.T,
+    "ravel": np.ravel,
+    "ravel method": lambda a: a.ravel(),
+    "flatten": lambda a: a.flatten(),
+    "copy": lambda a: a.copy(),
+    "deepcopy": copy.deepcopy,
+    "astype": lambda a: a.astype("f4"),
+    "real": np.real,
+    "conj": lambda a: a.conj(),
+    "round": lambda a: a.round(2),
+    "cumsum": lambda a: a.cumsum(),
+    "slice": lambda a: a[1:],
+    "zeros_like": np.zeros_like,
+    "empty_like": lambda a: np.empty_like(a, "f4"),
+    "full_like": lambda a: np.full_like(a, 3),
+    "ones_like": lambda a: np.ones_like(a, shape=(3, 2)),
+    "clip": lambda a: np.clip(a, 0, 1),
+    "where": lambda a: np.where(a > 0, a, 0),
+    "nan_to_num": np.nan_to_num,
+    "concatenate": lambda a: np.concatenate([a, a, a[:1]]),
+    "concatenate flat": lambda a: np.concatenate([a, a], axis=None),
+    "hstack": lambda a: np.hstack([a, a]),
+    "vstack": lambda a: np.vstack([a, a]),
+    "column_stack": lambda a: np.column_stack([a, a]),
+    "stack": lambda a: np.stack([a, a], axis=-1),
+    "repeat": lambda a: np.repeat(a, 3),
+    "tile": lambda a: np.tile(a, (2, 1)),
+    "take": lambda a: np.take(a, [0, 0, 0]),
+    "roll": lambda a: np.roll(a, 1),
+    "tril": np.tril,
+    "norm": np.linalg.norm,
+    "inv": np.linalg.inv,
+    "det": np.linalg.det,
+    "slogdet": np.linalg.slogdet,
+    "cholesky": np.linalg.cholesky,
+    "qr": np.linalg.qr,
+    "qr r": lambda a: np.linalg.qr(a, mode="r"),
+    "qr complete": lambda a: np.linalg.qr(a, mode="complete"),
+    "qr raw": lambda a: np.linalg.qr(a, mode="raw"),
+    "trace": np.trace,
+    "fftshift": np.fft.fftshift,
+    "set": lambda a: a.__setitem__(slice(1), 3),
+    "out": lambda a: np.add(a, 1, out=a),
+    "in place": lambda a: a.__iadd__(1),
+    "outer": lambda a: np.multiply.outer(a, a),
+    "accumulate": np.add.accumulate,
+    "atleast_2d": np.atleast_2d,
+    "broadcast_to": lambda a: np.broadcast_to(a, (4, 4)),
+    "bool": lambda a: np.bool_((a > 0).all()),
+}
+BINARY: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "divide": lambda a, b: a / b,
+    "matmul": lambda a, b: a @ b,
+    "dot": np.dot,
+    "dot method": lambda a, b: a.dot(b),
+    "vdot": np.vdot,
+    "inner": np.inner,
+    "outer": np.outer,
+    "tensordot": lambda a, b: np.tensordot(a, b, 1),
+    "tensordot axes": lambda a, b: np.tensordot(a, b, ([0], [-1])),
+    "solve": np.linalg.solve,
+    "concatenate": lambda a, b: np.concatenate([a, b], axis=-1),
+    "stack": lambda a, b: np.stack([a, b]),
+    "where": lambda a, b: np.where(a, a, b),
+    "maximum": np.maximum,
+    "copyto": np.copyto,
+    "set": lambda a, b: a.__setitem__(..., b),
+    "set part": lambda a, b: a.__setitem__(slice(0, 2), b),
+    "out": lambda a, b: np.add(a, b, out=a),
+    "matmul out": lambda a, b: np.matmul(a, b, out=a),
+    "divmod": np.divmod,
+    "isclose": np.isclose,
+}
+
+
+@given(st.sampled_from(sorted(UNARY)), SHAPES, DTYPES)
+def test_operations_on_one_array_are_those_of_numpy(name: str, shape: tuple[int, ...], dtype: str) -> None:
+    agree(UNARY[name], (shape, dtype))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes that often fit together."""
+    m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
+    stacks = st.sampled_from([(), (), (k,), (1,), (2, k)])
+    ends = st.sampled_from([(m, n), (n, k), (n, n), (n,), (m,), ()])
+    return draw(stacks) + draw(ends), draw(stacks) + draw(ends)
+
+
+@given(st.sampled_from(sorted(BINARY)), pairs(), DTYPES, DTYPES)
+def test_operations_on_two_arrays_are_those_of_numpy(
+    name: str, shapes: tuple[tuple[int, ...], tuple[int, ...]], one: str, other: str
+) -> None:
+    agree(BINARY[name], (shapes[0], one), (shapes[1], other))
+
+
+@given(st.sampled_from(sorted(REDUCTIONS)), SHAPES, DTYPES, AXES, st.booleans())
+def test_reductions_are_those_of_numpy(
+    name: str, shape: tuple[int, ...], dtype: str, axis: Any, keepdims: bool
+) -> None:
+    function = getattr(np, name)
+    agree(lambda a: function(a, axis=axis, keepdims=keepdims), (shape, dtype))
+
+
+@given(
+    st.sampled_from(["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]),
+    SHAPES,
+    DTYPES,
+    st.sampled_from([None, None, 1, 5, 0]),
+    st.sampled_from([-1, 0, 1, -2, 4]),
+)
+def test_transforms_of_an_axis_are_those_of_numpy(
+    name: str, shape: tuple[int, ...], dtype: str, n: int | None, axis: int
+) -> None:
+    agree(lambda a: getattr(np.fft, name)(a, n, axis), (shape, dtype))
+
+
+@given(
+    st.sampled_from(["fft2", "ifft2", "fftn", "ifftn", "rfft2", "irfft2", "rfftn", "irfftn"]),
+    SHAPES.filter(len),
+    DTYPES,
+    st.sampled_from([None, None, (4, 6)]),
+    st.sampled_from([None, (-2, -1), (0, 1), (1, 0)]),
+)
+def test_transforms_of_several_axes_are_those_of_numpy(
+    name: str, shape: tuple[int, ...], dtype: str, sizes: Any, axes: Any
+) -> None:
+    if sizes is None or axes is not None:  # numpy warns of sizes without axes
+        agree(lambda a: getattr(np.fft, name)(a, sizes, axes), (shape, dtype))
+
+
+def test_results_are_folded_and_arrays_that_are_there_are_not_touched() -> None:
+    huge, there = smpy.folded((10**6, 10**6)), np.arange(10.0)
+    for result in (huge + 1, huge @ huge, np.linalg.solve(huge, huge), huge.sum(axis=0), huge.copy(), huge.T.dot(huge)):
+        assert result.__smpy_folded__
+    assert np.add(smpy.folded(10), 1, out=there) is there
+    assert (there == np.arange(10.0)).all()
+    assert type(huge + there[0]) is Folded
+    huge[:] = 7
+    assert huge[3, 4] == 1 == smpy.folded(3)[0]
+
+
+def test_a_result_that_is_a_number_is_that_of_the_one_element() -> None:
+    array = smpy.folded((1000, 1000))
+    assert (array + 1).sum() == 2
+    assert (array / 4).max() == 0.25
+    assert not np.isnan(array).any()
+    assert (array > 0).all()
+    assert np.linalg.norm(array) == 1
+    assert array.argmax() == 0
+
+
+def test_what_has_no_model_is_refused_by_name() -> None:
+    array = smpy.folded((3, 3))
+    for call, name in (
+        (lambda: np.linalg.svd(array), "numpy.linalg.svd"),
+        (lambda: np.sort(array), "numpy.sort"),
+        (array.sort, "numpy.ndarray.sort"),
+        (lambda: np.where(array), "numpy.where"),
+        (lambda: np.linalg.norm(array, 2), "numpy.linalg.norm"),
+        (lambda: np.add.at(array, [0], 1), "numpy.add.at"),
+    ):
+        with pytest.raises(UsageError, match=f"^{name} of a folded array is not modelled"):
+            call()
+
+
+def test_what_numpy_copies_on_its_own_is_ordinary() -> None:
+    part = smpy.folded((3, 3))[[0, 1]]
+    assert (part + 1).tolist() == [[2.0] * 3] * 2
+    part[0] = 5
+    assert part.sum() == 18
+    assert np.sort(part)[1].tolist() == [1.0] * 3
+
+
+# ---- what it takes ----
+
+MACHINE = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
+TAKES: dict[str, tuple[float, str]] = {  # seconds at 1 Gf and 1 GB/s: the slower of both
+    "f(10, 10) + f(10, 10)": (2.4e-6, "triad"),
+    "f(1000) + 1": (1.6e-5, "triad"),
+    "f(1000).sum()": (8e-6, "triad"),
+    "f(1000).copy()": (1.6e-5, "copy_memory"),
+    "f(1000).__setitem__(slice(None), 1)": (8e-6, "triad"),
+    "np.concatenate([f(500), f(500)])": (1.6e-5, "copy_memory"),
+    "np.zeros_like(f(1000))": (8e-6, "triad"),
+    "f(100, 200) @ f(200, 300)": (12e-3, "dgemm"),
+    "f(100, 200, dtype='c16') @ f(200, 300)": (48e-3, "zgemm"),
+    "f(5, 100, 200) @ f(200, 300)": (60e-3, "dgemm"),
+    "f(100, 200) @ f(200)": (8 * (100 * 200 + 300) * 1e-9, "dgemv"),
+    "np.dot(f(1000), f(1000))": (16.008e-6, "ddot"),
+    "np.linalg.inv(f(300, 300))": ((300**3 * 2 / 3 + 2 * 300**3) * 1e-9, "dgetrf, dtrsm_left"),
+    "np.linalg.solve(f(300, 300), f(300, 100))": ((300**3 * 2 / 3 + 2 * 300**2 * 100) * 1e-9, "dgetrf, dtrsm_left"),
+    "np.linalg.cholesky(f(600, 600))": (600**3 / 3 * 1e-9, "dpotrf"),
+    "np.linalg.qr(f(600, 600), 'r')": (4 / 3 * 600**3 * 1e-9, "dgeqrf"),
+    "np.fft.fft(f(64, 1024, dtype='c16'))": (5 * 64 * 1024 * 10 * 1e-9, "zfft"),
+    "np.fft.rfft(f(64, 1024))": (2.5 * 64 * 1024 * 10 * 1e-9, "dfft"),
+    "np.fft.fft2(f(1024, 1024, dtype='c16'))": (2 * 5 * 1024 * 1024 * 10 * 1e-9, "zfft"),
+    "f(1000, 1000).T[3:, ::2].reshape(-1, 4)": (0.0, ""),
+    "np.empty_like(f(1000))": (0.0, ""),
+}
+
+
+@pytest.mark.parametrize(("call", "takes_s", "kernels"), [(call, *of_it) for call, of_it in TAKES.items()])
+@pytest.mark.parametrize("mode", ["models", "none"])
+def test_operations_take_the_time_of_their_kernels_unless_computing_is_free(
+    emulated: Callable, call: str, takes_s: float, kernels: str, mode: str
+) -> None:
+    source = f"import numpy as np, smpy\ndef f(*shape, dtype='f8'): return smpy.folded(shape, dtype)\n{call}"
+    ran = emulated(source, 1, platform=MACHINE, compute=mode)
+    assert ran.error == ""
+    assert ran.outcome.summary.makespan_s == pytest.approx(takes_s if mode == "models" else 0, rel=1e-9, abs=1e-15)
+    used = [remark for remark in ran.outcome.summary.remarks if remark.topic == "kernels"]
+    assert ", ".join(sorted(used[0].facts["kernels"]) if used else ()) == (kernels if mode == "models" else "")
+
+
+def test_a_machine_says_what_a_batch_costs(emulated: Callable, tmp_path: Any) -> None:
+    text = '[kernels]\nreference_speed = "1Gf"\n[kernels.dgemm]\nsizes = ["m", "n", "k"]\nseconds = {"m" = 1.0}\n'
+    (tmp_path / "costs.toml").write_text(text)
+    source = "import smpy\nsmpy.folded((3, 2, 4)) @ smpy.folded((4, 5))"
+    ran = emulated(source, 1, platform=MACHINE, compute="models", kernels=tmp_path / "costs.toml")
+    assert ran.outcome.summary.makespan_s == pytest.approx(6.0)
+
+
+def _unmodelled() -> Iterator[str]:
+    from numpy.testing.overrides import get_overridable_numpy_array_functions
+
+    known = {getattr(np, name, None) for name in (*AS_THEY_ARE, *ELEMENTWISE)} | set(RULES)
+    yield from (function.__name__ for function in get_overridable_numpy_array_functions() if function not in known)
+
+
+def test_functions_without_a_model_are_known() -> None:
+    assert {"svd", "sort", "einsum"} <= set(_unmodelled())
+    assert not {"solve", "fft", "concatenate"} & set(_unmodelled())
