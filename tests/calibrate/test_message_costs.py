@@ -76,6 +76,7 @@ def test_a_planted_machine_is_found_and_predicts_its_ping_pong(emulated, tmp_pat
     }  # fmt: skip
     assert found["mpi"]["isend_overhead"] == {"0": ["0.8us", "5e-11s"], "16000B": ["3us", "0s"]}
     assert found["mpi"]["recv_overhead"] == {"0": ["0.9us", "2e-10s"], "16000B": ["0s", "0s"]}
+    assert found["calibration"]["half_widths_s"]["send"].keys() == found["mpi"]["send_overhead"].keys()
     factors = found["network"]
     # The eager limit is a size at which pieces may change; nothing did there.
     assert list(factors["latency_factor"].values()) == pytest.approx([1.3, 1.7, 1.7, 4], rel=0.01)

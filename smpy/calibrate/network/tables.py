@@ -87,7 +87,7 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
     `r_squared` is of one-way times in seconds; `residual_median` and `residual_largest` are predicted over measured
     times less 1, `held_out_median` and `held_out_largest` the same of sizes that the fit has not seen, `errors` both
     by size. `transfers` has the pieces: latency and bandwidth with half of their 95 % intervals, and between which
-    measured sizes each begins.
+    measured sizes each begins. `half_widths_s` are those of the overheads, and of what a byte adds to them.
     """
     seen, unseen = np.abs(costs.fitted.errors), np.abs(costs.held_out.errors)
     return {
@@ -103,6 +103,10 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
         ),
         "errors": _errors_by_size(costs.fitted, costs.held_out),
         "transfers": [_transfer(piece) for piece in costs.transfer],
+        "half_widths_s": {
+            name: {_beginning(piece): widths for piece in pieces if (widths := _half_widths(piece))}
+            for name, pieces in (("send", costs.send), ("isend", costs.isend), ("recv", costs.recv))
+        },
     }
 
 
@@ -127,6 +131,12 @@ def _time(value_s: float) -> str:
 
 def _beginning(piece: Piece) -> str:
     return exact_size(piece.above_bytes) if piece.above_bytes else "0"
+
+
+def _half_widths(piece: Piece) -> list[float]:
+    """Of an overhead and of what a byte adds to it; empty where there were too few sizes."""
+    widths = (piece.constant_half_width_s, piece.per_byte_half_width_s)
+    return [_share(width) for width in widths] if all(map(math.isfinite, widths)) else []
 
 
 def _transfer(piece: Piece) -> dict[str, object]:
