@@ -257,3 +257,40 @@ def test_a_deadlock_in_a_sequence_says_where(smpy_run):
     )
     assert ran.code != 0
     assert "(source=1, tag=7)   program.py:7" in ran.err
+
+
+# ---- elsewhere ----
+
+PROGRAM = """
+import numpy as np
+from mpi4py import MPI
+
+import smpy
+
+world = MPI.COMM_WORLD
+rank, n = world.rank, world.size
+sequence, take = smpy.MessageSequence(), smpy.MessageSequence()
+sequence.Sendrecv((0, 0, 2), (rank + 1) % n, 5, into=(1, 0, 2), source=(rank - 1) % n, recvtag=5)
+receive = sequence.Irecv((1, 2, 4), (rank - 1) % n, None)
+sequence.Isend((0, 2, 4), (rank + 1) % n, None)
+sequence.Wait(receive)
+sequence.Look()
+if rank:
+    take.Recv(0, 0, None)
+else:
+    for other in range(1, n):
+        take.Send(0, other, None)
+mine, others, late = np.full((4, 3), rank), np.zeros((4, 3), int), np.full(3, 7 if rank == 0 else 0)
+arrival = smpy.Arrival(world, 0 if rank else None, 9, take, late)
+sequence.perform(world, mine, others, tag=8, arrival=arrival)
+arrival.wait()
+told = world.gather([others.tolist(), late.tolist(), arrival.is_done])
+if rank == 0:
+    print(told)
+"""
+
+
+def test_a_program_prints_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path):
+    path = tmp_path / "sequences.py"
+    path.write_text(PROGRAM)
+    assert mpiexec(3, str(path)) == smpy_run(PROGRAM, 3, "--compute", "none", "--quiet").out
