@@ -8,7 +8,7 @@
 #include "folded_table.h"
 
 /* cdef */
-/* Address of `bytes` of memory, or NULL: the system refuses (errno). All numbers but those of the ranges are multiples of a page. */
+/* Address of `bytes` of memory, or NULL: the system refuses (errno). Both sizes are multiples of a page. */
 char *folded_map_new(int file, int64_t bytes, int64_t block_bytes, int64_t n_private, const byte_range *private_bytes);
 void folded_map_free(char *memory, int64_t bytes);
 /* Areas of memory that such a mapping consists of, at most: the system has a limit. */

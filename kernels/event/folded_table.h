@@ -1,4 +1,4 @@
-/* folded_table.h -- which bytes of memory have a content, by address: all but those of folded arrays, and of these the private zones.
+/* folded_table.h -- which bytes of memory have a content, by address: private zones alone of folded memory, all of other memory.
  *
  * Invariants: (1) regions are in the order of their addresses and do not overlap;
  *             (2) a region's private ranges are offsets from its start, in order, apart, within it, none of them empty.

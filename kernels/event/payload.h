@@ -1,7 +1,8 @@
 /* payload.h -- the payload ends of requests, and the deliveries that follow from a transfer.
  *
  * Invariants: (1) a payload is named by one request at most, and is free otherwise; number 0 carries nothing;
- *             (2) the copy of an OWNED payload, and the list of what a send carries, are freed by payload_move or payload_drop, or with the delivery that carries it;
+ *             (2) the copy of an OWNED payload, and the list of what a send carries, are freed by payload_move or payload_drop, or
+ *                 with the delivery that carries them;
  *             (3) copied_bytes is the size of all such copies now alive. */
 #ifndef SMPY_PAYLOAD_H
 #define SMPY_PAYLOAD_H

@@ -61,7 +61,7 @@ typedef struct {
     int64_t token;                    /* the Python face's own key */
     void *object;                     /* the compiled surface's reference */
     const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
-    byte_ranges *carried;             /* sends: the bytes that have a content, freed on delivery; NULL: all but those of folded memory */
+    byte_ranges *carried;             /* sends: the bytes with a content, freed on delivery; NULL: see the folded table */
     int kind;
 } payload;
 

@@ -2,8 +2,8 @@
  *
  * Taken here: one C-contiguous buffer of a basic type in the machine's byte order, a folded array (smpy.compute.folded), or
  * [buffer, datatype] and [buffer, count, datatype] with one of these and a committed datatype without gaps or with regular
- * strides (strided.h), whose entries lie within the buffer, all of which has a content. Everything else is left to smpy.mpi, which also says what is wrong
- * with it.
+ * strides (strided.h), whose entries lie within the buffer, all of which has a content. Everything else is left to smpy.mpi,
+ * which also says what is wrong with it.
  * Laws:
  *   (1) user_buffer_take() leaves no exception, and no reference unless it succeeds;
  *   (2) `view` is the caller's: it must stay where it is until it is released, for a view may point into itself;
