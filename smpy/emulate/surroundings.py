@@ -27,6 +27,7 @@ from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
 from smpy.emulate.ranks import RankState, is_for_all
 from smpy.emulate.raw_output import install_raw_output
+from smpy.emulate.scipy_functions import install_scipy
 from smpy.emulate.settings import Settings
 from smpy.emulate.signals import install_signals
 from smpy.emulate.sources import Sources
@@ -101,6 +102,7 @@ def install_surroundings(
     importer.when_imported("multiprocessing.spawn", partial(_install_spawned, patches, config))
     importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
+    install_scipy(patches, importer)
     _spare_collections(patches, engine)
     return lifetime
 

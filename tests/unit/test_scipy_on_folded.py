@@ -1,0 +1,145 @@
+"""Functions of scipy on folded arrays: their shapes, types and errors are scipy's, which is the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import smpy
+from smpy.compute.scipy_routines import LAPACK, SCIPY_LINALG, Routine, call_on_folded, of_lapack
+
+linalg = pytest.importorskip("scipy.linalg")
+CALLS: dict[str, Callable[..., Any]] = {
+    "solve": lambda of, a, b: of("solve")(a, b),
+    "solve positive": lambda of, a, b: of("solve")(a, b, assume_a="pos"),
+    "lu_factor": lambda of, a, b: of("lu_factor")(a),
+    "lu_solve": lambda of, a, b: of("lu_solve")(of("lu_factor")(a), b),
+    "cholesky": lambda of, a, b: of("cholesky")(a, lower=True),
+    "cho_solve": lambda of, a, b: of("cho_solve")(of("cho_factor")(a), b),
+    "solve_triangular": lambda of, a, b: of("solve_triangular")(a, b, lower=True, trans=1),
+    "inv": lambda of, a, b: of("inv")(a),
+    "qr": lambda of, a, b: of("qr")(a),
+    "qr economic": lambda of, a, b: of("qr")(a, mode="economic"),
+    "qr r": lambda of, a, b: of("qr")(a, mode="r"),
+    "getrf": lambda of, a, b: of("dgetrf")(a),
+    "zgetrf": lambda of, a, b: of("zgetrf")(a, overwrite_a=1),
+    "getrs": lambda of, a, b: of("dgetrs")(*of("dgetrf")(a)[:2], b),
+    "gesv": lambda of, a, b: of("dgesv")(a, b),
+    "getri": lambda of, a, b: of("dgetri")(*of("dgetrf")(a)[:2]),
+    "potrf": lambda of, a, b: of("dpotrf")(a, lower=1),
+    "potrs": lambda of, a, b: of("dpotrs")(of("dpotrf")(a)[0], b),
+    "posv": lambda of, a, b: of("sposv")(a, b),
+    "trtrs": lambda of, a, b: of("dtrtrs")(a, b, lower=1, trans=1),
+    "geqrf": lambda of, a, b: of("dgeqrf")(a),
+    "geqrf query": lambda of, a, b: of("dgeqrf")(a, lwork=-1),
+    "geqrf lwork": lambda of, a, b: of("dgeqrf")(a, lwork=99),
+    "orgqr": lambda of, a, b: of("dorgqr")(*of("dgeqrf")(a)[:2]),
+    "wrong argument": lambda of, a, b: of("dgetrf")(a, lower=1),
+    "too many": lambda of, a, b: of("dgetrf")(a, 1, 2),
+}
+
+
+def described(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(described, value))
+    return (value.shape, value.dtype.name) if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def outcome(call: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return described(call(*args))
+    except Exception as error:  # noqa: BLE001  # whatever scipy raises
+        return type(error).__name__
+
+
+def real(name: str) -> Any:
+    return getattr(linalg.lapack if name in LAPACK else linalg, name)
+
+
+def modelled(name: str) -> Callable[..., Any]:
+    function = real(name)
+    if name in LAPACK:
+        routine = of_lapack(function, LAPACK[name])
+    else:
+        routine = Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name])
+    return lambda *args, **kwargs: call_on_folded(routine, args, kwargs)
+
+
+@given(
+    st.sampled_from(sorted(CALLS)),
+    st.sampled_from([(5, 5), (3, 3), (5, 3), (3, 5), (4, 5), (1, 1), (1, 4)]),
+    st.sampled_from([(5,), (3,), (5, 2), (3, 4), (4, 1), (1,)]),
+    st.sampled_from(["f8", "f4", "c16"]),
+)
+def test_results_have_the_shapes_types_and_errors_of_scipy(name: str, one: Any, other: Any, dtype: str) -> None:
+    a = np.ones(one, dtype)
+    a[np.arange(min(one)), np.arange(min(one))] = 20
+    expected = outcome(CALLS[name], real, a, np.ones(other, dtype))
+    assert outcome(CALLS[name], modelled, smpy.folded(one, dtype), smpy.folded(other, dtype)) == expected
+
+
+def test_arguments_that_are_there_keep_their_content() -> None:
+    b = np.arange(4.0).reshape(2, 2, order="F")
+    modelled("dgesv")(smpy.folded((2, 2)), b, overwrite_b=1)
+    assert b.tolist() == [[0.0, 2.0], [1.0, 3.0]]
+
+
+MACHINE = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
+LU_S = 300**3 * 2 / 3 * 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "takes_s"),
+    [
+        ("scipy.linalg.lu_factor(a)", LU_S),
+        ("scipy.linalg.solve(a, b)", LU_S + 2 * 300**2 * 100e-9),
+        ("scipy.linalg.solve(a, b, assume_a='pos')", 300**3 / 3e9 + 2 * 300**2 * 100e-9),
+        ("scipy.linalg.cholesky(a)", 300**3 / 3e9),
+        ("scipy.linalg.lapack.dgetrf(a)", LU_S),
+        ("scipy.linalg.get_lapack_funcs('getrf', (a,))(a)", LU_S),
+        ("scipy.linalg.get_lapack_funcs(('getrf',), (a,))[0](a)", LU_S),
+        ("scipy.linalg.blas.dgemm(1.0, a, b)", 2 * 300**2 * 100e-9),
+        ("dgemm(1.0, a, b)", 2 * 300**2 * 100e-9),
+        ("scipy.linalg.get_blas_funcs('gemm', (a,))(1.0, a, b)", 2 * 300**2 * 100e-9),
+        ("scipy.linalg.lapack.dgeqrf(a, lwork=-1)", 0.0),
+        ("scipy.linalg.lu_factor(np.eye(3))", 0.0),
+    ],
+)
+@pytest.mark.parametrize("mode", ["models", "none"])
+def test_a_program_that_imports_scipy_takes_modelled_time(
+    emulated: Callable, call: str, takes_s: float, mode: str
+) -> None:
+    source = f"""
+import numpy as np, smpy, scipy.linalg
+from scipy.linalg.blas import dgemm
+a, b = smpy.folded((300, 300)), smpy.folded((300, 100))
+{call}
+"""
+    ran = emulated(source, 1, platform=MACHINE, compute=mode)
+    assert ran.error == ""
+    assert ran.outcome.summary.makespan_s == pytest.approx(takes_s if mode == "models" else 0.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["linalg.svd", "linalg.lapack.dsyev", "linalg.expm"])
+def test_what_has_no_model_is_refused_by_name(emulated: Callable, name: str) -> None:
+    ran = emulated(f"import smpy, scipy.linalg\nscipy.{name}(smpy.folded((3, 3)))", 1)
+    assert f"scipy.{name} of a folded array is not modelled" in ran.error
+
+
+def test_functions_of_scipy_are_pickled_by_name_during_a_run(emulated: Callable) -> None:
+    source = "import pickle, scipy.linalg\nprint(pickle.loads(pickle.dumps(scipy.linalg.solve)) is scipy.linalg.solve)"
+    ran = emulated(source, 1)
+    assert (ran.out, ran.error) == ("True\n", "")
+
+
+def test_scipy_is_what_it_was_after_a_run(emulated: Callable) -> None:
+    before = (linalg.solve, linalg.blas.dgemm, linalg.lapack.dgetrf, linalg.get_blas_funcs)
+    source = "import scipy.linalg, numpy as np\nprint(scipy.linalg.solve(np.eye(2), np.ones(2)))"
+    assert emulated(source, 1).out == "[1. 1.]\n"
+    assert (linalg.solve, linalg.blas.dgemm, linalg.lapack.dgetrf, linalg.get_blas_funcs) == before
