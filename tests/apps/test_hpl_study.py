@@ -56,7 +56,8 @@ def fat_tree(folder: Path, variant: dict[str, Any], n_top_switches: int = 16) ->
     path = folder / f"{variant['name']}.xml"
     path.write_text(
         '<platform version="4.1"><cluster id="c" prefix="host-" suffix="" radical="0-511" '
-        f'speed="{variant["speed"]}" bw="{variant["bandwidth"]}" lat="{variant["latency"]}" '
+        f'speed="{variant["speed"]}" core="{variant.get("cores", 1)}" '
+        f'bw="{variant["bandwidth"]}" lat="{variant["latency"]}" '
         'loopback_bw="5120MiBps" loopback_lat="1.5ns" topology="FAT_TREE" '
         f'topo_parameters="2;16,32;1,{n_top_switches};1,1"/>'
         "</platform>"
@@ -64,10 +65,10 @@ def fat_tree(folder: Path, variant: dict[str, Any], n_top_switches: int = 16) ->
     return path
 
 
-def hpl_s(platform: Path, n_ranks: int, arguments: str, *options: str) -> float:
+def hpl_s(platform: Path, n_ranks: int, arguments: str, *options: str, per_host: int = 1) -> float:
     """What HPL prints as its time, on the first hosts in order."""
     hosts = platform.with_suffix(".hosts")
-    hosts.write_text("".join(f"host-{host}\n" for host in range(n_ranks)))
+    hosts.write_text("".join(f"host-{host}:{per_host}\n" for host in range(n_ranks // per_host)))
     smpy = [str(Path(sys.executable).with_name("smpy")), "run", "--quiet", "--compute", "none", "-np", str(n_ranks)]
     program = [str(ROOT / "apps" / "hpl.py"), *arguments.split()]
     done = subprocess.run(
@@ -102,6 +103,15 @@ def test_slow_links_take_the_time_of_the_study_by_the_rule_of_its_year(n_top_swi
     platform = fat_tree(tmp_path, link, int(n_top_switches))
     time_s = hpl_s(platform, 512, STUDY, "--compat", "simgrid-2017")
     assert time_s == pytest.approx(study["hpl_s"][n_top_switches], rel=study["tolerance"])
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_a_large_run_takes_the_time_of_the_study(tmp_path: Path) -> None:
+    study = ORACLE["scalability"]
+    large = STUDY.replace("--n 50000", "--n 500000").replace("--p 16 --q 32", "--p 8 --q 64")
+    time_s = hpl_s(fat_tree(tmp_path, study["machine"]), 512, large, per_host=8)
+    assert time_s == pytest.approx(study["hpl_s"], rel=study["tolerance"])
 
 
 def test_every_poll_and_message_is_as_in_the_c_program_under_smpi(emulated: Callable[..., Any], tmp_path: Path) -> None:
