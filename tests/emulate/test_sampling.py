@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from math import sqrt
 from random import Random
@@ -14,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smpy
+from smpy.compute.sampled_clock import SampledClock
 from smpy.compute.stopping import ConfidenceInterval, SmpiRule, relative_half_width
+from smpy.engine.kernel import surface
 from tests.emulate.planted_clock import plant
 
 MACHINE = "flat hosts=4 cores=4 speed=2Gf"
@@ -204,6 +207,27 @@ print(rank, got[0])
     assert sorted(ran.out.splitlines()) == ["0 1", "1 0"]
 
 
+@pytest.mark.skipif(surface is None, reason="the compiled surface is not built")
+def test_calls_are_compiled_again_once_nobody_is_in_a_body(sampled: Callable, monkeypatch: pytest.MonkeyPatch):
+    stopped_by, stop = [], SampledClock.stop
+
+    def noted(clock: SampledClock) -> bool:
+        stopped_by.append(sys._getframe(1).f_code.co_name)
+        return stop(clock)
+
+    monkeypatch.setattr(SampledClock, "stop", noted)
+    ran = sampled("""
+for i in smpy.sample("x", range(9)):
+    advance(1)
+smpy.sample("y")(advance)(1)
+for i in smpy.sample("z", range(9)):
+    break
+MPI.COMM_WORLD.Isend(b"1", 0)
+""")
+    assert ran.error == ""
+    assert "Isend" not in stopped_by, stopped_by
+
+
 def test_a_body_may_print_import_and_ask_what_time_it_is(sampled: Callable):
     ran = sampled(
         """
@@ -224,13 +248,14 @@ print(rank, round(MPI.Wtime(), 3))
     assert facts(ran)["mean_s"] == pytest.approx(2)
 
 
-def test_a_sampled_region_in_another_ones_body_is_refused(sampled: Callable):
-    ran = sampled("""
+@pytest.mark.parametrize("inner", ["work()", 'list(smpy.sample("inner", [1, 2]))'])
+def test_a_sampled_region_in_another_ones_body_is_refused(sampled: Callable, inner: str):
+    ran = sampled(f"""
 @smpy.sample("inner")
 def work():
     advance(1)
 for i in smpy.sample("outer", range(9)):
-    work()
+    {inner}
 """)
     assert "sample 'inner' is in the body of the sampled 'outer'" in ran.error
 
