@@ -52,16 +52,11 @@ _REFUSED: Final = [
     "byteswap",
     "choose",
     "compress",
-    "dump",
-    "dumps",
     "nonzero",
     "partition",
     "put",
     "searchsorted",
     "sort",
-    "tobytes",
-    "tofile",
-    "tolist",
 ]
 
 
@@ -70,7 +65,7 @@ class Folded(np.ndarray):
 
     Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. What would be a number is
     one, computed as if an array were its one element. What numpy copies on its own (``np.array(folded)``,
-    ``folded[[1, 2]]``) is an ordinary array.
+    ``folded[[1, 2]]``, ``folded.tolist()``) is ordinary.
     """
 
     @property

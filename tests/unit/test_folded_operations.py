@@ -245,6 +245,7 @@ def test_what_numpy_copies_on_its_own_is_ordinary() -> None:
     part[0] = 5
     assert part.sum() == 18
     assert np.sort(part)[1].tolist() == [1.0] * 3
+    assert smpy.folded(3).tolist() == [1.0] * 3
 
 
 # ---- what it takes ----
