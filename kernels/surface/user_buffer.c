@@ -40,6 +40,17 @@ static int is_folded(const Py_buffer *view)
     return mark != NULL;
 }
 
+/* One element of a folded array is contiguous, too. Only a class of Python's can say that it is folded. */
+static int is_folded_element(const Py_buffer *view)
+{
+    if (view->len != view->itemsize || !PyType_HasFeature(Py_TYPE(view->obj), Py_TPFLAGS_HEAPTYPE)) return 0;
+    PyObject *mark = PyObject_GetAttr(view->obj, surface.name.__smpy_folded__);
+    const int is_folded = mark == Py_True;
+    Py_XDECREF(mark);
+    PyErr_Clear();
+    return is_folded;
+}
+
 static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     if (PyObject_GetBuffer(what, view, PyBUF_STRIDES | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
@@ -47,8 +58,8 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_bu
         return 0;
     }
     if (!view->obj) return 0; /* memory of nobody: a special buffer */
-    const int has_bytes = PyBuffer_IsContiguous(view, 'C');
-    if (!is_basic(view->format) || (!has_bytes && !is_folded(view))) {
+    const int has_bytes = PyBuffer_IsContiguous(view, 'C') && !is_folded_element(view);
+    if (!is_basic(view->format) || (!has_bytes && !is_folded_element(view) && !is_folded(view))) {
         PyBuffer_Release(view);
         return 0;
     }

@@ -98,3 +98,12 @@ def test_collectives_of_folded_arrays_take_the_time_of_their_size(run_ranks):
 def test_a_folded_array_is_nowhere():
     with pytest.raises(MPI.Exception, match="has no memory"):
         MPI.Get_address(smpy.folded(4))
+
+
+def test_one_element_of_a_folded_array_is_folded(run_ranks):
+    def main(rank):
+        world, real = MPI.COMM_WORLD, np.full(1, 5.0)
+        world.Send(smpy.folded(7)[2:3], 1) if rank == 0 else world.Recv(real, 0)
+        return real[0]
+
+    assert run_ranks(2, main).returned == [5.0, 5.0]
