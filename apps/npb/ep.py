@@ -10,7 +10,7 @@ are then not those of the class. Any number of ranks will do; those beyond the n
 References
 ----------
 .. [1] D. Bailey et al., "The NAS Parallel Benchmarks", NASA report RNR-94-007, 1994, section 2.2.1. The sums to verify
-   with, and the classes W and larger, are those of NPB 3.4.
+   with are those of the source of NPB 3.3, `ep.f`.
 """
 
 from __future__ import annotations
