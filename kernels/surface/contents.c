@@ -17,7 +17,7 @@ static int have_one_format(const Py_buffer *a, const Py_buffer *b)
 /* Are there bytes, and do all of them mean something? */
 static int has_content(const user_buffer *what)
 {
-    return what->data && surface.calls->folded_share(surface.sim, what->data, what->bytes) == FOLDED_NONE;
+    return what->data && user_buffer_folded_share(what) == FOLDED_NONE;
 }
 
 static PyObject *taken(PyObject *from, PyObject *into)

@@ -40,6 +40,11 @@ static int is_folded(const Py_buffer *view)
     return mark != NULL;
 }
 
+int user_buffer_folded_share(const user_buffer *what)
+{
+    return surface.sim ? surface.calls->folded_share(surface.sim, what->data, what->bytes) : FOLDED_NONE;
+}
+
 /* One element of a folded array is contiguous, too. Only a class of Python's can say that it is folded. */
 static int is_folded_element(const Py_buffer *view)
 {
@@ -101,7 +106,7 @@ static int take_strided(PyObject *what, int count, PyObject *datatype, int is_wr
         n = out->bytes / layout->extent_bytes;
     }
     if (n == 0 || !surface.calls->lies_within(layout, 0, n, out->bytes)) return decline(view, out);
-    if (surface.calls->folded_share(surface.sim, out->data, out->bytes) != FOLDED_NONE) return decline(view, out);
+    if (user_buffer_folded_share(out) != FOLDED_NONE) return decline(view, out);
     return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
 }
 
@@ -137,7 +142,7 @@ void user_buffer_release(Py_buffer *view, user_buffer *taken)
 static int is_void(const user_buffer *load)
 {
     return !load->data ||
-           (!load->layout && surface.calls->folded_share(surface.sim, load->data, load->bytes) == FOLDED_ALL);
+           (!load->layout && user_buffer_folded_share(load) == FOLDED_ALL);
 }
 
 int user_buffer_lend(int request, user_buffer load)

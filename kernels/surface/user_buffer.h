@@ -21,6 +21,8 @@ typedef struct {
 
 int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out); /* 1, or 0: not for us */
 void user_buffer_release(Py_buffer *view, user_buffer *taken);
+/* FOLDED_*: of its bytes; FOLDED_NONE where no world runs, as in a child process. */
+int user_buffer_folded_share(const user_buffer *what);
 
 /* What the kernel is to move: memory that is kept alive until the transfer ends, or a copy made now. 0, or -1 with an
  * exception. */
