@@ -100,6 +100,7 @@ def _install_lapack(patches: Patches, lapack: ModuleType) -> None:
 def _install_functions(patches: Patches, linalg: ModuleType) -> None:
     from smpy.compute.scipy_routines import SCIPY_LINALG, Routine, call_on_folded
 
+    wrapped_of: dict[int, Callable[..., Any]] = {}  # a function with two names stays one
     for name in linalg.__all__:
         function = getattr(linalg, name)
         if not isinstance(function, FunctionType) or name.startswith(("get_", "find_")):
@@ -109,7 +110,8 @@ def _install_functions(patches: Patches, linalg: ModuleType) -> None:
             on_folded = partial(
                 call_on_folded, Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name])
             )
-        wrapped, home = _wrapped(function, on_folded), sys.modules.get(function.__module__, linalg)
+        wrapped = wrapped_of.setdefault(id(function), _wrapped(function, on_folded))
+        home = sys.modules.get(function.__module__, linalg)
         for owner in {id(linalg): linalg, id(home): home}.values():
             if vars(owner).get(name) is function:
                 patches.attribute(owner, name, wrapped)
