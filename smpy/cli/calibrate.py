@@ -49,7 +49,7 @@ def command() -> None:
     """Measure this machine, for the machine files of simulated ones.
 
     A calibration is a TOML file that a machine file includes (`include = ["node.toml"]`); raw measurements stand beside
-    it, in a CSV file of its name. Needs `pip install 'smpy-mpi[calibrate]'`.
+    it, in a CSV file of its name. Needs `pip install '.[calibrate]'`.
     """
 
 
@@ -209,7 +209,7 @@ def network(
     """Measure messages between two ranks under a real mpiexec, and fit what they cost.
 
     Finds the overheads of Send, Isend and receives, latency and bandwidth factors with the sizes at which they change,
-    and the eager limit. Needs mpi4py and its MPI: `pip install 'smpy-mpi[mpi]'` has one.
+    and the eager limit. Needs mpi4py and its MPI: `pip install '.[mpi]'` has one.
 
     \b
       smpy calibrate network node.toml
@@ -326,10 +326,10 @@ def _errors_told() -> Iterator[None]:
     try:
         missing = [name for name in ("rich", "scipy", "threadpoolctl") if find_spec(name) is None]
         if missing:
-            raise UsageError(f"smpy calibrate needs {', '.join(missing)}: pip install 'smpy-mpi[calibrate]'")
+            raise UsageError(f"smpy calibrate needs {', '.join(missing)}: pip install '.[calibrate]'")
         yield
     except ImportError as error:
-        click.echo(f"smpy: {error.name} cannot be imported: pip install 'smpy-mpi[calibrate]'", err=True)
+        click.echo(f"smpy: {error.name} cannot be imported: pip install '.[calibrate]'", err=True)
         sys.exit(EXIT_FAILURE)
     except KeyboardInterrupt as interrupt:
         click.echo(f"smpy: interrupted: {interrupt}" if interrupt.args else "smpy: interrupted", err=True)

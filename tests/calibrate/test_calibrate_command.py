@@ -278,7 +278,7 @@ def test_without_the_extra_the_command_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr("smpy.cli.calibrate.find_spec", lambda name: None if name == "threadpoolctl" else object())
     result = _run("host", str(tmp_path / "x.toml"))
     assert result.exit_code == 2
-    assert "needs threadpoolctl: pip install 'smpy-mpi[calibrate]'" in result.output
+    assert "needs threadpoolctl: pip install '.[calibrate]'" in result.output
 
 
 def test_toml_that_is_written_is_read_back():

@@ -50,7 +50,7 @@ def find_mpiexec(told: str | None) -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
         raise UsageError(
-            f"there is no mpiexec, neither beside {sys.executable} nor on PATH: pip install 'smpy-mpi[mpi]' brings "
+            f"there is no mpiexec, neither beside {sys.executable} nor on PATH: pip install '.[mpi]' brings "
             "one; or name yours by --mpiexec, or the output of a benchmark by --from"
         )
     return [found]
@@ -81,7 +81,7 @@ def measure(
         If mpi4py is not installed, or the program fails.
     """
     if find_spec("mpi4py") is None:
-        raise UsageError(f"mpi4py is not installed for {sys.executable}: pip install mpi4py, or 'smpy-mpi[mpi]'")
+        raise UsageError(f"mpi4py is not installed for {sys.executable}: pip install mpi4py, or '.[mpi]'")
     command = [*mpiexec, "-n", "2", sys.executable, str(_PROGRAM), str(raw.resolve()), json.dumps(plan)]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
