@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fair.h"
+#include "flow_links.h"
 #include "heap.h"
 #include "lanes.h"
 #include "link_uses.h"
@@ -29,13 +30,6 @@ typedef struct {
     double slowdown;             /* of its bound */
     int has_own_penalty;         /* else 1, as the peer has it: it began without latency, and no link of its has changed */
 } flow;
-
-/* Links with their coefficients. */
-typedef struct {
-    int n, room;
-    int *link;
-    double *coefficient;
-} flow_links;
 
 /* The flow that is handed to the solver; its links are among the kept plans, or in flow_network.links. */
 typedef struct {
@@ -90,8 +84,7 @@ static void free_state(void *state)
     link_uses_free(&n->uses);
     free(n->path.link);
     free(n->way_back.link);
-    free(n->links.link);
-    free(n->links.coefficient);
+    flow_links_free(&n->links);
     plan_cache_free(&n->plans);
     free(n->due);
     free(n);
@@ -112,33 +105,6 @@ static void *begin(sim *s, const void *parameters)
 }
 
 /* ---- the links of a flow ---- */
-
-static int make_room(flow_links *f, int n)
-{
-    if (n <= f->room) return 0;
-    int *link = realloc(f->link, (size_t)n * sizeof *link);
-    if (link) f->link = link;
-    double *coefficient = realloc(f->coefficient, (size_t)n * sizeof *coefficient);
-    if (coefficient) f->coefficient = coefficient;
-    if (!link || !coefficient) return SIM_OUT_OF_MEMORY;
-    f->room = n;
-    return 0;
-}
-
-/* Repeated links: loads add up; on a FATPIPE the largest counts. */
-static void load_link(flow_links *f, int link, double coefficient, int is_fatpipe)
-{
-    for (int i = 0; i < f->n; i++) {
-        if (f->link[i] != link) continue;
-        if (!is_fatpipe)
-            f->coefficient[i] += coefficient;
-        else if (f->coefficient[i] < coefficient)
-            f->coefficient[i] = coefficient;
-        return;
-    }
-    f->link[f->n] = link;
-    f->coefficient[f->n++] = coefficient;
-}
 
 /* The route between two hosts, as the model has it. */
 static int find_route(sim *s, const flow_network *n, int source_host, int target_host, platform_path *path)
@@ -165,17 +131,17 @@ static int compose_plan(sim *s, flow_network *n, int source_host, int target_hos
     int error = find_route(s, n, source_host, target_host, path);
     if (!error && m->crosstraffic > 0) error = network_route(s, target_host, source_host, back);
     if (error < 0) return error;
-    if (make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
+    if (flow_links_make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
     f->n = 0;
     double penalty = path->latency_s, least_bytes_per_s = path->n ? INFINITY : -1;
     for (int i = 0; i < path->n; i++) {
         int l = path->link[i];
-        load_link(f, l, 1.0, policy[l] == LINK_FATPIPE);
+        flow_links_load(f, l, 1.0, policy[l] == LINK_FATPIPE);
         if (m->weight_bytes > 0) penalty += m->weight_bytes / bandwidth[l];
         if (bandwidth[l] < least_bytes_per_s) least_bytes_per_s = bandwidth[l];
     }
     for (int i = 0; i < back->n; i++)
-        load_link(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
+        flow_links_load(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
     n->planned = (flow_plan){path->latency_s, penalty, least_bytes_per_s, f->n, f->link, f->coefficient};
     return 0;
 }
