@@ -19,16 +19,15 @@ from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.memory import Memory
 from smpy.platforms.models import Models
+from smpy.platforms.part_checks import COUNT_MAX, check_host, check_link
 from smpy.platforms.platform import HostRuns, Platform
 from smpy.platforms.profiles import Changing, Profile
-from smpy.units import LARGEST, SMALLEST, format_bytes
+from smpy.units import format_bytes
 
 LOOPBACK_NAME: Final = "__loopback__"
-COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
 HOST_BYTES: Final = 300  # measured
 LINK_BYTES: Final = 24
 NO_MEMORY: Final = Memory()
-_TOO_SMALL: Final = f"it must be at least {SMALLEST:g}"
 
 
 def located(wrong: PlatformError, origin: str) -> PlatformError:
@@ -133,7 +132,7 @@ class PlatformBuilder:
     ) -> None:
         """A computer; coordinates are for Vivaldi zones, which need them."""
         self._check_new(name)
-        self._check_host(name, speed_flop_per_s, cores, sockets, memory)
+        check_host(name, speed_flop_per_s, cores, sockets, memory)
         self._points[name] = _number(
             lib.platform_add_host(self._handle, self._point(zone, "zone"), speed_flop_per_s, cores),
             f"host {name!r} in zone {zone!r}",
@@ -168,8 +167,8 @@ class PlatformBuilder:
             for name in names:
                 self._check_new(name)
             raise PlatformError("a cabinet declares a host twice")
-        self._check_host(names[0], speed_flop_per_s, 1, 1, memory)
-        self._check_link(f"link_{names[0]}_UP", bandwidth_bytes_per_s, latency_s)
+        check_host(names[0], speed_flop_per_s, 1, 1, memory)
+        check_link(f"link_{names[0]}_UP", bandwidth_bytes_per_s, latency_s)
         what = f"the cabinet of host {names[0]!r}"
         first = _number(lib.platform_add_hosts(self._handle, self._points[zone], n, speed_flop_per_s, 1), what)
         link = _number(
@@ -311,7 +310,7 @@ class PlatformBuilder:
         halves = [f"{name}_UP", f"{name}_DOWN"] if sharing is Sharing.SPLITDUPLEX else [name]
         if name in self._split or any(map(self._links.has, [name, *halves])):
             raise PlatformError(f"link {name!r} is declared twice: give each link a name of its own")
-        self._check_link(name, bandwidth_bytes_per_s, latency_s)
+        check_link(name, bandwidth_bytes_per_s, latency_s)
         policy = lib.LINK_FATPIPE if sharing is Sharing.FATPIPE else lib.LINK_SHARED
         for half in halves:
             self._new_link(half, bandwidth_bytes_per_s, latency_s, policy)
@@ -479,34 +478,6 @@ class PlatformBuilder:
         if name in self._points:
             raise PlatformError(f"{name!r} is declared twice: hosts, routers and zones need names of their own")
 
-    @staticmethod
-    def _check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int, memory: Memory) -> None:
-        if not speed_flop_per_s > 0:
-            raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
-        if speed_flop_per_s < SMALLEST:
-            raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: {_TOO_SMALL}")
-        if not 1 <= cores <= COUNT_MAX:
-            raise PlatformError(f"host {name!r} has {cores} cores: it needs at least 1, and has room for {COUNT_MAX:,}")
-        if not 1 <= sockets <= cores or cores % sockets:
-            raise PlatformError(f"host {name!r} has {cores} cores on {sockets} sockets: each has the same number")
-        try:
-            memory.check()
-        except PlatformError as wrong:
-            raise PlatformError(f"host {name!r}: {wrong}") from None
-
-    @staticmethod
-    def _check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> None:
-        if not bandwidth_bytes_per_s > 0:
-            raise PlatformError(
-                f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0"
-            )
-        if bandwidth_bytes_per_s < SMALLEST:
-            raise PlatformError(f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: {_TOO_SMALL}")
-        if not latency_s >= 0:
-            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
-        if latency_s > LARGEST:
-            raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it can be {LARGEST:g} s")
-
     def _open_cluster(
         self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]
     ) -> int:
@@ -525,7 +496,7 @@ class PlatformBuilder:
             raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
         if not cluster.bandwidth_bytes_per_s > 0:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
-        self._check_link(f"{cluster.name}_link", cluster.bandwidth_bytes_per_s, cluster.latency_s)
+        check_link(f"{cluster.name}_link", cluster.bandwidth_bytes_per_s, cluster.latency_s)
         for what, bandwidth, latency in (
             ("loopback", cluster.loopback_bandwidth_bytes_per_s, cluster.loopback_latency_s),
             ("backbone", cluster.backbone_bandwidth_bytes_per_s, cluster.backbone_latency_s),
@@ -536,7 +507,7 @@ class PlatformBuilder:
                     f"the {what} of cluster {cluster.name!r} has a latency and no bandwidth: give it one"
                 )
             if bandwidth != 0 or latency != 0:
-                self._check_link(f"{cluster.name}_{what}", bandwidth, latency)
+                check_link(f"{cluster.name}_{what}", bandwidth, latency)
         return self._zone_or_root(parent, cluster.name)
 
     def _check_groups(self, cluster: Cluster, host_names: list[str]) -> None:
@@ -548,9 +519,9 @@ class PlatformBuilder:
             )
         for group in groups:
             some_host = f"{host_names[first]} of cluster {cluster.name}"
-            self._check_host(some_host, group.speed_flop_per_s, group.cores, group.sockets, group.memory)
+            check_host(some_host, group.speed_flop_per_s, group.cores, group.sockets, group.memory)
             if cluster.groups:
-                self._check_link(f"of {some_host}", group.bandwidth_bytes_per_s, group.latency_s)
+                check_link(f"of {some_host}", group.bandwidth_bytes_per_s, group.latency_s)
             first += group.n_hosts
 
     def _zone_or_root(self, parent: str | None, name: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
+from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.cut_bound import EDGES_MAX, Cable, cut_bound_bytes_per_s
 from smpy.platforms.link_classes import (
@@ -24,6 +24,7 @@ from smpy.platforms.link_classes import (
     wire_blocks,
 )
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.topologies import topology
 

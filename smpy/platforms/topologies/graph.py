@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
+from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.cut_bound import Cable, cut_bound_bytes_per_s
 from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
 from smpy.units import LARGEST, SMALLEST, exact_bandwidth, exact_time

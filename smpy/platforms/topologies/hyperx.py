@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import COUNT_MAX, PlatformBuilder
+from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_classes import (
@@ -23,6 +23,7 @@ from smpy.platforms.link_classes import (
     wire_blocks,
 )
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
+from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies import topology
 
