@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isnan
-from threading import RLock, current_thread, get_ident
+from threading import Event, RLock, current_thread, get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = -100
 _NO_THREAD = 0
+_N_WAKES = 100
+_WAKE_INTERVAL_S = 0.01
 
 TROUBLE = {
     lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
@@ -139,6 +141,7 @@ class Loop:
         self._body: Callable[[int], None] = lambda rank: None
         self._is_interrupted = False
         self._broken_off: object = None
+        self._has_returned = Event()
         self._communicators = RLock()
         self.wake: Callable[[], None] = lambda: None
         self.kept: dict[type, Any] = {}
@@ -214,13 +217,14 @@ class Loop:
         """
         self._hub = getcurrent()
         self._thread = get_ident()
-        if surface is None:
-            return self._loop(on_yield)
-        surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
+        if surface is not None:
+            surface.attach(_address(self._sim), _address(lib.sim_kernel_calls()), self)
         try:
             return self._loop(on_yield)
         finally:
-            surface.detach()
+            self._has_returned.set()
+            if surface is not None:
+                surface.detach()
 
     def _loop(self, on_yield: Callable[[], None]) -> object:
         said: int | None = None
@@ -375,7 +379,10 @@ class Loop:
             self._broken_off = how
         self._is_interrupted = True
         lib.sim_interrupt(self._sim)
-        self.wake()
+        for _ in range(_N_WAKES):  # a signal that arrives just before a thread begins to wait does not end the wait
+            self.wake()
+            if self._has_returned.wait(_WAKE_INTERVAL_S):
+                break
         raise SystemExit  # threads pass over it in silence
 
     def leave_if_broken_off(self) -> None:

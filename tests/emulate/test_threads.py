@@ -1,6 +1,7 @@
 """Threads that a rank starts are the rank's; a call of MPI in one of them ends the run."""
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 
@@ -204,6 +205,21 @@ def test_whatever_the_rank_waits_in_such_a_call_ends_the_run(smpy_run: Callable,
     )
     assert ran.code == 1
     assert ran.err.startswith("smpy: rank 0 called barrier in a thread of its own")
+
+
+def test_a_signal_that_comes_just_before_the_rank_waits_is_sent_again(
+    emulated: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    real, numbers = signal.pthread_kill, []
+
+    def lose_the_first(thread: int, number: int) -> None:
+        numbers.append(number)
+        if len(numbers) > 1:
+            real(thread, number)
+
+    monkeypatch.setattr(signal, "pthread_kill", lose_the_first)
+    assert emulated(QUEUED.format(call="comm.barrier()"), 3).error == refused("barrier")
+    assert numbers[:2] == [signal.SIGURG, signal.SIGURG]
 
 
 def test_what_threads_compute_takes_no_simulated_time(emulated: Callable):
