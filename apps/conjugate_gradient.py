@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from blocks import block
 from command_line import Parser
+from modelled import kernel
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -91,13 +92,41 @@ class Matrix:
         requests += [self.comm.Isend(asked[part], reader) for reader, part in self.readers]
         self.entries[: self.n_own] = vector
         MPI.Request.Waitall(requests)
-        return np.add.reduceat(self.values * self.entries[self.columns], self.starts)
+        return sums_of_rows(self.values, self.entries, self.columns, self.starts)
 
     def dot(self, a: Vector, b: Vector) -> float:
         """The scalar product of two vectors."""
         overall = np.zeros(1)
-        self.comm.Allreduce(np.array([a @ b]), overall, op=MPI.SUM)
+        self.comm.Allreduce(np.array([product(a, b)]), overall, op=MPI.SUM)
         return float(overall[0])
+
+
+# Bytes are those of all temporary arrays.
+
+
+@kernel(flop="2*values.size", bytes="56*values.size", working_set_bytes="32*values.size")
+def sums_of_rows(values: Vector, entries: Vector, columns: Indices, starts: Indices) -> Vector:
+    """The product of some rows with a vector, of which they are given the entries that they need."""
+    sums: Vector = np.add.reduceat(values * entries[columns], starts)
+    return sums
+
+
+@kernel(flop="2*a.size", bytes="16*a.size", working_set_bytes="16*a.size")
+def product(a: Vector, b: Vector) -> float:
+    """The scalar product of what is here."""
+    return float(a @ b)
+
+
+@kernel(flop="2*x.size", bytes="40*x.size", working_set_bytes="24*x.size")
+def add(x: Vector, factor: float, direction: Vector) -> None:
+    """Go that far in a direction."""
+    x += factor * direction
+
+
+@kernel(flop="2*residual.size", bytes="40*residual.size", working_set_bytes="24*residual.size")
+def combination(residual: Vector, factor: float, direction: Vector) -> Vector:
+    """The next direction."""
+    return residual + factor * direction
 
 
 def parts(counts: Indices, start: int) -> list[tuple[int, slice]]:
@@ -112,12 +141,12 @@ def solve(matrix: Matrix, right: Vector, options: Options) -> tuple[int, Vector]
     square = matrix.dot(residual, residual)
     goal, iterations = options.tolerance**2 * square, 0
     while square > goal and iterations < options.iterations:
-        product = matrix.times(direction)
-        step = square / matrix.dot(direction, product)
-        x += step * direction
-        residual -= step * product
+        image = matrix.times(direction)
+        step = square / matrix.dot(direction, image)
+        add(x, step, direction)
+        add(residual, -step, image)
         square, previous = matrix.dot(residual, residual), square
-        direction = residual + square / previous * direction
+        direction = combination(residual, square / previous, direction)
         iterations += 1
     return iterations, x
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from command_line import Parser
+from modelled import kernel
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -46,7 +47,7 @@ def block(n: int, n_blocks: int, index: int) -> slice:
 def transpose(comm: MPI.Intracomm, rows: Array, n: int) -> Array:
     """This rank's rows of the transpose of an array of `n` rows, of which it is given its rows."""
     blocks = [rows[:, block(rows.shape[1], comm.size, rank)] for rank in range(comm.size)]
-    outgoing = np.concatenate([part.ravel() for part in blocks])
+    outgoing = one_after_another(rows, blocks)
     n_columns = blocks[comm.rank].shape[1]
     incoming = np.empty((n, n_columns), dtype=rows.dtype)  # blocks of rows come in the order of rows
     if n % comm.size == 0 and rows.shape[1] % comm.size == 0:
@@ -54,13 +55,31 @@ def transpose(comm: MPI.Intracomm, rows: Array, n: int) -> Array:
     else:
         from_each = np.diff(np.arange(comm.size + 1) * n // comm.size) * n_columns
         comm.Alltoallv([outgoing, [part.size for part in blocks]], [incoming, from_each])
-    return np.ascontiguousarray(incoming.T)
+    return turned(incoming)
 
 
-def transform(comm: MPI.Intracomm, rows: Array, n: int, along_rows: Callable[[Array], Array]) -> Array:
+@kernel(bytes="64*rows.size", working_set_bytes="48*rows.size")
+def one_after_another(rows: Array, blocks: list[Array]) -> Array:
+    """Some blocks of columns, each as one piece; both copies count."""
+    return np.concatenate([part.ravel() for part in blocks])
+
+
+@kernel(bytes="32*rows.size", working_set_bytes="32*rows.size")
+def turned(rows: Array) -> Array:
+    """The transpose of what is here."""
+    return np.ascontiguousarray(rows.T)
+
+
+@kernel(name="zfft", flop="5*batch*n*log2(n)", bytes="32*batch*n", working_set_bytes="32*batch*n")
+def along_rows(rows: Array, transform: Callable[[Array], Array], n: int, batch: int) -> Array:
+    """Transforms along rows: `batch` of them, `n` numbers each."""
+    return transform(rows)
+
+
+def transform(comm: MPI.Intracomm, rows: Array, n: int, direction: Callable[[Array], Array]) -> Array:
     """This rank's rows of an array of `n` rows after a transform along its rows, then along its columns."""
-    columns = transpose(comm, along_rows(rows), n)
-    return transpose(comm, along_rows(columns), rows.shape[1])
+    columns = transpose(comm, along_rows(rows, direction, rows.shape[1], rows.shape[0]), n)
+    return transpose(comm, along_rows(columns, direction, n, columns.shape[0]), rows.shape[1])
 
 
 def make_field(mine: slice, options: Options) -> Array:

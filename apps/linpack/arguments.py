@@ -10,13 +10,15 @@ from pathlib import Path
 
 from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
 
+NEAR_PEAK_S = 2.22e-9, 1.11e-9  # of dgemm and dtrsm: 2 flop, and 1, at nine tenths of a peak of 1 Gf
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """The runs to make, and the cost of the kernels where they are modelled."""
 
     runs: list[Settings]
-    skeleton: tuple[float, float] | None
+    skeleton: tuple[float | None, ...] | None
 
 
 def read(words: list[str], n_ranks: int) -> Job | int:
@@ -25,12 +27,22 @@ def read(words: list[str], n_ranks: int) -> Job | int:
         options = _parser().parse_args(words)
         runs = _settings(options, n_ranks)
         _check_fit(runs, n_ranks)
-        return Job(runs, (options.dgemm_s, options.dtrsm_s) if options.skeleton else None)
+        return Job(runs, _costs(options) if options.skeleton else None)
     except BadSettings as error:
         print(f"hpl.py: {error}", file=sys.stderr)
         return 2
     except SystemExit as end:  # argparse has printed something
         return int(end.code or 0)
+
+
+def _costs(options: argparse.Namespace) -> tuple[float | None, ...]:
+    """The skeleton's dgemm and dtrsm, in seconds; None: what the machine says."""
+    told = options.dgemm_s, options.dtrsm_s
+    if not options.calibrated:
+        return tuple(near_peak if cost is None else cost for cost, near_peak in zip(told, NEAR_PEAK_S, strict=True))
+    if told != (None, None):
+        raise BadSettings("--calibrated and --dgemm-s or --dtrsm-s both say what kernels cost: give one of them")
+    return told
 
 
 def _check_fit(runs: list[Settings], n_ranks: int) -> None:
@@ -51,9 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pmap", choices=ORDERS)
     parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
     parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
-    told = "with --skeleton: seconds per m n %s on a core of 1 Gf (default: %%(default)s, nine tenths of its peak)"
-    parser.add_argument("--dgemm-s", type=_seconds, default=2.22e-9, help=told % "k")  # 2 flop in 2 / 0.9 ns
-    parser.add_argument("--dtrsm-s", type=_seconds, default=1.11e-9, help=told % "n")  # 1 flop
+    told = "with --skeleton: seconds per m n %s on a core of 1 Gf (default: %s, nine tenths of its peak)"
+    parser.add_argument("--dgemm-s", type=_seconds, help=told % ("k", NEAR_PEAK_S[0]))
+    parser.add_argument("--dtrsm-s", type=_seconds, help=told % ("n", NEAR_PEAK_S[1]))
+    parser.add_argument(
+        "--calibrated", action="store_true", help="with --skeleton: kernels cost what the machine's [kernels] say"
+    )
     return parser
 
 

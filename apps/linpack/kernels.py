@@ -60,8 +60,9 @@ class Skeleton:
 
     Parameters
     ----------
-    dgemm_s, dtrsm_s : float
-        Seconds per m n k, and per m n n (n x n triangle), on a host of 1 Gf; faster hosts take less.
+    dgemm_s, dtrsm_s : float or None
+        Seconds per m n k, and per m n n (n x n triangle), on a host of 1 Gf; faster hosts take less. None: what the
+        simulated machine's calibration says.
 
     Raises
     ------
@@ -71,7 +72,7 @@ class Skeleton:
 
     is_real = False
 
-    def __init__(self, dgemm_s: float, dtrsm_s: float) -> None:
+    def __init__(self, dgemm_s: float | None, dtrsm_s: float | None) -> None:
         try:
             from smpy import KernelModels, folded, is_simulated
         except ImportError:

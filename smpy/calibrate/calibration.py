@@ -17,11 +17,10 @@ from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores
 from smpy.calibrate.plan import Plan, Visit, visits
 from smpy.calibrate.result_file import Table, kernel_table
 from smpy.calibrate.samples import Recorded, Sample, SampleFile, read_samples
-from smpy.calibrate.this_machine import caches, check_quiet, disturbance, facts, free_memory_bytes, one_core
+from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError
 from smpy.units import exact_bandwidth, exact_size, exact_speed
 
-_PROBE_ORDER: Final = 256
 _WAITED_MAX: Final = 0.02  # of the time of measured calls
 _SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that a measurement may not change midway
 
@@ -148,7 +147,7 @@ def calibrate(
     }
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:
-            _warn_or_refuse(request, about)
+            about["warnings"] += check_quiet(may_be_loaded=request.may_be_loaded)
             _measure(request, plan, kernels, about, recorded, cores, clocks or Clocks(), progress)
         recorded = read_samples(request.raw)
     return _fitted(request, plan, kernels, recorded)
@@ -199,15 +198,6 @@ def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
                 "anew, or name another file"
             )
     return about
-
-
-def _warn_or_refuse(request: Request, about: dict[str, Any]) -> None:
-    a = np.full((_PROBE_ORDER, _PROBE_ORDER), 0.5)
-    if request.may_be_loaded:
-        complaint = disturbance(lambda: a @ a)
-        about["warnings"] += [f"measured all the same: {complaint}"] if complaint else []
-    else:
-        check_quiet(lambda: a @ a)
 
 
 def _measure(

@@ -20,6 +20,7 @@ from smpy.errors import UsageError
 _LOOK_S: Final = 0.5
 _BUSY_CORES_MAX: Final = 0.25
 _PROBES: Final = 40
+_PROBE_ORDER: Final = 256
 _PROBE_SPREAD_MAX: Final = 1.25
 _TAKEN_AWAY_MAX: Final = 0.05
 
@@ -106,25 +107,30 @@ def one_core() -> Iterator[tuple[int, ...]]:
 # ---- a quiet machine ----
 
 
-def check_quiet(probe: Callable[[], object]) -> None:
-    """Refuse a machine that does other things.
+def check_quiet(*, may_be_loaded: bool) -> list[str]:
+    """Refuse a machine that does other things; or tell what disturbs, if it may be loaded.
 
-    Parameters
-    ----------
-    probe : callable
-        A kernel of some milliseconds, run by this thread alone.
+    Returns
+    -------
+    list of str
+        Warnings for who reads the result.
 
     Raises
     ------
     UsageError
-        If other processes run, or the probe's times differ more than a quiet machine's do.
+        If other processes run, or a probe's times differ more than a quiet machine's do.
     """
-    complaint = disturbance(probe)
+    a = np.full((_PROBE_ORDER, _PROBE_ORDER), 0.5)
+    with one_core():
+        complaint = disturbance(lambda: a @ a)
+    if complaint and may_be_loaded:
+        return [f"measured all the same: {complaint}"]
     if complaint:
         raise UsageError(
             f"this machine is not quiet: {complaint}. Times taken now would be too long; wait, or say --loaded to take "
             "them all the same"
         )
+    return []
 
 
 def disturbance(
@@ -134,7 +140,7 @@ def disturbance(
     wall_s: Callable[[], float] = time.perf_counter,
     processor_s: Callable[[], float] = time.thread_time,
 ) -> str:
-    """What disturbs a measurement; empty if nothing does."""
+    """What disturbs a measurement; empty if nothing does. The probe takes some milliseconds of this thread alone."""
     busy = (busy_cores or _busy_cores)()
     if busy > _BUSY_CORES_MAX:
         load = f" (load {os.getloadavg()[0]:.2f})" if hasattr(os, "getloadavg") else ""

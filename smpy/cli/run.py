@@ -122,6 +122,12 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     help="That speed, from a file that `smpy calibrate host` has written.",
 )
 @click.option(
+    "--keep-memory",
+    is_flag=True,
+    help="Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
+    "costs no page faults. It matters where computing is measured.",
+)
+@click.option(
     "--private",
     multiple=True,
     metavar="PACKAGE",
@@ -174,6 +180,7 @@ def command(
     noise: bool,
     host_speed_flop_per_s: float | None,
     host_measured_flop_per_s: float | None,
+    keep_memory: bool,
     private: tuple[str, ...],
     shared: tuple[str, ...],
     algorithms: tuple[tuple[str, str], ...],
@@ -221,6 +228,7 @@ def command(
                 kernels=kernels,
                 noise=noise,
                 host_speed_flop_per_s=host_speed_flop_per_s,
+                keep_memory=keep_memory,
                 private=private,
                 shared=shared,
                 algorithms=algorithms,

@@ -127,15 +127,19 @@ class KernelModels:
 
     Parameters
     ----------
-    dgemm_s_per_mnk : float
+    dgemm_s_per_mnk : float or None
         Seconds that C := C - A B takes for each m n k, on a core of 1 Gf; a faster one takes less in proportion.
-    dtrsm_s_per_mnn : float
-        Seconds that B := B L^-1 takes for each m n n, on a core of 1 Gf; or B := L^-1 B for each m m n.
+        None: what the machine's `[kernels]` say that dgemm costs.
+    dtrsm_s_per_mnn : float or None
+        Seconds that B := B L^-1 takes for each m n n, on a core of 1 Gf; or B := L^-1 B for each m m n. None: what the
+        machine's `[kernels]` say that dtrsm_right and dtrsm_left cost.
 
     Raises
     ------
     ValueError
         If a cost is negative, infinite or not a number.
+    UsageError
+        Of a call, if the machine is to say its cost and does not.
 
     References
     ----------
@@ -148,16 +152,20 @@ class KernelModels:
     >>> models.dgemm(1000, 1000, 100)  # 0.1083 s on a host of 1 Gf
     """
 
-    dgemm_s_per_mnk: float
-    dtrsm_s_per_mnn: float
+    dgemm_s_per_mnk: float | None
+    dtrsm_s_per_mnn: float | None
 
     def __post_init__(self) -> None:
         for name in ("dgemm_s_per_mnk", "dtrsm_s_per_mnn"):
-            if not 0 <= getattr(self, name) < inf:
-                raise ValueError(f"{name} = {getattr(self, name)}: a time is finite and at least 0")
+            seconds = getattr(self, name)
+            if seconds is not None and not 0 <= seconds < inf:
+                raise ValueError(f"{name} = {seconds}: a time is finite and at least 0")
 
     def dgemm(self, m: int, n: int, k: int) -> None:
         """Take the time of the product of an m x k and a k x n matrix."""
+        if self.dgemm_s_per_mnk is None:
+            _charge_as_calibrated("dgemm", m, n, k)
+            return
         _compare("dgemm", _DGEMM_FLOP_PER_MNK, self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S)
         execute(self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S * m * n * k)
 
@@ -171,9 +179,23 @@ class KernelModels:
         """
         if side not in ("left", "right"):
             raise ValueError(f"side = {side!r}: the triangle is on the left or on the right")
+        if self.dtrsm_s_per_mnn is None:
+            _charge_as_calibrated(f"dtrsm_{side}", m, n)
+            return
         _compare("dtrsm", _DTRSM_FLOP_PER_MNN, self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S)
         order = n if side == "right" else m
         execute(self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * order)
+
+
+def _charge_as_calibrated(kernel: str, *sizes: int) -> None:
+    if not is_running():
+        return
+    if kernel not in of_world(Modelling).costs:
+        raise UsageError(
+            f"the machine does not say what {kernel} costs: include a calibration in its file, name one (--kernels), "
+            "or give its seconds"
+        )
+    charge_kernel(kernel, sizes, flop=0)
 
 
 def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:

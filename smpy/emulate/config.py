@@ -53,6 +53,8 @@ class RunConfig:
         A calibration: what kernels cost, whatever the machine says.
     host_speed_flop_per_s : float or None
         Speed of a core of this machine; None: as fast as each simulated host.
+    keep_memory : bool
+        Whether memory that is freed stays with this process (`smpy.engine.memory.keep_freed_memory`).
     private, shared : tuple of str
         Packages of which each rank has its own copy, or that all share.
     algorithms : tuple of (str, str)
@@ -78,6 +80,7 @@ class RunConfig:
     kernels: Path | None = None
     noise: bool = False
     host_speed_flop_per_s: float | None = None
+    keep_memory: bool = False
     private: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     algorithms: tuple[tuple[str, str], ...] = ()

@@ -36,7 +36,7 @@ from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib
 from smpy.engine.loop import TROUBLE
-from smpy.engine.memory import check_fits, peak_rss_bytes, rss_bytes
+from smpy.engine.memory import check_fits, keep_freed_memory, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
 from smpy.platforms.description import Description
@@ -125,6 +125,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         If the program is not Python.
     """
     began_s = perf_counter()
+    if config.keep_memory:
+        keep_freed_memory()
     check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply)
@@ -328,6 +330,7 @@ def _summarise(
         ),
         compute=config.compute,
         host_speed_flop_per_s=config.host_speed_flop_per_s,
+        keeps_memory=config.keep_memory,
         is_partial=is_partial,
         is_folded=engine.has_folded,
         remarks=remarks,

@@ -11,6 +11,8 @@ from smpy.errors import UsageError
 from smpy.units import format_bytes
 
 _PROCESS: Final = "/proc/self/"
+_M_TRIM_THRESHOLD: Final = -1  # of <malloc.h>
+_M_MMAP_MAX: Final = -4
 _CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -70,6 +72,27 @@ def peak_rss_bytes() -> int:
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return 0
+
+
+def keep_freed_memory() -> None:
+    """Have this process keep what is freed, of any size, instead of giving it back to the system.
+
+    Without it the C library maps blocks above 128 KiB, later up to 32 MiB, one by one, and trims its heap: an array
+    that is made and dropped again and again costs page faults each time.
+
+    Raises
+    ------
+    UsageError
+        If this system's C library cannot be told (mallopt, of glibc).
+    """
+    import ctypes  # late: it takes longer to import than most runs need it
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        raise UsageError("--keep-memory: this system's C library has no mallopt; leave it out") from None
+    if not (mallopt(_M_MMAP_MAX, 0) and mallopt(_M_TRIM_THRESHOLD, -1)):
+        raise UsageError("--keep-memory: this system's C library refuses; leave it out")
 
 
 def rss_bytes() -> int:

@@ -15,7 +15,8 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     makespan_s, makespan_half_width_s, uncertainty
                         of kernels' costs: of the interval that has 95 % of runs, to first order, and its parts; or null
     messages, bytes, ..._share
-    compute, kernels_file, noise_seed, is_partial, is_folded
+    compute, keeps_memory, kernels_file, noise_seed, is_partial, is_folded
+                        keeps_memory: what was freed stayed with the process;
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
     remarks             what a reader should know of the run: a topic and its facts each
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
+_RETURNED: Final = "goes back to the system when the C library thinks so; --keep-memory: stays"
+_KEPT: Final = "stays with the process (--keep-memory), as some MPI libraries have it"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +76,8 @@ class Summary:
         How computing became simulated time.
     host_speed_flop_per_s : float or None
         Speed the machine that ran this was said to have; None: as fast as each simulated host.
+    keeps_memory : bool
+        Whether memory that was freed stayed with the process.
     is_partial : bool
         The run stopped before every rank had ended.
     is_folded : bool
@@ -97,6 +102,7 @@ class Summary:
     shares: TimeShares
     compute: Literal["measured", "models", "none"]
     host_speed_flop_per_s: float | None
+    keeps_memory: bool
     is_partial: bool
     is_folded: bool
     remarks: tuple[Remark, ...]
@@ -131,6 +137,7 @@ class Summary:
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
+            "keeps_memory": self.keeps_memory,
             "kernels_file": self.inputs.kernels_file,
             "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
@@ -163,6 +170,8 @@ class Summary:
             ("share of time", self.shares.render()),
             ("computing", self._computing()),
         ]
+        if self.compute == "measured":
+            facts.append(("freed memory", _KEPT if self.keeps_memory else _RETURNED))
         if self.is_folded:
             facts.append(("folded", "some memory had no content: numbers the program printed are not results"))
         for remark in self.remarks:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.calibrate import samples as samples_module
+from smpy.calibrate import this_machine
 from smpy.calibrate.costs import Terms, cost_of
 from smpy.calibrate.kernels import Call, Kernel, Limits, Pools, core_speed_kernel, draw_sizes, kernels
 from smpy.calibrate.measure import Clocks, Timer, measure
@@ -386,6 +387,20 @@ def _disturbance(busy_cores: float, walls_s: list[float], share: float = 1.0) ->
 
 def test_a_machine_is_quiet_when_nothing_else_runs_and_a_probe_takes_the_same_time_each_time():
     assert _disturbance(0.05, [1e-3] * 40) == ""
+
+
+def test_a_probe_takes_one_core_whatever_blas_would_take(monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    threads = []
+
+    def note(_probe):
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return ""
+
+    monkeypatch.setattr(this_machine, "disturbance", note)
+    assert this_machine.check_quiet(may_be_loaded=False) == []
+    assert set(threads) == {1}
 
 
 def test_other_processes_disturb():

@@ -22,7 +22,7 @@ HEAD = '# smpy calibrate network {"hosts": ["a", "a"]}\nkind,bytes,repetition,ti
 def fake(tmp_path, monkeypatch):
     """An mpiexec of a few lines of Python; its arguments are -n 2 python measure.py RAW PLAN."""
     monkeypatch.setattr(launch, "find_spec", lambda _name: True)
-    monkeypatch.setattr(calibration_module, "check_quiet", lambda _probe: None)
+    monkeypatch.setattr(calibration_module, "check_quiet", lambda may_be_loaded: [])
 
     def make(code: str) -> str:
         path = tmp_path / "mpiexec"

@@ -8,20 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from smpy.calibrate.network.launch import find_mpiexec, measure
 from smpy.calibrate.network.model import fit_costs
 from smpy.calibrate.network.recorded import read_recorded
 from smpy.calibrate.network.samples import Samples, joined, read_raw
 from smpy.calibrate.network.tables import Place, Route, message_tables, quality
 from smpy.calibrate.result_file import Table
-from smpy.calibrate.this_machine import check_quiet, disturbance, facts
+from smpy.calibrate.this_machine import check_quiet, facts
 from smpy.errors import UsageError
 from smpy.input_files import read_input
 from smpy.records.files import check_writable
 
-_PROBE_ORDER: Final = 256
 N_SIZES: Final = 120
 REPETITIONS: Final = 15
 
@@ -119,11 +116,7 @@ def _measured(request: Request, notes: list[str], progress: Callable[[int, int],
         )
     check_writable(request.raw)
     mpiexec = find_mpiexec(request.mpiexec)
-    a = np.full((_PROBE_ORDER, _PROBE_ORDER), 0.5)
-    if not request.may_be_loaded:
-        check_quiet(lambda: a @ a)
-    elif complaint := disturbance(lambda: a @ a):
-        notes.append(f"measured all the same: {complaint}")
+    notes += check_quiet(may_be_loaded=request.may_be_loaded)
     plan = {
         "seed": request.seed,
         "n_sizes": N_SIZES,

@@ -1,0 +1,137 @@
+"""Real runs beside predicted ones: how far a calibration can be trusted.
+
+    python calibration/truth.py calibration/cloud-xeon --mpi mpich="mpiexec" --mpi openmpi="mpirun --allow-run-as-root"
+
+runs programs of `apps/` on 1 and 2 ranks, in turn under each real MPI and under `smpy run` on `machine.toml` of that
+folder, and writes every time to its `truth.csv`. Without --mpi it only prints what that file says.
+
+ways: measured (`--compute measured`), kept (the same with `--keep-memory`), modelled (`--compute models`, once).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import median, quantiles
+from typing import NamedTuple
+
+APPS = Path(__file__).parent.parent / "apps"
+N_REPETITIONS = 7
+RANKS = 1, 2
+PREDICTED = "measured", "kept", "modelled"
+
+
+class Case(NamedTuple):
+    """A program with its arguments, those of its modelled run besides, and what it prints of its time."""
+
+    program: str
+    arguments: str
+    modelled: str
+    time: str
+
+
+def _cases() -> list[Case]:
+    hpl = [
+        Case("hpl.py", f"--n {n} --nb 128", "--skeleton --calibrated", r"^W.* (\d[\d.]*e[+-]\d+)$")
+        for n in (2000, 3000, 4000, 6000, 8000)
+    ]
+    solve = r"inspect, ([\d.]+) s to solve"
+    return [
+        *hpl,
+        *(Case("jacobi.py", f"--n {n} --iterations {i}", "", r"time: ([\d.]+) s") for n, i in ((400, 500), (2048, 50))),
+        *(Case("conjugate_gradient.py", f"--n {n}", "", solve) for n in (128, 512)),
+        *(Case("fft2d.py", f"--n {n} --m {n}", "", r"time: ([\d.]+) s") for n in (1024, 3000)),
+    ]
+
+
+def _seconds(command: list[str], case: Case) -> float:
+    environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    found = re.search(case.time, ran.stdout, re.MULTILINE)
+    if ran.returncode or not found:
+        raise SystemExit(f"{shlex.join(command)}\n{ran.stdout}{ran.stderr}")
+    figure = float(found[1])
+    if case.program != "hpl.py":
+        return figure
+    n = int(case.arguments.split()[1])  # it prints hundredths of a second, and more digits of its rate
+    return (2 / 3 * n**3 + 1.5 * n**2) / 1e9 / figure
+
+
+def _commands(folder: Path, mpis: dict[str, str]) -> dict[str, str]:
+    """How a program starts, by way; N stands for the number of ranks."""
+    simulated = f"{sys.executable} -m smpy run -np N --quiet --platform {folder / 'machine.toml'} --host "
+    measured = f"{simulated}{folder / 'node.toml'} --compute measured"
+    real = {name: f"{command} -n N {sys.executable}" for name, command in mpis.items()}
+    return real | {"measured": measured, "kept": f"{measured} --keep-memory"}
+
+
+def measure(folder: Path, mpis: dict[str, str]) -> None:
+    """Run all cases, ways in turn, and write each time as soon as it is known."""
+    ways = _commands(folder, mpis)
+    modelled = f"{sys.executable} -m smpy run -np N --quiet --platform {folder / 'machine.toml'} --compute models"
+    with (folder / "truth.csv").open("w", newline="", encoding="ascii") as file:
+        rows = csv.writer(file)
+        rows.writerow(["program", "arguments", "ranks", "way", "repetition", "seconds"])
+        for case in _cases():
+            for n_ranks in RANKS:
+                head = [case.program, case.arguments, n_ranks]
+                program = [str(APPS / case.program), *case.arguments.split()]
+                for repetition in range(N_REPETITIONS):
+                    for way, command in ways.items():
+                        words = [*shlex.split(command.replace(" N ", f" {n_ranks} ")), *program]
+                        rows.writerow([*head, way, repetition, f"{_seconds(words, case):.6f}"])
+                        file.flush()
+                words = [*shlex.split(modelled.replace(" N ", f" {n_ranks} ")), *program, *case.modelled.split()]
+                rows.writerow([*head, "modelled", 0, f"{_seconds(words, case):.6f}"])
+                file.flush()
+
+
+def tell(folder: Path) -> None:
+    """Print the medians, their spread, and by how much predictions differ from them."""
+    times = defaultdict[tuple[str, str, str], dict[str, list[float]]](lambda: defaultdict(list))
+    with (folder / "truth.csv").open(newline="", encoding="ascii") as file:
+        for row in csv.DictReader(file):
+            times[row["program"], row["arguments"], row["ranks"]][row["way"]].append(float(row["seconds"]))
+    first = next(iter(times.values()))
+    real = [way for way in first if way not in PREDICTED]
+    print("| program | ranks |", " | ".join([*real, *PREDICTED]), "|")
+    print("|---|---|" + "---|" * (len(real) + len(PREDICTED)))
+    errors = defaultdict[tuple[str, str], list[float]](list)
+    for (program, arguments, ranks), of in times.items():
+        cells = [_with_spread(of[way]) for way in real]
+        for way in PREDICTED:
+            by = [median(of[way]) / median(of[rival]) - 1 for rival in real]
+            for rival, error in zip(real, by, strict=True):
+                errors[way, rival].append(abs(error))
+            cells.append(f"{_with_spread(of[way])}: " + ", ".join(f"{error:+.0%}" for error in by))
+        print(f"| `{program} {arguments}` | {ranks} |", " | ".join(cells), "|")
+    for (way, rival), found in errors.items():
+        print(f"{way}, to {rival}: median error {median(found):.1%}, largest {max(found):.0%}, of {len(found)}")
+
+
+def _with_spread(seconds: list[float]) -> str:
+    if len(seconds) == 1:
+        return f"{seconds[0]:.3f} s"
+    low, _, high = quantiles(seconds, n=4)
+    return f"{median(seconds):.3f} s ({low:.3f}-{high:.3f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Real runs beside predicted ones.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--mpi", action="append", default=[], metavar="NAME=COMMAND", help="a real MPI; repeatable")
+    options = parser.parse_args()
+    if options.mpi:
+        measure(options.folder, dict(word.split("=", 1) for word in options.mpi))
+    tell(options.folder)
+
+
+if __name__ == "__main__":
+    main()
