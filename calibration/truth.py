@@ -18,36 +18,37 @@ import shlex
 import subprocess
 import sys
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
 
 APPS = Path(__file__).parent.parent / "apps"
+SMPY = Path(sys.executable).with_name("smpy")
 N_REPETITIONS = 7
 RANKS = 1, 2
+HEAD = "program", "arguments", "ranks", "way", "repetition", "seconds"
+TRIAD_BYTES = 200_000, 1_500_000, 20_000_000, 600_000_000
 PREDICTED = "measured", "kept", "modelled"
 
 
 class Case(NamedTuple):
-    """A program with its arguments, those of its modelled run besides, and what it prints of its time."""
+    """A program with its arguments, and what it prints of its time."""
 
     program: str
     arguments: str
-    modelled: str
     time: str
 
 
 def _cases() -> list[Case]:
-    hpl = [
-        Case("hpl.py", f"--n {n} --nb 128", "--skeleton --calibrated", r"^W.* (\d[\d.]*e[+-]\d+)$")
-        for n in (2000, 3000, 4000, 6000, 8000)
-    ]
+    hpl = [Case("hpl.py", f"--n {n} --nb 128", r"^W.* (\d[\d.]*e[+-]\d+)$") for n in (2000, 3000, 4000, 8000)]
     solve = r"inspect, ([\d.]+) s to solve"
     return [
+        *(Case("jacobi.py", f"--n {n} --iterations {i}", r"time: ([\d.]+) s") for n, i in ((400, 500), (2048, 50))),
+        *(Case("conjugate_gradient.py", f"--n {n}", solve) for n in (128, 512)),
+        *(Case("fft2d.py", f"--n {n} --m {n}", r"time: ([\d.]+) s") for n in (1024, 3000)),
+        *(Case("../calibration/triad.py", f"--bytes {size}", r"time: ([\d.]+) s") for size in TRIAD_BYTES),
         *hpl,
-        *(Case("jacobi.py", f"--n {n} --iterations {i}", "", r"time: ([\d.]+) s") for n, i in ((400, 500), (2048, 50))),
-        *(Case("conjugate_gradient.py", f"--n {n}", "", solve) for n in (128, 512)),
-        *(Case("fft2d.py", f"--n {n} --m {n}", "", r"time: ([\d.]+) s") for n in (1024, 3000)),
     ]
 
 
@@ -66,30 +67,29 @@ def _seconds(command: list[str], case: Case) -> float:
 
 def _commands(folder: Path, mpis: dict[str, str]) -> dict[str, str]:
     """How a program starts, by way; N stands for the number of ranks."""
-    simulated = f"{sys.executable} -m smpy run -np N --quiet --platform {folder / 'machine.toml'} --host "
-    measured = f"{simulated}{folder / 'node.toml'} --compute measured"
+    modelled = f"{SMPY} run -np N --quiet --platform {folder / 'machine.toml'} --compute models"
+    measured = f"{SMPY} run -np N --quiet --platform {folder / 'machine.toml'} --host {folder / 'node.toml'}"
     real = {name: f"{command} -n N {sys.executable}" for name, command in mpis.items()}
-    return real | {"measured": measured, "kept": f"{measured} --keep-memory"}
+    return real | {"measured": measured, "kept": f"{measured} --keep-memory", "modelled": modelled}
 
 
 def measure(folder: Path, mpis: dict[str, str]) -> None:
-    """Run all cases, ways in turn, and write each time as soon as it is known."""
+    """Run all cases, ways in turn, but what the file has already; write each time as soon as it is known."""
     ways = _commands(folder, mpis)
-    modelled = f"{sys.executable} -m smpy run -np N --quiet --platform {folder / 'machine.toml'} --compute models"
-    with (folder / "truth.csv").open("w", newline="", encoding="ascii") as file:
+    path = folder / "truth.csv"
+    done = {tuple(row[:-1]) for row in csv.reader(path.open(encoding="ascii"))} if path.exists() else set()
+    with path.open("a", newline="", encoding="ascii") as file:
         rows = csv.writer(file)
-        rows.writerow(["program", "arguments", "ranks", "way", "repetition", "seconds"])
-        for case in _cases():
-            for n_ranks in RANKS:
-                head = [case.program, case.arguments, n_ranks]
-                program = [str(APPS / case.program), *case.arguments.split()]
-                for repetition in range(N_REPETITIONS):
-                    for way, command in ways.items():
-                        words = [*shlex.split(command.replace(" N ", f" {n_ranks} ")), *program]
-                        rows.writerow([*head, way, repetition, f"{_seconds(words, case):.6f}"])
-                        file.flush()
-                words = [*shlex.split(modelled.replace(" N ", f" {n_ranks} ")), *program, *case.modelled.split()]
-                rows.writerow([*head, "modelled", 0, f"{_seconds(words, case):.6f}"])
+        if not done:
+            rows.writerow(HEAD)
+        for case, n_ranks, repetition in product(_cases(), RANKS, range(N_REPETITIONS)):
+            for way, command in ways.items():
+                key = case.program, case.arguments, str(n_ranks), way, str(repetition)
+                if key in done or (way == "modelled" and repetition):
+                    continue
+                words = [*shlex.split(command.replace(" N ", f" {n_ranks} ")), str(APPS / case.program)]
+                words += case.arguments.split()
+                rows.writerow([*key, f"{_seconds(words, case):.6f}"])
                 file.flush()
 
 

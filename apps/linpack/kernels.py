@@ -7,13 +7,42 @@ folded, so the largest machine's matrix fits into a laptop, and its pivots are r
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
+from modelled import kernel
 
 from linpack.settings import BadSettings
 
 Array = Any
+
+STRIP = 128
+"""Rows, or columns, of a product that are made at once: what is subtracted is still in the caches."""
+
+
+@kernel(name="dgemm", flop="2*m*n*k")
+def multiply(m: int, n: int, k: int, a: Array, b: Array, product: Array) -> None:
+    """The product of an m x k and a k x n matrix."""
+    np.matmul(a, b, out=product)
+
+
+@kernel(bytes="24*c.size", working_set_bytes="16*c.size")
+def subtract(product: Array, c: Array) -> None:
+    """C := C - product."""
+    c -= product
+
+
+@kernel(name="dtrsm_right", flop="m*n*n")
+def solve_right(m: int, n: int, dtrsm: Array, triangle: Array, b: Array) -> Array:
+    """B L^-1, of an m x n matrix and a unit upper triangle."""
+    return dtrsm(1.0, triangle, b, side=1, lower=0, diag=1)
+
+
+@kernel(bytes="256*a.shape[1]")
+def exchange(a: Array, row: int, other: int) -> None:
+    """Change two rows of a matrix whose columns lie one after the other: each number is in a cache line of its own."""
+    a[[row, other]] = a[[other, row]]
 
 
 class Numbers:
@@ -34,6 +63,14 @@ class Numbers:
             raise BadSettings("real numbers need scipy's BLAS: pip install scipy") from None
 
         self._dtrsm = dtrsm
+        self._product = np.empty(0)
+
+    def _room(self, shape: tuple[int, ...]) -> Array:
+        """Memory for a product, the same again and again."""
+        size = prod(shape)
+        if len(self._product) < size:
+            self._product = np.empty(size)
+        return self._product[:size].reshape(shape)
 
     def memory(self, *shape: int) -> Array:
         """Room for that many numbers, rows one after the other."""
@@ -45,14 +82,23 @@ class Numbers:
 
     def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
         """C := C - A B, for some rows of C and A, columns of C and B, and the columns of A that are rows of B."""
-        if _length(rows) > 0 and _length(columns) > 0 and _length(inner) > 0:
-            c[rows, columns] -= a[rows, inner] @ b[inner, columns]
+        if _length(rows) <= 0 or _length(columns) <= 0 or _length(inner) <= 0:
+            return
+        c, a, b = c[rows, columns], a[rows, inner], b[inner, columns]
+        if c.strides[0] < c.strides[1]:  # its columns lie one after the other
+            c, a, b = c.T, b.T, a.T
+        for start in range(0, len(c), STRIP):
+            strip = slice(start, start + STRIP)
+            part = c[strip]
+            product = self._room(part.shape)
+            multiply(*part.shape, len(b), a[strip], b, product)
+            subtract(product, part)
 
     def solve_unit_lower(self, l: Array, b: Array, rows: slice, columns: slice) -> None:  # noqa: E741  # as in books
         """B := L^-1 B, for the unit lower triangle of some rows and columns of L, and these rows of B."""
         if _length(rows) > 0 and _length(columns) > 0:
             part = b[rows, columns]
-            part[...] = self._dtrsm(1.0, l[rows, rows].T, part.T, side=1, lower=0, diag=1).T
+            part[...] = solve_right(len(part.T), len(part), self._dtrsm, l[rows, rows].T, part.T).T
 
 
 class Skeleton:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linpack.broadcast import Awaited
+from linpack.kernels import exchange
 from linpack.panel import Panel
 from linpack.settings import Settings
 from linpack.swap import exchange_rows
@@ -58,7 +59,7 @@ def _update_in_place(panel: Panel, n: int, awaited: Awaited | None) -> None:
     if kernels.is_real:
         for row, pivot in enumerate((panel.pivots - panel.first).astype(int)):
             if pivot != row:
-                columns[[row, pivot]] = columns[[pivot, row]]
+                exchange(columns, row, pivot)
     top, below = columns[:width], columns[width:]
     triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):

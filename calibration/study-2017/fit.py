@@ -6,7 +6,8 @@ import csv
 from pathlib import Path
 
 from smpy.calibrate.costs import Terms, cost_of
-from smpy.calibrate.result_file import Table, kernel_table, write_result
+from smpy.calibrate.kernel_table import kernel_table
+from smpy.calibrate.result_file import Table, write_result
 from smpy.calibrate.samples import Sample
 from smpy.units import exact_speed
 

@@ -11,11 +11,12 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from smpy.calibrate.costs import Cost, NoiseModel, Terms, cost_of
+from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
 from smpy.calibrate.measure import Clocks, measure
 from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
 from smpy.calibrate.plan import Plan, Visit, visits
-from smpy.calibrate.result_file import Table, kernel_table
+from smpy.calibrate.result_file import Table
 from smpy.calibrate.samples import Recorded, Sample, SampleFile, read_samples
 from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError

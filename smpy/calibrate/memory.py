@@ -19,7 +19,8 @@ WORKING_SET: Final = "working_set"
 ALL_CORES: Final = "all_cores"
 _WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
-_IN_CACHE: Final = 0.75  # of a cache's size is surely in it: the rest is others'
+_IN_CACHE: Final = 0.75  # of the last cache's size is surely in it: the rest is others'
+_STRAIGHT: Final = 0.05  # of a bandwidth may be lost between the points that are kept
 _ALL_CORES_S: Final = 0.5
 _ALL_CORES_BYTES: Final = 64 << 20  # of each core
 
@@ -33,7 +34,8 @@ class MemorySpeed:
     working_sets_bytes, bandwidths_bytes_per_s : tuple of float
         Points of the curve: bytes moved to and from memory a second, which fall as the working set grows.
     caches : tuple of (int, float)
-        A core's part of each cache that was measured, and its bandwidth.
+        The points between which the curve is straight on logarithmic axes, as far as caches reach: a working set, of
+        which a shared cache holds a core's part, and its bandwidth.
     core_bytes_per_s : float
         Of the largest working set.
     is_beyond_caches : bool
@@ -83,19 +85,47 @@ def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -
         rate = size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s
         best[size_bytes] = max(best.get(size_bytes, 0.0), rate)
     sets = np.array(sorted(best), dtype=float)
-    rates = _falling(np.array([best[int(size)] for size in sets]))
-    caches_found = [
-        (part, float(np.exp(np.interp(np.log(_IN_CACHE * size), np.log(sets), np.log(rates)))))
-        for size, part in caches
-        if sets[0] <= _IN_CACHE * size <= sets[-1]
-    ]
+    rates = np.array([best[int(size)] for size in sets])
+    fastest = int(rates.argmax())  # what a call costs makes smaller sets slower: it is not the caches
+    rates[:fastest] = rates[fastest]
+    rates = _falling(rates)
+    n_cached = int(np.searchsorted(sets, _IN_CACHE * caches[-1][0], side="right"))
+    bends = _bends(np.log(sets[:n_cached]), np.log(rates[:n_cached])) if n_cached else []
     return MemorySpeed(
         tuple(sets.tolist()),
         tuple(rates.tolist()),
-        tuple(caches_found),
+        tuple((_part_of(float(sets[i]), caches), float(rates[i])) for i in bends),
         float(rates[-1]),
         bool(sets[-1] > caches[-1][0]),
     )
+
+
+def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
+    """Points between which straight lines are as good as a curve (Ramer 1972; Douglas and Peucker 1973).
+
+    The first one is left out where the second says the same.
+    """
+    kept, parts = {0, len(x) - 1}, [(0, len(x) - 1)]
+    while parts:
+        first, last = parts.pop()
+        away = np.abs(y[first : last + 1] - np.interp(x[first : last + 1], x[[first, last]], y[[first, last]]))
+        worst = first + int(away.argmax())
+        if away.max() > _STRAIGHT:
+            kept.add(worst)
+            parts += [(first, worst), (worst, last)]
+    bends = sorted(kept)
+    return bends[1:] if len(bends) > 1 and abs(y[bends[0]] - y[bends[1]]) <= _STRAIGHT else bends
+
+
+def _part_of(size_bytes: float, caches: Sequence[tuple[int, int]]) -> int:
+    """What of a working set is a core's part: beyond the cache below, on logarithmic axes, as much as of the cache."""
+    i = next(i for i, (whole, _) in enumerate(caches) if size_bytes <= whole)
+    (whole, part), below = caches[i], caches[i - 1][1] if i else 0
+    if whole == part or part <= below:
+        return int(min(size_bytes, part))
+    if not below:
+        return int(size_bytes * part / whole)
+    return int(below * (size_bytes / below) ** (np.log(part / below) / np.log(whole / below)))
 
 
 def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ from smpy.errors import UsageError
 
 __all__ = ["kernel"]
 
+_WORK = "flop", "bytes", "working_set_bytes"
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -30,7 +32,8 @@ def kernel(
     """Decorate a function that computes: say how much, in terms of its arguments.
 
     With ``--compute models`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
-    the machine's `[kernels]` has a cost of that name, whose sizes are then arguments of the function, it is that time.
+    the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
+    function that are whole numbers; or flop, bytes or working_set_bytes, what the function says here.
     Measured, or where computing is free, the function is what it was. A call with a folded array among its arguments
     does not run the body and returns None; unless computing is free, it takes the modelled time. Outside a simulated
     run the function is what it was.
@@ -101,23 +104,31 @@ def _charge(
     name: str, function: Callable[..., Any], amounts: Callable[..., tuple[Any, ...]], args: Any, kwargs: Any
 ) -> None:
     cost = of_world(Modelling).costs.get(name)
-    sizes = () if cost is None else _sizes(name, cost.sizes, function, args, kwargs)
     try:
-        flop, moved_bytes, working_set_bytes = map(float, amounts(*args, **kwargs))
+        work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
+        sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
         charge_kernel(name, sizes, flop=flop, moved_bytes=moved_bytes, working_set_bytes=working_set_bytes)
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
         signature(function).bind(*args, **kwargs)  # a call that does not fit is told as Python tells it
         raise ValueError(f"kernel {name}: {wrong}") from None
 
 
-def _sizes(name: str, wanted: tuple[str, ...], function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[int, ...]:
-    """The sizes for which the machine has a cost."""
+def _sizes(
+    name: str,
+    wanted: tuple[str, ...],
+    work: tuple[float, float, float],
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+) -> tuple[int, ...]:
+    """The sizes for which the machine has a cost: arguments, or the work that the kernel says it does."""
     bound = signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
+    told = dict(zip(_WORK, map(int, work), strict=True)) | bound.arguments
     for size in wanted:
-        if not isinstance(bound.arguments.get(size), int):
+        if not isinstance(told.get(size), int):
             raise UsageError(
                 f"kernel {name}: the machine's cost of it has the sizes {', '.join(wanted)}, and {size!r} is no "
-                "argument that is a whole number: name the kernel otherwise (name=...)"
+                f"argument that is a whole number, nor one of {', '.join(_WORK)}: name the kernel otherwise (name=...)"
             )
-    return tuple(bound.arguments[size] for size in wanted)
+    return tuple(told[size] for size in wanted)

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
-_RETURNED: Final = "goes back to the system when the C library thinks so; --keep-memory: stays"
-_KEPT: Final = "stays with the process (--keep-memory), as some MPI libraries have it"
+_RETURNED: Final = "goes back to the system (--keep-memory: stays)"
+_KEPT: Final = "stays with the process (--keep-memory)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

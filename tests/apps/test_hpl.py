@@ -232,6 +232,32 @@ def test_the_default_kernels_stay_below_the_peak_of_the_default_clusters_core(em
     assert 0.85 < flop_per_s / CORE_SPEED_FLOP_PER_S < 0.95
 
 
+def test_the_skeleton_takes_the_costs_of_a_calibration(emulated: Callable[..., Any], tmp_path: Path) -> None:
+    words = ("--n", "2000", "--nb", "100", "--p", "1", "--q", "2", "--skeleton")
+    kernels = "".join(
+        f"[kernels.{name}]\nsizes = {sizes}\nseconds = {{ {term} = {seconds} }}\n"
+        for name, sizes, term, seconds in (
+            ("dgemm", '["m", "n", "k"]', '"m*n*k"', "4e-9"),
+            ("dtrsm_right", '["m", "n"]', '"m*n^2"', "2e-9"),
+        )
+    )
+    (tmp_path / "machine.toml").write_text(
+        f'[host]\ncount = 2\nspeed = "1Gf"\n[kernels]\nreference_speed = "1Gf"\n{kernels}'
+    )
+    machine = tmp_path / "machine.toml"
+    told = emulated(
+        None, 2, program=str(HPL), args=(*words, "--dgemm-s", "4e-9", "--dtrsm-s", "2e-9"), platform=machine
+    )
+    calibrated = emulated(None, 2, program=str(HPL), args=(*words, "--calibrated"), platform=machine)
+    assert told.error == calibrated.error == ""
+    assert calibrated.outcome.summary.makespan_s == pytest.approx(told.outcome.summary.makespan_s, rel=1e-9)
+
+
+def test_a_cost_is_told_once(emulated: Callable[..., Any]) -> None:
+    ran = emulated(None, 1, program=str(HPL), args=("--n", "9", "--skeleton", "--calibrated", "--dgemm-s", "1e-9"))
+    assert "--calibrated and --dgemm-s or --dtrsm-s both say what kernels cost: give one of them" in ran.err
+
+
 def test_the_skeleton_is_refused_under_a_real_mpiexec(mpiexec: Callable[..., str]) -> None:
     with pytest.raises(AssertionError, match="run it under `smpy run`"):
         mpiexec(1, str(HPL), "--n", "10", "--skeleton")

@@ -91,7 +91,7 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     assert planted["r_squared"] > 0.999
     assert tables["kernels"]["reference_speed"] == tables["host"]["speed"]
     assert tables["host"]["memory_bandwidth"] == "1TB/s"
-    assert list(tables["host"]["caches"]) == ["32KiB"]
+    assert list(tables["host"]["caches"]) == ["16KiB"]
     assert tables["calibration"]["raw"] == "node.csv"
     assert b"<svg" in plot.read_bytes()
 

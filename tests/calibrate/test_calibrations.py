@@ -35,3 +35,11 @@ def test_the_studys_costs_tell_the_published_times_of_large_calls():
     assert kernels["dtrsm_right"]["residual_median"] < 0.04
     assert kernels["dgemm"]["seconds"]["m*n*k"] == pytest.approx(1.65820e-10, rel=0.01)
     assert kernels["dtrsm_right"]["seconds"]["m*n^2"] == pytest.approx(8.62497e-11, rel=0.03)
+
+
+def test_a_run_that_takes_its_speed_from_a_calibration_loads_no_blas_of_its_own(smpy_run):
+    node = FOLDER / "cloud-xeon" / "node.toml"
+    ran = smpy_run("import numpy", 1, "--platform", str(FOLDER / "cloud-xeon" / "machine.toml"), "--host", str(node))
+    assert ran.code == 0
+    assert "this machine counts as" in ran.err
+    assert "threads" not in ran.err

@@ -20,7 +20,9 @@ from smpy.calibrate.plan import Plan, visits
 from smpy.calibrate.samples import SIZE_NAMES, Sample, SampleFile, read_samples
 from smpy.calibrate.terms import evaluate
 from smpy.calibrate.this_machine import disturbance
+from smpy.compute.roofline import cache_bandwidth_bytes_per_s
 from smpy.errors import UsageError
+from smpy.platforms import Cache, Memory
 
 ALL = kernels()
 LIMITS = Limits(dimension=300, work=4e6, elements=1 << 14)
@@ -434,7 +436,28 @@ def test_bandwidth_falls_as_the_working_set_grows(rates):
     found = memory_speed(samples, [(32 << 10, 32 << 10)])
     assert (np.diff(found.bandwidths_bytes_per_s) <= 1e-6 * max(rates)).all()
     assert min(rates) * (1 - 1e-9) <= found.core_bytes_per_s <= max(rates) * (1 + 1e-9)
-    assert found.caches[0][0] == 32 << 10
+
+
+@pytest.mark.parametrize("calls_cost_s", [0.0, 3e-7])
+def test_the_points_that_are_kept_give_the_bandwidth_of_every_working_set_in_the_caches(calls_cost_s):
+    """Two caches of 48 KiB and 2 MiB, whose ends are not sharp, and a shared one; what a call costs is no cache's."""
+    planted = [(48 << 10, 150e9), (1 << 20, 120e9), (3 << 20, 40e9), (64 << 20, 25e9), (1 << 30, 10e9)]
+    sizes = np.geomspace(1 << 14, 1 << 30, 33).astype(int)
+    rates = np.exp(np.interp(np.log(sizes), *np.log(np.array(planted)).T))
+    samples = [
+        Sample("working_set", (("bytes", int(size)),), "warm", 0, 1.5 * size / rate + calls_cost_s, 1.0)
+        for size, rate in zip(sizes, rates, strict=True)
+    ]
+    found = memory_speed(samples, [(48 << 10, 48 << 10), (2 << 20, 2 << 20), (256 << 20, 128 << 20)])
+    assert len(found.caches) <= 8
+    memory = Memory(caches=tuple(Cache(*point) for point in found.caches))
+    for size, rate in zip(sizes, rates, strict=True):
+        if 1 << 18 <= size <= 2 << 20:
+            assert cache_bandwidth_bytes_per_s(memory, int(size)) == pytest.approx(
+                rate, rel=0.06 if calls_cost_s == 0 else 0.15
+            )
+    assert found.caches[-1][0] <= 0.75 * (128 << 20)
+    assert all(bandwidth > 20e9 for _, bandwidth in found.caches[:-1])
 
 
 def test_the_kernels_of_a_host_run():

@@ -54,6 +54,19 @@ def test_a_kernel_that_is_measured_takes_no_modelled_time(emulated: Callable) ->
     assert out.startswith("multiplied")
 
 
+def test_the_machine_may_say_what_a_kernels_own_bytes_cost(emulated: Callable, tmp_path: Path) -> None:
+    machine = tmp_path / "machine.toml"
+    cost = '[kernels.add]\nsizes = ["bytes", "n"]\nseconds = { "bytes" = 1e-9, "n" = 1e-3 }\n'
+    machine.write_text(f'[host]\nspeed = "1Gf"\n[kernels]\nreference_speed = "1Gf"\n{cost}')
+    source = "import smpy\nsmpy.kernel(bytes='24*n', name='add')(lambda n: None)(1000)"
+    ran = emulated(source, 1, compute="models", platform=machine)
+    assert ran.outcome.summary.makespan_s == pytest.approx(24e-6 + 1.0, rel=1e-12)
+    other = emulated(
+        source.replace("lambda n", "lambda m").replace("24*n", "24*m"), 1, compute="models", platform=machine
+    )
+    assert "sizes bytes, n, and 'n' is no argument that is a whole number, nor one of flop, bytes," in other.error
+
+
 def test_memory_bound_kernels_share_the_memory_of_their_host(emulated: Callable) -> None:
     source = "import smpy\nsmpy.kernel(bytes='24*len(x)')(lambda x: None)(smpy.folded(10**8))"
     assert ran_s(emulated, source, 3, compute="models")[0] == pytest.approx(3 * 24e8 / 4e9, rel=1e-12)

@@ -218,6 +218,20 @@ def test_a_triangle_has_two_sides() -> None:
         smpy.KernelModels(1, 1).dtrsm(1, 1, side="L")  # type: ignore[arg-type]
 
 
+def test_the_machine_says_what_a_kernel_costs_that_is_given_no_seconds(emulated: Callable, machine: Path) -> None:
+    calls = "smpy.KernelModels(None, None).dgemm(10, 20, 30)"
+    assert makespan_s(emulated, calls, platform=machine) == makespan_s(
+        emulated, f"{DGEMM}charge_kernel('dgemm', (10, 20, 30), flop=0)", platform=machine
+    )
+    told = "the machine does not say what dtrsm_left costs: include a calibration in its file, name one (--kernels)"
+    source = "import smpy\nsmpy.KernelModels(None, None).dtrsm(10, 20, side='left')"
+    assert told in emulated(source, 1, platform=machine).error
+
+
+def test_outside_a_run_no_machine_is_asked_for_a_cost() -> None:
+    smpy.KernelModels(None, None).dgemm(10, 20, 30)
+
+
 # ---- noise ----
 
 NOISY = KERNELS + 'noise = {kind = "half-normal", sigma = 0.1}\n'

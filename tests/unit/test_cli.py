@@ -46,6 +46,7 @@ class Stub:
             shares=TimeShares(compute=1.0, communication=0.0, waiting=0.0, sleep=0.0),
             compute=config.compute,
             host_speed_flop_per_s=config.host_speed_flop_per_s,
+            keeps_memory=False,
             is_partial=self.error is not None,
             is_folded=False,
             remarks=(),

@@ -28,6 +28,7 @@ SUMMARY = Summary(
     shares=TimeShares(compute=0.75, communication=0.125, waiting=0.0625, sleep=0.0625),
     compute="measured",
     host_speed_flop_per_s=None,
+    keeps_memory=False,
     is_partial=False,
     is_folded=False,
     remarks=(),
@@ -44,6 +45,17 @@ def test_json_opens_with_its_schema_and_has_the_named_keys():
     assert named.items() <= record.items()
     assert {"wall_s": 1.5, "peak_rss_bytes": 50_000_000, "command": sys.argv}.items() <= record["host"].items()
     assert record["finish_s"] == [0.125, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("keeps_memory", "told"),
+    [(False, "goes back to the system (--keep-memory: stays)"), (True, "stays with the process")],
+)
+def test_where_computing_is_measured_it_is_said_what_becomes_of_freed_memory(keeps_memory: bool, told: str):
+    summary = dataclasses.replace(SUMMARY, keeps_memory=keeps_memory)
+    assert f"\n  freed memory   {told}" in summary.render()
+    assert json.loads(summary.to_json())["keeps_memory"] is keeps_memory
+    assert "freed memory" not in dataclasses.replace(summary, compute="models").render()
 
 
 def test_json_of_equal_runs_differs_in_the_last_line_alone():
