@@ -1,9 +1,10 @@
-"""What the kernels that programs of `apps/` name cost on this core, for each byte that they say they move.
+"""What the kernels that programs of `apps/` name cost on this core, by the bytes that they say they move.
 
     python calibration/own_kernels.py calibration/cloud-xeon/programs.toml
 
 runs the programs on one rank, at sizes that `truth.py` does not predict, and times every call of a function under
-`@kernel` whose cost `smpy calibrate blas` does not measure. Seconds are fitted as a bytes + b, ratios counting.
+`@kernel` whose cost `smpy calibrate blas` does not measure. Fitted are bytes, which take longer the larger the working
+set is, and what a call costs; ratios count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,67 +29,97 @@ from smpy.compute.expressions import over_arguments
 
 APPS = Path(__file__).parent.parent / "apps"
 PROGRAMS = {
-    "jacobi.py": ["--n 250 --iterations 200", "--n 700 --iterations 50", "--n 1400 --iterations 30"],
-    "conjugate_gradient.py": ["--n 90", "--n 200", "--n 400"],
-    "fft2d.py": ["--n 600 --m 600", "--n 1500 --m 1500", "--n 2400 --m 2400"],
+    "jacobi.py": [
+        *(
+            "--n 250 --iterations 200",
+            "--n 700 --iterations 50",
+            "--n 1400 --iterations 30",
+            "--n 3000 --iterations 10",
+        ),
+    ],
+    "conjugate_gradient.py": ["--n 90", "--n 200", "--n 400", "--n 700"],
+    "fft2d.py": ["--n 600 --m 600", "--n 1500 --m 1500", "--n 2400 --m 2400", "--n 4000 --m 4000"],
     "hpl.py": ["--n 1500 --nb 128", "--n 2500 --nb 128", "--n 5000 --nb 128"],
 }
 
-calls: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-"""Bytes and seconds of each call, by kernel."""
+Calls = dict[str, list[tuple[float, float, float]]]
+"""Bytes, working set and seconds of each call, by kernel."""
 
 
-def timed(*, name: str = "", bytes: str | float = 0, **_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: A002
-    """In place of `smpy.kernel`: note what a call takes."""
+def run(program: str, line: str) -> Calls:
+    """The calls of a program, which runs here."""
+    calls: Calls = {}
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        moved = over_arguments(function, {"bytes": bytes})
+    def timed(
+        *,
+        flop: str = "0",  # what `smpy.kernel` takes
+        bytes: str = "0",  # noqa: A002
+        working_set_bytes: str = "0",
+        name: str = "",
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            amounts = over_arguments(function, {"bytes": bytes, "working_set_bytes": working_set_bytes})
 
-        def call(*args: Any) -> Any:
-            began_s = time.thread_time()
-            result = function(*args)
-            seconds = time.thread_time() - began_s
-            calls[function.__name__].append((int(moved(*args)[0]), seconds))
-            return result
+            def call(*args: Any) -> Any:
+                began_s = time.thread_time()
+                result = function(*args)
+                seconds = time.thread_time() - began_s
+                calls.setdefault(function.__name__, []).append((*map(float, amounts(*args)), seconds))
+                return result
 
-        return function if name else call
+            return function if name else call
 
-    return decorate
+        return decorate
 
-
-def run_all() -> None:
-    """Run the programs, here."""
     module = ModuleType("modelled")
     module.kernel = timed  # type: ignore[attr-defined]
     sys.modules["modelled"] = module
     sys.path.insert(0, str(APPS))
-    for program, lines in PROGRAMS.items():
-        for line in lines:
-            sys.argv = [program, *line.split()]
-            with redirect_stdout(io.StringIO()):
-                try:
-                    runpy.run_path(str(APPS / program), run_name="__main__")
-                except SystemExit as end:
-                    if end.code:
-                        raise
+    sys.argv = [program, *line.split()]
+    with redirect_stdout(io.StringIO()):
+        try:
+            runpy.run_path(str(APPS / program), run_name="__main__")
+        except SystemExit as end:
+            if end.code:
+                raise
+    return calls
 
 
-def table(rows: list[tuple[int, float]]) -> dict[str, object]:
+def table(calls: list[tuple[float, float, float]]) -> dict[str, object]:
     """[kernels.NAME] of a kernel's calls."""
-    taken: defaultdict[int, list[float]] = defaultdict(list)
-    for n_bytes, seconds in rows:
-        taken[n_bytes].append(seconds)
-    moved = np.array([float(n_bytes) for n_bytes in taken if n_bytes])
-    means_s = np.array([np.mean(taken[int(n_bytes)]) for n_bytes in moved])
-    weights = np.array([len(taken[int(n_bytes)]) for n_bytes in moved]) ** 0.5
-    design = np.stack([moved, np.ones_like(moved)], axis=1) * (weights / means_s)[:, None]
-    (per_byte_s, fixed_s), _ = nnls(design, weights)
-    costs = {"bytes": float(f"{per_byte_s:.4g}"), "1": float(f"{fixed_s:.4g}")}
-    return {"sizes": ["bytes"], "seconds": costs, "largest": [int(moved.max())]}
+    taken: defaultdict[tuple[float, float], list[float]] = defaultdict(list)
+    for moved, working_set, seconds in calls:
+        if moved:
+            taken[moved, working_set].append(seconds)
+    moved, working_set = np.array(list(taken)).T
+    means_s = np.array([np.mean(seconds) for seconds in taken.values()])
+    weights = np.array([len(seconds) for seconds in taken.values()]) ** 0.5 / means_s
+    smallest = np.log2(working_set.min()) if working_set.all() else 0.0
+    beyond = moved * (np.log2(working_set) - smallest) if working_set.all() else np.zeros_like(moved)
+    design = np.stack([moved, beyond, np.ones_like(moved)], axis=1)
+    scale = design.max(axis=0) + 1e-300
+    found, _ = nnls(design / scale * weights[:, None], means_s * weights)
+    per_byte_s, per_doubling_s, call_s = found / scale
+    seconds = {"bytes": per_byte_s - per_doubling_s * smallest, "1": call_s}
+    sizes = ["bytes"]
+    if working_set.all():
+        seconds["bytes*log2(working_set_bytes)"] = per_doubling_s
+        sizes.append("working_set_bytes")
+    return {
+        "sizes": sizes,
+        "seconds": {term: float(f"{value:.5g}") for term, value in seconds.items()},
+        "smallest": [int(moved.min()), int(working_set.min())][: len(sizes)],
+        "largest": [int(moved.max()), int(working_set.max())][: len(sizes)],
+    }
 
 
 def main(path: Path) -> None:
-    run_all()
+    lines = [(program, line) for program, lines in PROGRAMS.items() for line in lines]
+    calls: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    with get_context("fork").Pool(1, maxtasksperchild=1) as pool:  # each in a process of its own, one after another
+        for of_one in pool.starmap(run, lines, chunksize=1):
+            for name, rows in of_one.items():
+                calls[name] += rows
     told = "Written by calibration/own_kernels.py: kernels of programs in apps/, by the bytes that they say they move."
     text = toml_text({f"kernels.{name}": table(rows) for name, rows in calls.items()}, told)
     path.write_text(text, encoding="utf-8")
