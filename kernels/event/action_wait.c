@@ -51,7 +51,7 @@ static void describe(const sim *s, const action *a, waiting *out)
     const int *list = a->wait.list ? a->wait.list : &a->wait.one;
     for (int i = 0; i < a->wait.n; i++) {
         if (!is_request(&s->requests, list[i]) || s->requests.at[list[i]].is.is_done) continue;
-        *out = request_describe(&s->requests.at[list[i]], a->wait.n_pending);
+        *out = request_describe(&s->requests, list[i], a->wait.n_pending);
         return;
     }
 }

@@ -34,7 +34,7 @@ static void told(sim *s, int id, action *a, int request)
 static void describe(const sim *s, const action *a, waiting *out)
 {
     const slot *x = &s->requests.at[a->wait_collective.request];
-    *out = request_describe(x, 0);
+    *out = request_describe(&s->requests, a->wait_collective.request, 0);
     out->n_requests = x->run->n_background;
 }
 

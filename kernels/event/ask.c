@@ -77,7 +77,7 @@ void sim_polling(const sim *s, int id, waiting *out)
     else if (!q->request)
         *out = (waiting){.kind = WAIT_PROBE, .comm = q->comm, .peer = q->source, .tag = q->tag};
     else if (is_request(&s->requests, q->request))
-        *out = request_describe(&s->requests.at[q->request], 1);
+        *out = request_describe(&s->requests, q->request, 1);
 }
 
 const void *sim_kernel_calls(void)

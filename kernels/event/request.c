@@ -58,10 +58,11 @@ void requests_free(sim *s)
     free(pool->at);
 }
 
-waiting request_describe(const slot *x, int n_requests)
+waiting request_describe(const slot_pool *pool, int id, int n_requests)
 {
+    const slot *x = &pool->at[id];
     if (x->is_collective) return (waiting){.kind = WAIT_COLLECTIVE, .comm = x->is.comm};
-    return (waiting){x->is.is_send ? WAIT_SEND : WAIT_RECV, x->is.comm, x->is.peer, x->is.tag, x->is.bytes, n_requests};
+    return (waiting){x->is.is_send ? WAIT_SEND : WAIT_RECV, x->is.comm, x->is.peer, x->is.tag, x->is.bytes, n_requests, id};
 }
 
 /* ---- what the outside asks ---- */

@@ -82,7 +82,7 @@ static inline int is_own_request(const slot_pool *pool, int rank, int id)
     return is_request(pool, id) && pool->at[id].is.rank == rank;
 }
 
-waiting request_describe(const slot *x, int n_requests);
+waiting request_describe(const slot_pool *pool, int id, int n_requests);
 
 #ifdef SMPY_CHECK
 void requests_check(const sim *s);

@@ -170,6 +170,7 @@ typedef struct {
     int comm, peer, tag;              /* of the request, when there is one */
     int64_t bytes;
     int n_requests;
+    int request;                      /* its number, or 0 */
 } waiting;
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */

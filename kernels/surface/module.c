@@ -163,7 +163,7 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     surface.engine = Py_NewRef(engine);
     surface.greenlets = list_of_engine(engine, "_greenlets", surface.n_ranks);
     surface.waits_in = surface.greenlets ? list_of_engine(engine, "_waits_in", surface.n_ranks) : NULL;
-    if (surface.waits_in) Py_RETURN_NONE;
+    if (surface.waits_in && sequence_attach(surface.n_ranks) == 0) Py_RETURN_NONE;
     Py_XDECREF(surface_detach(module, NULL));
     return NULL;
 }
@@ -255,6 +255,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("replace(recvbuf, content)\n--\n\nWhether the bytes went into a plain buffer of their length.")},
     {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
+    {"step_waited_for", (PyCFunction)(void (*)(void))sequence_step_waited_for, METH_FASTCALL,
+     PyDoc_STR("step_waited_for(rank, request)\n--\n\n(call, step) for which a rank is blocked in a sequence, or None.")},
     {"line", lines_number, METH_NOARGS, PyDoc_STR("line()\n--\n\nNumber of the program's innermost line; 0: not known.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"know_collectives", (PyCFunction)(void (*)(void))open_collective_know, METH_FASTCALL,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arguments.h"
 #include "block.h"
 #include "comm.h"
 #include "lines.h"
@@ -10,10 +11,10 @@
 
 /* Performing a sequence (law (5) of sequence.h).
  *
- * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended;
+ * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended; < 0: it has been, and less the sign it was
+ *                 that request, whose number may be another one's once it has been learnt of;
  *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
- *             (3) written_from .. written_to holds all memory that receives write to which were appended since the rank last
- *                 waited for the kernel. */
+ *             (3) written_from .. written_to holds all memory that receives write to which are among these. */
 
 typedef struct {
     user_buffer whole;
@@ -22,11 +23,11 @@ typedef struct {
     Py_buffer view;
 } given_array;
 
-typedef struct {
+typedef struct performance {
     const sequence_object *of;
     PyObject *handle;               /* of the communicator */
     arrival_object *arrival;
-    int comm, tag;
+    int comm, tag, rank;
     unsigned epoch;
     int line;
     int n_arrays, n_due;
@@ -62,7 +63,7 @@ static performance *begin(sequence_object *of, int comm, PyObject *const *array,
         PyErr_NoMemory();
         return NULL;
     }
-    *p = (performance){.of = of, .comm = comm, .epoch = surface.epoch};
+    *p = (performance){.of = of, .comm = comm, .rank = surface.rank, .epoch = surface.epoch};
     p->number = (int *)(void *)((char *)p->array + arrays_bytes);
     p->due = p->number + n_steps;
     memset(p->number, 0, n_steps * sizeof(int));
@@ -120,30 +121,104 @@ static int abandon(performance *p)
     return -1;
 }
 
+/* The step of a request that is due: the last one that had this number. */
+static int step_of(const performance *p, int request)
+{
+    int i = p->of->n - 1;
+    while (i >= 0 && p->number[i] != -request) i--;
+    return i;
+}
+
+/* How a program that makes the calls one by one writes that of a step. */
+static PyObject *call_of(const performance *p, int step)
+{
+    if (step > 0 && p->of->step[step - 1].kind == STEP_SENDRECV) return surface.name.Sendrecv;
+    switch (p->of->step[step].kind) {
+    case STEP_SEND: return surface.name.Send;
+    case STEP_RECV: return surface.name.Recv;
+    case STEP_ISEND: return surface.name.Isend;
+    case STEP_IRECV: return surface.name.Irecv;
+    default: return surface.name.Sendrecv;
+    }
+}
+
+static int report_truncated(const performance *p, int request, const message *m)
+{
+    const int step = step_of(p, request);
+    PyObject *call = PyUnicode_FromFormat("%U, step %d of a MessageSequence", call_of(p, step), step);
+    const int result = call ? request_report(p->handle, call, m, NULL) : -1;
+    Py_XDECREF(call);
+    return result;
+}
+
 /* The rank has waited for the kernel: what came of the requests that were due. The first truncated message raises. */
 static int learn(performance *p)
 {
     message truncated = {0};
+    int request = 0;
     for (int k = 0; k < p->n_due; k++) {
         const message m = request_collect(p->due[k]);
-        if (m.is_recv && m.bytes > m.capacity && !truncated.is_recv) truncated = m;
+        if (request || !m.is_recv || m.bytes <= m.capacity) continue;
+        truncated = m;
+        request = p->due[k];
     }
     p->n_due = 0;
     p->written_from = p->written_to = NULL;
-    return request_report(p->handle, surface.name.perform, &truncated, NULL);
+    return request ? report_truncated(p, request, &truncated) : 0;
+}
+
+/* Who reports a deadlock asks for the step (sequence_step_waited_for). */
+static void note(const performance *p, performance *blocked)
+{
+    if (surface.performed_epoch == p->epoch) surface.performed[p->rank] = blocked;
 }
 
 static int catch_up(performance *p)
 {
-    return block_on(surface.name.perform) < 0 ? -1 : learn(p);
+    note(p, p);
+    const int result = block_on(surface.name.perform);
+    note(p, NULL);
+    return result < 0 ? -1 : learn(p);
+}
+
+int sequence_attach(int n_ranks)
+{
+    PyMem_Free(surface.performed);
+    surface.performed_epoch = surface.epoch;
+    surface.performed = PyMem_Calloc((size_t)n_ranks, sizeof *surface.performed);
+    if (!surface.performed) return PyErr_NoMemory(), -1;
+    return 0;
+}
+
+PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n)
+{
+    (void)module;
+    int rank, request;
+    if (n != 2 || !arguments_int(at[0], &rank) || !arguments_int(at[1], &request))
+        return PyErr_Format(PyExc_TypeError, "step_waited_for(rank, request)");
+    const performance *p = surface.performed && rank >= 0 && rank < surface.n_ranks ? surface.performed[rank] : NULL;
+    const int step = p && request > 0 ? step_of(p, request) : -1;
+    if (step < 0) Py_RETURN_NONE;
+    return Py_BuildValue("Oi", call_of(p, step), step);
+}
+
+/* The wait for a step's request is appended. */
+static void is_due(performance *p, int step)
+{
+    const sequence_step *s = &p->of->step[step];
+    p->due[p->n_due++] = p->number[step];
+    p->number[step] = -p->number[step];
+    const user_buffer room = part_of(p, s);
+    if (!receives(s) || !room.data) return;
+    if (!p->written_from || room.data < p->written_from) p->written_from = room.data;
+    if (room.data + room.bytes > p->written_to) p->written_to = room.data + room.bytes;
 }
 
 static int wait_for_one(performance *p, int step)
 {
     const int number = p->number[step];
     if (number <= 0) return 0;
-    p->number[step] = 0;
-    p->due[p->n_due++] = number;
+    is_due(p, step);
     const int code = surface.calls->append_wait(surface.sim, surface.timeline, number);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
@@ -152,10 +227,8 @@ static int wait_for_one(performance *p, int step)
 static int wait_for_all(performance *p, int first, int end_step)
 {
     const int before = p->n_due;
-    for (int i = first; i < end_step; i++) {
-        if (p->number[i] > 0) p->due[p->n_due++] = p->number[i];
-        p->number[i] = 0;
-    }
+    for (int i = first; i < end_step; i++)
+        if (p->number[i] > 0) is_due(p, i);
     if (p->n_due == before) return 0;
     const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, p->n_due - before, p->due + before);
     return code < 0 ? surface_kernel_error(code) : 0;
@@ -188,10 +261,6 @@ static int receive(performance *p, int step)
     const int number = comm_post_recv(&from, room);
     if (number < 0) return -1;
     p->number[step] = number;
-    if (room.data) {
-        if (!p->written_from || room.data < p->written_from) p->written_from = room.data;
-        if (room.data + room.bytes > p->written_to) p->written_to = room.data + room.bytes;
-    }
     return 0;
 }
 
@@ -207,6 +276,7 @@ static int look(performance *p)
     arrival_object *arrival = p->arrival;
     if (!arrival || arrival->is_done) return 0;
     const int waits = !is_none(arrival->source); /* for the kernel, and so for what is due */
+    if (!waits && p->written_from && catch_up(p) < 0) return -1; /* what follows may send it */
     const int result = arrival_look(arrival, 0);
     if (result < 0) return -1;
     if (result > 0) return waits ? learn(p) : 0;
@@ -259,16 +329,14 @@ int sequence_perform(sequence_object *self, PyObject *handle, PyObject *const *a
                      arrival_object *arrival)
 {
     const int comm = comm_number(handle);
+    if (comm >= 0) self->has_begun = 1; /* before an array's own code, which may be Python, runs */
     performance *p = comm < 0 ? NULL : begin(self, comm, array, n_arrays);
     if (!p) return PyErr_Occurred() ? -1 : 0;
     p->handle = handle;
     p->tag = tag;
     p->arrival = arrival;
     int result = fits(p);
-    if (result) {
-        self->has_begun = 1;
-        result = perform_all(p) < 0 ? abandon(p) : 1;
-    }
+    if (result) result = perform_all(p) < 0 ? abandon(p) : 1;
     end(p);
     return result;
 }

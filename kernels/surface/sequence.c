@@ -44,28 +44,40 @@ static int is_sound(const sequence_object *q, int kind, int array, Py_ssize_t fi
     return 0;
 }
 
-/* _add(kind, array, first, end, peer, tag, of): the number of the step. */
+enum { STEP_NUMBERS = 7, ADDED_MAX = 2 * STEP_NUMBERS };
+
+static void append(sequence_object *q, const int *number)
+{
+    q->step[q->n] = (sequence_step){.kind = (uint8_t)number[0], .array = (uint8_t)number[1], .first = number[2], .end = number[3],
+                                    .peer = number[4], .tag = number[5], .of = number[6]};
+    if (number[0] < STEP_WAIT && q->n_arrays <= number[1]) q->n_arrays = number[1] + 1;
+    if (number[0] != STEP_SEND && number[0] != STEP_LOOK) q->n_until_last_wait = q->n + 1;
+    if (number[0] == STEP_RECV || number[0] == STEP_IRECV) q->receives |= 1u << number[1];
+    q->n++;
+}
+
+/* _add(kind, array, first, end, peer, tag, of): the number of the step. A Sendrecv is added with the receive behind it, or not. */
 static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
 {
     sequence_object *q = sequence_of(self);
-    int number[7];
-    if (n != 7) return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
-    for (int i = 0; i < 7; i++)
+    int number[ADDED_MAX];
+    if (n != STEP_NUMBERS && n != ADDED_MAX) return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
+    for (int i = 0; i < n; i++)
         if (!arguments_int(at[i], &number[i])) return PyErr_Format(PyExc_TypeError, "plain integers are required");
-    if (is_sound(q, number[0], number[1], number[2], number[3], number[6]) < 0) return NULL;
-    if (q->n == q->room) {
+    if ((number[0] == STEP_SENDRECV) != (n == ADDED_MAX && number[STEP_NUMBERS] == STEP_RECV))
+        return refuse("a Sendrecv is a send and a receive"), NULL;
+    for (const int *it = number; it < number + n; it += STEP_NUMBERS)
+        if (is_sound(q, it[0], it[1], it[2], it[3], it[6]) < 0) return NULL;
+    if (q->n + 2 > q->room) {
         const int room = q->room ? 2 * q->room : 8;
         sequence_step *grown = PyMem_Realloc(q->step, (size_t)room * sizeof *grown);
         if (!grown) return PyErr_NoMemory();
         q->step = grown;
         q->room = room;
     }
-    q->step[q->n] = (sequence_step){.kind = (uint8_t)number[0], .array = (uint8_t)number[1], .first = number[2], .end = number[3],
-                                    .peer = number[4], .tag = number[5], .of = number[6]};
-    if (number[0] < STEP_WAIT && q->n_arrays <= number[1]) q->n_arrays = number[1] + 1;
-    if (number[0] != STEP_SEND && number[0] != STEP_LOOK) q->n_until_last_wait = q->n + 1;
-    if (number[0] == STEP_RECV || number[0] == STEP_IRECV) q->receives |= 1u << number[1];
-    return PyLong_FromLong(q->n++);
+    const int first = q->n;
+    for (const int *it = number; it < number + n; it += STEP_NUMBERS) append(q, it);
+    return PyLong_FromLong(first);
 }
 
 static PyObject *Sequence_steps(PyObject *self, PyObject *unused)

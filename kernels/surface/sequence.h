@@ -12,10 +12,12 @@
  *   (5) what a performance needs is in one allocation of its own (performance.c), for ranks share the sequence. */
 #ifndef SMPY_SURFACE_SEQUENCE_H
 #define SMPY_SURFACE_SEQUENCE_H
+#include <limits.h>
+
 #include "surface.h"
 
 enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_KINDS };
-enum { TAG_OF_CALL = -2, WHOLE = -1 };  /* as a step's tag: that of the performance; as its end: of the array */
+enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* as a step's tag: that of the performance; as its end: of the array */
 enum { SEQUENCE_ARRAYS = 16 };          /* that the parts of a sequence may be of */
 
 /* A step; that of a Sendrecv is its send, and its receive is the next one. */
@@ -49,6 +51,10 @@ int sequence_add_types(PyObject *module); /* 0, or -1 with an exception */
 /* Performs a sequence: 1; 0: not for us, and nothing has happened; -1 with an exception. `arrival` may be NULL. */
 int sequence_perform(sequence_object *self, PyObject *comm, PyObject *const *array, Py_ssize_t n_arrays, int tag,
                      arrival_object *arrival);
+
+/* step_waited_for(rank, request): the call and the number of the step for which a rank, blocked in a sequence, waits; or None. */
+PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n);
+int sequence_attach(int n_ranks);         /* a world has so many ranks, none of them in a sequence: 0, or -1 with an exception */
 
 /* Looks for an arrival once, or until it is there, and then performs what follows: as above. */
 int arrival_look(arrival_object *self, int until_there);

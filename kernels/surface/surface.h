@@ -36,6 +36,7 @@ typedef struct {
 enum { LINE_BUCKETS = 1024 };
 
 struct request_object;
+struct performance;
 
 typedef struct {
     /* the running world */
@@ -44,6 +45,9 @@ typedef struct {
     PyObject *engine;
     PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
     PyObject *waits_in;             /* list: name of the call each rank last blocked in */
+    struct performance **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
+                                     * world is attached, */
+    unsigned performed_epoch;       /* of the ranks of this one */
     int n_ranks;
     int rank, timeline;             /* the running one; -1 before the first */
     unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */

@@ -90,6 +90,11 @@ def line_in(frame: FrameType | None, home: str) -> str:
 
 def _call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     """The call a rank is in, as its program would write it."""
+    step = f", step {wait.step} of a MessageSequence" if wait.step >= 0 else ""
+    return _plain_call(wait, collective) + step
+
+
+def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     number = wait.comm if collective is None else collective.communicator.number
     comm = f" on communicator {number}" if number > 0 else ""
     if collective is not None:

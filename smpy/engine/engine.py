@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
 from smpy.engine.point_to_point import PointToPoint
 from smpy.engine.spent import Spent
+
+_SEQUENCE: Final = "MessageSequence.perform"
 
 
 class Engine(PointToPoint, Collectives):
@@ -53,12 +55,20 @@ class Engine(PointToPoint, Collectives):
         for rank in range(self.n_ranks):
             look(self._sim, rank, out)
             if out.kind != lib.WAIT_NOTHING:
+                call, step = self._blocked_in(rank, out)
                 found.append(
-                    WaitingRank(
-                        rank, out.kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, self._waits_in[rank]
-                    )
+                    WaitingRank(rank, out.kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, call, step)
                 )
         return found
+
+    def _blocked_in(self, rank: int, wait: Any) -> tuple[str, int]:
+        """The call in which a rank waits, and its step of a sequence, or -1."""
+        if surface is not None and (of_sequence := surface.step_waited_for(rank, wait.request)):
+            call, step = of_sequence
+            return ("Wait" if call in ("Isend", "Irecv") else call), step
+        if wait.kind == lib.WAIT_PROBE and self._waits_in[rank] == _SEQUENCE:  # `Arrival.wait`, and what follows it
+            return "Iprobe", -1
+        return self._waits_in[rank], -1
 
     def left_over(self) -> Iterator[LeftOver]:
         """What the program started and did not complete, in no order that means anything."""

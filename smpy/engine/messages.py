@@ -106,7 +106,10 @@ CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
 
 
 class WaitingRank(NamedTuple):
-    """Why one rank does not go on; `kind` is one of the kernel's WAIT_* numbers."""
+    """Why one rank does not go on; `kind` is one of the kernel's WAIT_* numbers.
+
+    In a `MessageSequence` it is the number of the step that it waits for; elsewhere `step` is -1.
+    """
 
     rank: int
     kind: int
@@ -116,6 +119,7 @@ class WaitingRank(NamedTuple):
     nbytes: int
     n_requests: int
     call: str
+    step: int = -1
 
 
 class LeftOver(NamedTuple):

@@ -6,6 +6,8 @@ have one by one. Elsewhere the calls are made one by one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import index
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from smpy.engine.kernel import surface
@@ -18,8 +20,9 @@ Part: TypeAlias = int | tuple[int, int, int]
 """An array, by its place among those that a performance is given; or that, and the first and the end of some rows."""
 
 _SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK = range(8)
-_TAG_OF_CALL: Final = -2
+_TAG_OF_CALL: Final = -(2**31)
 _WHOLE: Final = -1
+_NUMBERS: Final = 7
 
 _Step: TypeAlias = tuple[int, int, int, int, int, int, int]
 """Kind, array, first row, end, peer, tag, and the step that a Wait waits for."""
@@ -32,18 +35,20 @@ class _PlainSequence:
         self._written: list[_Step] = []
         self._has_begun = False
 
-    def _add(self, *step: int) -> int:
-        kind, array, first, end, _, _, of = step
+    def _add(self, *numbers: int) -> int:
+        parts = (numbers[:_NUMBERS], numbers[_NUMBERS:])
+        steps: list[_Step] = [part for part in parts if part]  # type: ignore[misc]
         if self._has_begun:
             raise ValueError("the sequence has been performed: it does not change any more")
-        if not 0 <= array < 16:
-            raise ValueError("a part is (array, first row, end), with at most 16 arrays")
-        if end != _WHOLE and not 0 <= first <= end:
-            raise ValueError("a part's rows begin at 0, and end where they begin or later")
-        if kind == _WAIT and not (0 <= of < len(self._written) and self._written[of][0] in (_ISEND, _IRECV)):
-            raise ValueError("Wait: the step that it waits for is an Isend or Irecv before it")
-        self._written.append(step)  # type: ignore[arg-type]
-        return len(self._written) - 1
+        for kind, array, first, end, _, _, of in steps:
+            if not 0 <= array < 16:
+                raise ValueError("a part is (array, first row, end), with at most 16 arrays")
+            if end != _WHOLE and not 0 <= first <= end:
+                raise ValueError("a part's rows begin at 0, and end where they begin or later")
+            if kind == _WAIT and not (0 <= of < len(self._written) and self._written[of][0] in (_ISEND, _IRECV)):
+                raise ValueError("Wait: the step that it waits for is an Isend or Irecv before it")
+        self._written += steps
+        return len(self._written) - len(steps)
 
     def _steps(self) -> list[_Step]:
         return self._written
@@ -100,7 +105,7 @@ class MessageSequence(SequenceBase):
 
     Performing a sequence has the dates, the matching and the messages of its calls made one by one, which is what
     happens under a real MPI. A receive that is too short for its message raises when the steps behind it may have
-    been performed.
+    been performed; the error, and the report of a deadlock, tell its step, counted from 0, of which a Sendrecv is two.
 
     Examples
     --------
@@ -131,12 +136,11 @@ class MessageSequence(SequenceBase):
         self, part: Part, dest: int, sendtag: int | None = 0, *, into: Part, source: int, recvtag: int | None = 0
     ) -> None:
         """Send one part and receive into another at the same time."""
-        self._post(_SENDRECV, part, dest, sendtag)
-        self._post(_RECV, into, source, recvtag)
+        self._add(*_step(_SENDRECV, part, dest, sendtag), *_step(_RECV, into, source, recvtag))
 
     def Wait(self, step: int) -> None:
         """Wait for what a step has started."""
-        self._add(_WAIT, 0, 0, _WHOLE, 0, 0, step)
+        self._add(_WAIT, 0, 0, _WHOLE, 0, 0, index(step))
 
     def Waitall(self) -> None:
         """Wait for all that was started and not waited for, as happens at the end, too."""
@@ -147,8 +151,7 @@ class MessageSequence(SequenceBase):
         self._add(_LOOK, 0, 0, _WHOLE, 0, 0, 0)
 
     def _post(self, kind: int, part: Part, peer: int, tag: int | None) -> int:
-        array, first, end = (part, 0, _WHOLE) if isinstance(part, int) else part
-        return self._add(kind, array, first, end, peer, _TAG_OF_CALL if tag is None else tag, 0)
+        return self._add(*_step(kind, part, peer, tag))
 
     def _perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
         """Make the calls one by one."""
@@ -226,6 +229,17 @@ class Arrival(ArrivalBase):
     def _follow(self) -> None:
         self.is_done = True
         self._sequence._perform(self._comm, *self._arrays, tag=self._tag)
+
+
+def _step(kind: int, part: Part, peer: int, tag: int | None) -> _Step:
+    """A send or a receive, in plain integers."""
+    try:
+        array, first, end = map(index, part) if isinstance(part, Iterable) else (index(part), 0, _WHOLE)
+    except (TypeError, ValueError):
+        raise ValueError(f"{part!r} is no part: give an array's number, or (array, first row, end)") from None
+    if isinstance(part, Iterable) and end < 0:
+        raise ValueError(f"{part!r}: a part's rows begin at 0, and end where they begin or later")
+    return kind, array, first, end, index(peer), _TAG_OF_CALL if tag is None else index(tag), 0
 
 
 def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:

@@ -32,9 +32,14 @@ elif c.rank == 2:
     request = c.Ibarrier()
     while not request.Test():
         pass
-else:
+elif c.rank == 3:
     import smpy
     smpy.poll_until(c.Iprobe, 0, 9)
+else:
+    import smpy
+    take = smpy.MessageSequence()
+    take.Recv(0, 0, None)
+    smpy.Arrival(c, 0, 11, take, bytearray(8)).wait()
 """
 
 WHO = [
@@ -42,11 +47,12 @@ WHO = [
     r"  rank 1: Iprobe\(source=0, tag=5\) +program.py:1\d",
     r"  rank 2: Test\(Ibarrier\(\)\) +program.py:1\d",
     r"  rank 3: Iprobe\(source=0, tag=9\) +program.py:2\d",
+    r"  rank 4: Iprobe\(source=0, tag=11\) +program.py:2\d",
 ]
 
 
 def test_who_polls_for_what_is_told_at_ctrl_c(smpy_run: Callable):
-    ran = smpy_run(STUCK, 4, "--compute", "none", "--quiet")
+    ran = smpy_run(STUCK, 5, "--compute", "none", "--quiet")
     assert ran.code == 130
     head, *lines = ran.err.splitlines()
     assert head.endswith("s of simulated time, polls in vain are all that happens")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getsource
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,67 @@ def test_folded_arrays_take_the_same_time(run_ranks, rounds):
     assert folded.engine.has_folded
 
 
+# ---- bytes are sent when they have been received ----
+
+
+@pytest.mark.parametrize("n_bytes", [8, 400_000])
+@pytest.mark.parametrize("between", ["a send of received bytes", "a look", "many steps"])
+def test_what_was_received_before_the_rank_last_waited_is_sent_on(run_ranks, between, n_bytes):
+    """A receive that is started, then a reason to wait for the kernel, then its own wait; and its bytes are sent on."""
+
+    def main(rank):
+        world, rows = MPI.COMM_WORLD, np.full((3, n_bytes), rank, "B")
+        if rank == 0:
+            if between == "a send of received bytes":
+                world.Send(rows[1], 1, 1)
+                world.Recv(rows[2], 1, 1)
+            for _ in range(300 if between == "many steps" else 0):
+                world.Recv(rows[2, :0], 1, 5)
+            smpy.execute(1e9)  # it comes late
+            world.Send(rows[0], 1, 0)
+            world.Recv(rows[1], 1, 2)
+            world.Send(rows[0], 1, 3)
+            return int(rows[1].min())
+        sequence, arrival = smpy.MessageSequence(), None
+        first = sequence.Irecv((0, 0, 1), 0, 0)
+        if between == "a send of received bytes":
+            sequence.Recv((0, 1, 2), 0, 1)
+            sequence.Send((0, 1, 2), 0, 1)
+        elif between == "a look":
+            sequence.Look()
+            arrival = smpy.Arrival(world, 0, 99, smpy.MessageSequence())
+        else:
+            for _ in range(300):
+                sequence.Send((0, 2, 2), 0, 5)
+        sequence.Wait(first)
+        sequence.Send((0, 0, 1), 0, 2)
+        sequence.Recv((0, 1, 2), 0, 3)
+        sequence.perform(world, rows, np.zeros((1, n_bytes), "B"), arrival=arrival)
+        return int(rows[0].min())
+
+    assert run_ranks(2, main).returned == [0, 0]
+
+
+def test_what_an_arrival_sends_has_been_received(run_ranks):
+    def main(rank):
+        world, rows = MPI.COMM_WORLD, np.full((2, 8), rank, "B")
+        if rank == 0:
+            smpy.execute(1e9)
+            world.Send(rows[0], 1)
+            world.Recv(rows[1], 1)
+            world.Send(rows[0], 1)
+            return int(rows[1].min())
+        sequence, follow = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence.Recv((0, 0, 1), 0)
+        sequence.Look()
+        sequence.Recv((0, 1, 2), 0)
+        follow.Send((0, 0, 1), 0)
+        sequence.perform(world, rows, arrival=smpy.Arrival(world, None, 0, follow, rows))
+        return int(rows[0].min())
+
+    assert run_ranks(2, main).returned == [0, 0]
+
+
 # ---- what it is for ----
 
 
@@ -190,6 +252,10 @@ def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
         (lambda sequence: sequence.Send((16, 0, 1), 0), "at most 16 arrays"),
         (lambda sequence: sequence.Wait(0), "an Isend or Irecv before it"),
         (lambda sequence: sequence.Wait(sequence.Send(0, 0) or 0), "an Isend or Irecv before it"),
+        (lambda sequence: sequence.Send((0, 2, -1), 0), "a part's rows"),
+        (lambda sequence: sequence.Send((0, 2), 0), "is no part"),
+        (lambda sequence: sequence.Send("0", 0), "is no part"),
+        (lambda sequence: sequence.Send(None, 0), "is no part"),
     ],
 )
 def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
@@ -214,6 +280,32 @@ def test_a_step_that_does_not_fit_says_why(run_ranks, write, arrays, wrong):
 
     with pytest.raises(Exception, match=wrong):
         run_ranks(1, main)
+
+
+def test_a_sendrecv_that_is_refused_leaves_nothing_behind(run_ranks):
+    def main(rank):
+        sequence, got = smpy.MessageSequence(), np.zeros(1)
+        with pytest.raises(ValueError, match="a part's rows"):
+            sequence.Sendrecv(0, 0, into=(1, 5, 2), source=0)
+        assert sequence._steps() == []
+        sequence.Sendrecv(0, 1 - rank, into=1, source=1 - rank)
+        sequence.perform(MPI.COMM_WORLD, np.full(1, float(rank)), got)
+        return got[0]
+
+    assert run_ranks(2, main).returned == [1, 0]
+
+
+def test_numbers_of_numpy_are_numbers(run_ranks):
+    def main(rank):
+        one, got = np.int64(1), np.zeros((2, 2))
+        sequence = smpy.MessageSequence()
+        receive = sequence.Irecv((one, 0, one), one - rank, one)
+        sequence.Isend(one * 0, np.int32(1 - rank), one)
+        sequence.Wait(np.int8(receive))
+        sequence.perform(MPI.COMM_WORLD, np.full(2, rank + 1.0), got)
+        return got.tolist()
+
+    assert run_ranks(2, main).returned == [[[2, 2], [0, 0]], [[1, 1], [0, 0]]]
 
 
 def test_a_performed_sequence_does_not_change(run_ranks):
@@ -241,6 +333,35 @@ def test_a_message_that_is_too_long_raises_what_its_receive_raises(run_ranks):
     assert run_ranks(2, main).returned[1] == (True, True)
 
 
+@pytest.mark.parametrize("form", ["Recv", "Irecv", "Sendrecv"])
+def test_a_message_that_is_too_long_names_its_step(run_ranks, form):
+    if surface is None:
+        pytest.skip("the plain surface makes the calls one by one, and names them")
+
+    def main(rank):
+        sequence, rows, room = smpy.MessageSequence(), np.zeros(8), np.zeros(4)
+        for row in range(3):
+            sequence.Sendrecv((0, row, row + 1), 1 - rank, row, into=(1, row, row + 1), source=1 - rank, recvtag=row)
+        if rank == 0:
+            sequence.Send(0, 1, 5)
+        elif form == "Sendrecv":
+            sequence.Sendrecv((0, 0, 0), 0, 6, into=1, source=0, recvtag=5)
+        else:
+            getattr(sequence, form)(1, 0, 5)
+        if rank == 0 and form == "Sendrecv":
+            sequence.Recv((0, 0, 0), 1, 6)
+        sequence.Sendrecv((0, 3, 4), 1 - rank, 3, into=(1, 3, 4), source=1 - rank, recvtag=3)
+        try:
+            sequence.perform(MPI.COMM_WORLD, rows, room)
+        except MPI.Exception as told:
+            return str(told)
+        return ""
+
+    step = 7 if form == "Sendrecv" else 6
+    told = f"{form}, step {step} of a MessageSequence: the message from rank 0 with tag 5 has 64 bytes"
+    assert told in run_ranks(2, main).returned[1]
+
+
 def test_a_deadlock_in_a_sequence_says_where(smpy_run):
     ran = smpy_run(
         """
@@ -256,7 +377,40 @@ def test_a_deadlock_in_a_sequence_says_where(smpy_run):
         "none",
     )
     assert ran.code != 0
-    assert "(source=1, tag=7)   program.py:7" in ran.err
+    assert "rank 0: Recv(source=1, tag=7), step 0 of a MessageSequence   program.py:7" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ("sequence.Recv(0, 1 - rank, 9)", "Recv(source={}, tag=9), step 2 of a MessageSequence"),
+        ("sequence.Irecv(0, 1 - rank, 9)", "Wait(Irecv(source={}, tag=9)), step 2 of a MessageSequence"),
+        ("sequence.Send(1, 1 - rank, 9)", "Send(dest={}, tag=9) of 1,000,000 bytes, step 2 of a MessageSequence"),
+        (
+            "sequence.Sendrecv(0, 1 - rank, 9, into=0, source=1 - rank, recvtag=8)",
+            "Sendrecv(source={}, tag=8), step 3 of a MessageSequence",
+        ),
+    ],
+)
+def test_a_deadlock_names_the_step_that_is_waited_for(smpy_run, steps, told):
+    if surface is None:
+        pytest.skip("the plain surface makes the calls one by one, and names them")
+    ran = smpy_run(
+        f"""
+        import smpy
+        from mpi4py import MPI
+
+        world, rank = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
+        sequence = smpy.MessageSequence()
+        sequence.Sendrecv(0, 1 - rank, 7, into=2, source=1 - rank, recvtag=7)
+        {steps}
+        sequence.perform(world, bytearray(8), bytearray(10**6), bytearray(8))
+        """,
+        2,
+        "--compute",
+        "none",
+    )
+    assert [f"rank {rank}: {told.format(1 - rank)}   program.py:9" in ran.err for rank in (0, 1)] == [True, True]
 
 
 # ---- elsewhere ----
@@ -294,3 +448,46 @@ def test_a_program_prints_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path)
     path = tmp_path / "sequences.py"
     path.write_text(PROGRAM)
     assert mpiexec(3, str(path)) == smpy_run(PROGRAM, 3, "--compute", "none", "--quiet").out
+
+
+DRAWN = """
+import random
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import smpy
+
+N_RANKS, N_ROWS = 4, 6
+WRITTEN
+draw, world = random.Random(20), MPI.COMM_WORLD
+forms = ["ring", "pair", "chain", "started", "all started", "look", "tag"]
+for turn in range(25):
+    rounds = [
+        (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))
+        for _ in range(8)
+    ]
+    mine, others, late = np.zeros((N_ROWS, 100), "B"), np.zeros((N_ROWS, 100), "B"), np.full(9, world.rank + 1, "B")
+    mine[...] = np.arange(N_ROWS)[:, None] * 16 + world.rank
+    take = smpy.MessageSequence()
+    if world.rank:
+        take.Recv(0, 0, None)
+    else:
+        for other in range(1, N_RANKS):
+            take.Send(0, other, None)
+    arrival = smpy.Arrival(world, 0 if world.rank else None, 77, take, late)
+    sequence = written(world.rank, rounds)
+    for _ in range(2):
+        sequence.perform(world, mine, others, tag=99, arrival=arrival)
+    arrival.wait()
+    told = world.gather((mine[:, ::50].tolist(), others[:, ::50].tolist(), late.tolist()))
+    if world.rank == 0:
+        print(told)
+"""
+
+
+def test_drawn_sequences_print_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path):
+    path, source = tmp_path / "drawn.py", DRAWN.replace("WRITTEN", getsource(written))
+    path.write_text(source)
+    assert mpiexec(4, str(path)) == smpy_run(source, 4, "--compute", "none", "--quiet").out
