@@ -220,14 +220,14 @@ def sample(
     if iterable is None:
         return _decorator(name, scope, chosen)
     try:
-        n_items = len(iterable)
+        len(iterable)
     except TypeError:
         raise TypeError(
             f"sample {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
         ) from None
     if not is_running():
         return iterable
-    return _Loop(name, scope, chosen, iterable, n_items)
+    return _Loop(name, scope, chosen, iterable)
 
 
 # ---- loops ----
@@ -236,11 +236,11 @@ def sample(
 class _Loop:
     """What a sampled loop is over: each iteration is a new one, as of a list."""
 
-    def __init__(self, name: str, scope: Scope, rule: StoppingRule, items: Iterable[Any], n_items: int) -> None:
-        self._name, self._scope, self._rule, self._items, self._n_items = name, scope, rule, items, n_items
+    def __init__(self, name: str, scope: Scope, rule: StoppingRule, items: Collection[Any]) -> None:
+        self._name, self._scope, self._rule, self._items = name, scope, rule, items
 
     def __len__(self) -> int:
-        return self._n_items
+        return len(self._items)
 
     def __iter__(self) -> Iterator[Any]:
         engine, sampling = current(), of_world(Sampling)
@@ -252,10 +252,10 @@ class _Loop:
             region = sampling.region(engine, self._name, self._scope, self._rule)
         finally:
             clock.resume(mark_s)
-        return _runs(engine.rank, clock, region, self._items, self._n_items)
+        return _runs(engine.rank, clock, region, self._items)
 
 
-def _runs(rank: int, clock: SampledClock, region: Region, items: Iterable[Any], n_items: int) -> Iterator[Any]:
+def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]) -> Iterator[Any]:
     mark_s = clock.pause()
     if mark_s < 0:  # where an import runs, say
         yield from items
@@ -265,8 +265,10 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Iterable[Any], 
         _refuse_inside(clock, region)
         if is_whole:
             mark_s = clock.charge(mark_s)
+        n_skipped = 0
         for item in items:
             if region.is_enough(slot):
+                n_skipped = max(len(items) - n_run, 1)  # of a list, say, that the body makes longer
                 break
             body = clock.enter(region.name, mark_s, is_charged=not is_whole)
             is_ended = False
@@ -278,15 +280,14 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Iterable[Any], 
                 region.has_been_left |= not is_ended
             region.add(slot, body.computed_s)
             n_run += 1
-        n_skipped = n_items - n_run
         if n_skipped and region.has_been_left:
             raise UsageError(
                 f"sample {region.name!r}: this loop was left before its end, by `break` or an exception, so how often "
                 "its body would run is not known: do not sample it"
             )
         region.n_skipped += n_skipped
-        if is_whole and n_items:
-            mark_s = n_items * region.mean_s(slot)
+        if is_whole and n_run + n_skipped:
+            mark_s = (n_run + n_skipped) * region.mean_s(slot)
         elif n_skipped:
             mark_s += n_skipped * region.mean_s(slot)
     finally:

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
@@ -122,6 +122,98 @@ def test_where_nothing_is_measured_everything_runs_and_takes_no_time(sampled: Ca
     ran = sampled(LOOP.format(scope="world"), 2, compute=mode)
     assert ran.out.splitlines() == ["0 1000", "1 1000"]
     assert makespan_s(ran) == 0
+
+
+@pytest.mark.parametrize(("least", "n_run"), [(5, 5), (50, 8)])
+def test_a_loop_that_makes_its_list_longer_takes_the_time_of_the_longer_one(sampled: Callable, least: int, n_run: int):
+    ran = sampled(f"""
+items = [0] * 3
+for item in smpy.sample("x", items, least={least}):
+    advance(1)
+    items += [0] * (len(items) < 8)
+""")
+    assert makespan_s(ran) == pytest.approx(8)
+    assert (facts(ran)["n_run"], facts(ran)["n_skipped"]) == (n_run, 8 - n_run)
+
+
+VISITS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from([0.5, 0.9, 1.0, 1.1]), max_size=12),
+        st.sampled_from(["whole", "whole", "break", "raise", "close", "return"]),
+        st.integers(0, 6),
+    ),
+    min_size=1,
+    max_size=6,
+)
+VISIT = """
+def visit(times, how, last):
+    items = iter(smpy.sample("x", times, half_width=0.2, least=3)) if how == "close" else smpy.sample(
+        "x", times, half_width=0.2, least=3)
+    for number, seconds in enumerate(items):
+        advance(seconds)
+        if number == last and how == "break":
+            break
+        if number == last and how == "close":
+            items.close()
+        if number == last and how == "return":
+            return
+        if number == last and how == "raise":
+            raise ArithmeticError
+for times, how, last in {visits}:
+    advance(0.25)
+    try:
+        visit(times, how, last)
+    except ArithmeticError:
+        MPI.COMM_WORLD.Barrier()
+"""
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(VISITS)
+def test_any_loops_take_the_time_of_their_runs_and_the_mean_for_each_that_was_skipped(sampled: Callable, visits: Any):
+    rule, samples, took_s, is_left = ConfidenceInterval(0.2, 3), [], 0.0, False
+    refused = False
+    for times, how, last in visits:
+        took_s += 0.25
+        for number, seconds in enumerate(times):
+            if rule.is_enough(len(samples), sum(samples), sum(each * each for each in samples)):
+                took_s += (len(times) - number) * mean(samples)
+                refused |= is_left
+                break
+            took_s += seconds
+            if number == last and how != "whole":
+                is_left = True
+                break
+            samples.append(seconds)
+        if refused:
+            break
+    ran = sampled(VISIT.format(visits=visits))
+    if refused:
+        assert "this loop was left before its end" in ran.error
+    else:
+        assert makespan_s(ran) == pytest.approx(took_s, abs=1e-4)
+
+
+def test_ranks_that_leave_early_leave_their_samples(sampled: Callable):
+    ran = sampled(
+        """
+import sys
+if rank == 0:
+    for i in smpy.sample("x", range(3), scope="world"):
+        advance(1)
+    sys.exit()
+MPI.COMM_WORLD.Split(0)
+if rank == 1:
+    for i in smpy.sample("x", range(3), scope="world"):
+        advance(1)
+    sys.exit()
+for i in smpy.sample("x", range(100), scope="world"):
+    advance(1)
+""".replace("MPI.COMM_WORLD.Split(0)", "MPI.COMM_SELF.Barrier()"),
+        4,
+    )
+    assert facts(ran)["n_run"] + facts(ran)["n_skipped"] == 206
+    assert makespan_s(ran) == pytest.approx(100)
 
 
 # ---- functions ----
