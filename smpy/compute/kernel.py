@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from numbers import Integral
 from typing import Any, ParamSpec, TypeVar
 
 from smpy.compute.execute import check_work
@@ -103,6 +104,7 @@ def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 def _charge(
     name: str, function: Callable[..., Any], amounts: Callable[..., tuple[Any, ...]], args: Any, kwargs: Any
 ) -> None:
+    args, kwargs = tuple(map(_exact, args)), {of: _exact(argument) for of, argument in kwargs.items()}
     cost = of_world(Modelling).costs.get(name)
     try:
         work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
@@ -132,3 +134,8 @@ def _sizes(
                 f"argument that is a whole number, nor one of {', '.join(_WORK)}: name the kernel otherwise (name=...)"
             )
     return tuple(told[size] for size in wanted)
+
+
+def _exact(argument: Any) -> Any:
+    """A whole number of numpy's, whose products may overflow, as one of Python's; anything else as it is."""
+    return int(argument) if isinstance(argument, Integral) else argument

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from operator import index
 from typing import TYPE_CHECKING, Literal
 
 from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
@@ -195,7 +196,7 @@ def _charge_as_calibrated(kernel: str, *sizes: int) -> None:
             f"the machine does not say what {kernel} costs: include a calibration in its file, name one (--kernels), "
             "or give its seconds"
         )
-    charge_kernel(kernel, sizes, flop=0)
+    charge_kernel(kernel, [each if isinstance(each, float) else index(each) for each in sizes], flop=0)
 
 
 def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import smpy
 from smpy.compute.roofline import cache_bandwidth_bytes_per_s
-from smpy.platforms import Cache, Memory
+from smpy.platforms import Cache, Description, FullZone, Host, Memory, Profile
 
 MACHINE = "flat hosts=2 cores=4 speed=2Gf host.memory_bandwidth=8GB/s host.core_memory_bandwidth=4GB/s"
 CACHED = f"{MACHINE} host.caches=10kB:32GB/s;1MB:16GB/s"
@@ -108,6 +108,15 @@ def test_bytes_on_a_host_of_unknown_memory_take_no_time_and_the_summary_says_so(
 )
 def test_no_work_is_refused_on_a_rank(emulated: Callable, call: str, told: str) -> None:
     assert told in emulated(f"import smpy\nsmpy.{call}", 1).error
+
+
+def test_sizes_of_numpy_do_not_overflow(emulated: Callable) -> None:
+    source = """
+import numpy as np
+@smpy.kernel(flop="2*m*n*k")
+def multiply(m, n, k): pass
+multiply(np.int32(4000), np.int32(4000), k=np.int32(4000))"""
+    assert makespan_s(emulated, source, compute="models") == pytest.approx(64.0, rel=1e-12)
 
 
 # ---- seconds that are told ----
@@ -207,6 +216,15 @@ def test_what_takes_modelled_time_depends_on_how_the_run_computes(
     assert emulated(source, 1, compute=mode).out == f"{folded} {real}\n"
 
 
+def test_sizes_of_numpy_do_not_overflow_a_calibrated_kernel(emulated: Callable, machine: Path) -> None:
+    call = "np.int32(4000), np.int32(4000), np.int32(4000)"
+    expected_s = pytest.approx(2 * (1e-9 * 4000.0**3 + 1e-3), rel=1e-12)
+    source = f"import numpy as np\nsmpy.KernelModels(None, 1).dgemm({call})"
+    assert makespan_s(emulated, source, platform=machine) == expected_s
+    source = f"import numpy as np\nsmpy.kernel()(lambda m, n, k: 0)({call})".replace("kernel()", "kernel(name='dgemm')")
+    assert makespan_s(emulated, source, platform=machine, compute="models") == expected_s
+
+
 @pytest.mark.parametrize(("side", "order"), [("left", 300), ("right", 40)])
 def test_a_triangle_is_as_large_as_its_side(emulated: Callable, side: str, order: int) -> None:
     source = f"smpy.KernelModels(1, 2e-9).dtrsm(300, 40, side={side!r})"
@@ -270,15 +288,29 @@ def test_noise_that_no_kernel_has_is_said_to_be_none(emulated: Callable, machine
 # ---- any work on one host: a fluid model, step by step ----
 
 
-def fluid_finish_s(work: list[list[tuple[float, float]]], cores: int, memory: float, core_memory: float) -> list[float]:
-    """When each rank has done its work in order; rates are those of analysis on paper, from one end to the next."""
+def fluid_finish_s(
+    work: list[list[tuple[float, float]]],
+    cores: int,
+    memory: float,
+    core_memory: float,
+    speed: float = 1e9,
+    changes: Sequence[tuple[float, float]] = (),
+) -> list[float]:
+    """When each rank has done its work in order; rates are those of analysis on paper, from one end to the next.
+
+    From each date of `changes` on the cores have a part of their speed.
+    """
     left = [[list(one) for one in mine] for mine in work]
-    now_s, finish_s = 0.0, [0.0] * len(work)
+    now_s, finish_s, factor, later = 0.0, [0.0] * len(work), 1.0, list(changes)
     while any(left):
         busy = [mine[0] for mine in left if mine]
         n_computing, n_moving = (sum(one[part] > 0 for one in busy) for part in (0, 1))
-        rates = 1e9 * min(1.0, cores / max(n_computing, 1)), min(core_memory, memory / max(n_moving, 1))
-        step_s = min(one[part] / rates[part] for one in busy for part in (0, 1) if one[part] > 0)
+        rates = speed * factor * min(1.0, cores / max(n_computing, 1)), min(core_memory, memory / max(n_moving, 1))
+        ends_s = [one[part] / rates[part] for one in busy for part in (0, 1) if one[part] > 0 and rates[part] > 0]
+        step_s = min(ends_s, default=inf)
+        if later and now_s + step_s > later[0][0]:
+            step_s = later[0][0] - now_s
+            factor = later.pop(0)[1]
         now_s += step_s
         for rank, mine in enumerate(left):
             if not mine:
@@ -322,3 +354,60 @@ for flop, bytes in {work}[MPI.COMM_WORLD.rank]: smpy.execute(flop, bytes)"""
     assert ran.error == ""
     expected_s = fluid_finish_s(work, cores, memory, core_memory)
     assert list(ran.outcome.summary.finish_s) == pytest.approx(expected_s, rel=1e-5)
+
+
+CACHES = (Cache(1e4, 4e9), Cache(1e6, 1.5e9))
+
+
+@st.composite
+def computers(draw: st.DrawFn, name: str) -> Host:
+    """A host with caches, whose speed may change, and may be 0 for a while."""
+    dates = sorted(draw(st.sets(st.sampled_from([0.1, 0.4, 1.1, 1.9, 3.7]), max_size=3)))
+    factors = [*(draw(st.sampled_from([0.0, 0.3, 0.5, 2.0])) for _ in dates[:-1]), draw(st.sampled_from([0.5, 1.5]))]
+    return Host(
+        name,
+        draw(st.sampled_from([0.8e9, 2e9])),
+        draw(st.integers(1, 3)),
+        memory_bandwidth_bytes_per_s=draw(st.sampled_from([1e9, 2.5e9, 9e9])),
+        core_memory_bandwidth_bytes_per_s=draw(st.sampled_from([0.0, 0.9e9])),
+        caches=CACHES,
+        speed_profile=Profile(tuple(zip(dates, factors, strict=False))) if dates else None,
+    )
+
+
+PLACED = st.tuples(WORK, st.sampled_from([0.0, 5e3, 1e5, 1e6, 1e6 + 1]))
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.tuples(*(computers(name) for name in "abc")),
+    st.lists(st.tuples(st.integers(0, 2), st.lists(PLACED, min_size=1, max_size=4)), min_size=1, max_size=7),
+)
+def test_hosts_share_nothing_and_caches_are_as_fast_as_their_cores(
+    emulated: Callable, tmp_path: Path, hosts: tuple[Host, ...], ranks: list[tuple[int, list[tuple]]]
+) -> None:
+    source = f"""import smpy
+from mpi4py import MPI
+for (flop, bytes), working_set in {ranks}[MPI.COMM_WORLD.rank][1]: smpy.execute(flop, bytes, working_set)"""
+    (tmp_path / "hosts").write_text("".join(f"{hosts[at].name}\n" for at, _ in ranks))
+    machine = Description("computers", FullZone("z", hosts))
+    ran = emulated(source, len(ranks), platform=machine, hostfile=tmp_path / "hosts")
+    assert ran.error == ""
+    expected_s = [0.0] * len(ranks)
+    for at, host in enumerate(hosts):
+        here = [rank for rank, (its, _) in enumerate(ranks) if its == at]
+        work = [[work_there(host, *one) for one in ranks[rank][1]] for rank in here]
+        alone = host.memory.core_bandwidth_bytes_per_s or host.memory.bandwidth_bytes_per_s
+        changes = host.speed_profile.values if host.speed_profile else ()
+        bandwidth = host.memory.bandwidth_bytes_per_s
+        found_s = fluid_finish_s(work, host.cores, bandwidth, min(alone, bandwidth), host.speed_flop_per_s, changes)
+        for rank, date_s in zip(here, found_s, strict=True):
+            expected_s[rank] = date_s
+    assert list(ran.outcome.summary.finish_s) == pytest.approx(expected_s, rel=1e-5)
+
+
+def work_there(host: Host, work: tuple[float, float], working_set_bytes: float) -> tuple[float, float]:
+    """Operations of a core, and bytes of main memory; what a cache holds is moved by the core alone."""
+    flop, moved_bytes = work
+    cached = cache_bandwidth_bytes_per_s(host.memory, working_set_bytes)
+    return (max(flop, moved_bytes / cached * host.speed_flop_per_s), 0.0) if cached else (flop, moved_bytes)
