@@ -165,3 +165,124 @@ def test_the_path_is_the_derivative_of_the_makespan(summary_of: Callable, steps:
     plain, slower = (summary_of(source, 4, kernels(scale=scale, width=1.0)) for scale in (1.0, 1 + more))
     derivative_s = (slower.makespan_s - plain.makespan_s) / more
     assert (plain.uncertainty.half_width_s if plain.uncertainty else 0.0) == pytest.approx(derivative_s, abs=1e-3)
+
+
+# ---- more of what programs do ----
+
+PAIRS = st.tuples(st.integers(0, 3), st.integers(1, 3))
+MORE_STEPS = st.one_of(
+    st.tuples(st.just("one"), st.integers(0, 3), st.integers(1, 9)),
+    st.tuples(st.just("sleep"), st.integers(0, 3), st.integers(1, 90)),
+    st.tuples(
+        st.sampled_from(["any source", "waitany", "started", "probe", "folded", "large folded", "sequence", "matched"]),
+        st.integers(0, 3),
+        st.integers(1, 3),
+    ),
+    st.tuples(
+        st.sampled_from(["gather", "scatter", "alltoall", "scan", "reduce", "iallreduce", "ibcast", "folded bcast"]),
+        st.integers(0, 3),
+        st.integers(1, 3),
+    ),
+)
+PERFORM_MORE = """
+import numpy as np
+import smpy
+ring = smpy.MessageSequence()
+ring.Sendrecv(0, (rank + 1) % 4, into=1, source=(rank - 1) % 4)
+for what, first, second in {steps}:
+    partner, third = (first + second) % 4, (first - second) % 4 if second != 2 else (first + 1) % 4
+    n = 300_000 if what == "large folded" else 10
+    if what in ("any source", "waitany"):
+        if rank in (partner, third):
+            comm.send(rank, first)
+        elif rank == first and what == "any source":
+            comm.recv(), comm.recv()
+        elif rank == first:
+            requests = [comm.irecv(source=partner), comm.irecv(source=third)]
+            MPI.Request.Waitany(requests)
+            one()
+            MPI.Request.Waitall(requests)
+    elif what in ("started", "probe", "matched", "folded", "large folded"):
+        if rank == first:
+            sent = comm.Isend(smpy.folded(n) if "folded" in what else np.zeros(n), partner)
+            one() if what == "started" else None
+            sent.Wait()
+        elif rank == partner:
+            room = smpy.folded(n) if "folded" in what else np.zeros(n)
+            if what == "started":
+                request = comm.Irecv(room, first)
+                one(second)
+                request.Wait()
+            elif what == "matched":
+                comm.Mprobe(first).Recv(room)
+            else:
+                comm.Probe(first) if what == "probe" else None
+                comm.Recv(room, first)
+    elif what == "sequence": ring.perform(comm, smpy.folded(100), smpy.folded(100))
+    elif what == "folded bcast": comm.Bcast(smpy.folded(100_000), first)
+    elif what in ("gather", "reduce"): getattr(comm, what)(1, root=first)
+    elif what == "scatter": comm.scatter([1] * 4, root=first)
+    elif what == "alltoall": comm.alltoall([1] * 4)
+    elif what == "scan": comm.scan(1)
+    elif what in ("iallreduce", "ibcast"):
+        request = comm.Ibcast(np.zeros(3), first) if what == "ibcast" else comm.Iallreduce(np.ones(3), np.zeros(3))
+        one(second) if rank == first else None
+        request.Wait()
+    elif rank == first: one(second) if what == "one" else time.sleep(0.137 * second)
+"""
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(MORE_STEPS, min_size=5, max_size=25))
+def test_the_path_is_the_derivative_whatever_programs_do(
+    summary_of: Callable, steps: list[tuple[str, int, int]]
+) -> None:
+    source, more = PERFORM_MORE.format(steps=steps), 1e-5
+    plain, slower = (summary_of(source, 4, kernels(scale=scale, width=1.0)) for scale in (1.0, 1 + more))
+    derivative_s = (slower.makespan_s - plain.makespan_s) / more
+    found_s = plain.uncertainty.half_width_s if plain.uncertainty else 0.0
+    assert found_s == pytest.approx(derivative_s, rel=1e-6, abs=1e-6)
+
+
+POLLS = st.one_of(
+    st.tuples(st.just("one"), st.integers(0, 3), st.integers(1, 9)),
+    st.tuples(
+        st.sampled_from(["iprobe", "test", "testany", "until", "ibarrier"]), st.integers(0, 3), st.integers(1, 3)
+    ),
+)
+PERFORM_POLLS = """
+import numpy as np
+import smpy
+for what, first, second in {steps}:
+    partner = (first + second) % 4
+    if what == "one":
+        one(second) if rank == first else None
+    elif what == "ibarrier":
+        request = comm.Ibarrier()
+        while not request.Test(): pass
+    elif rank == first:
+        comm.Send(np.zeros(1), partner)
+    elif rank == partner:
+        if what in ("test", "testany"):
+            request = comm.Irecv(np.zeros(1), first)
+            while not (request.Test() if what == "test" else MPI.Request.Testany([request])[1]): pass
+        else:
+            if what == "until": smpy.poll_until(comm.Iprobe, first)
+            while not comm.Iprobe(first): pass
+            comm.Recv(np.zeros(1), first)
+"""
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(POLLS, min_size=5, max_size=20), st.sampled_from(["notice", "grow"]))
+def test_the_path_is_the_derivative_but_for_the_length_of_polls(
+    summary_of: Callable, steps: list[tuple[str, int, int]], polls: str
+) -> None:
+    source, more = PERFORM_POLLS.format(steps=steps), 0.05
+    options = (("smpy/polls", polls),)
+    plain, slower = (
+        summary_of(source, 4, kernels(scale=scale, width=1.0), options=options) for scale in (1.0, 1 + more)
+    )
+    derivative_s = (slower.makespan_s - plain.makespan_s) / more
+    found_s = plain.uncertainty.half_width_s if plain.uncertainty else 0.0
+    assert found_s == pytest.approx(derivative_s, abs=0.3)
