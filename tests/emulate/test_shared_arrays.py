@@ -186,3 +186,46 @@ def test_4096_ranks_with_gigabytes_each_take_kilobytes_each(smpy_run, tmp_path, 
 
     more = peak_bytes(MAKE[kind]) - peak_bytes("bytearray(8), bytearray(8)")
     assert math.ceil(more / 4096) < 30_000  # 8 pages that are touched at most, of which two zones share some tables
+
+
+REAL = """
+import numpy as np
+from mpi4py import MPI
+
+import smpy
+
+world = MPI.COMM_WORLD
+rank, size = world.rank, world.size
+made = {
+    "local": lambda: smpy.shared_array((2, 3000)),
+    "global": lambda: smpy.shared_array((2, 3000), scope="global"),
+    "partial": lambda: smpy.partial_shared_array((2, 3000), private=[(0, 10), (5000, 6000)]),
+}
+for kind, make in made.items():
+    out, into = make(), make()
+    assert type(out) is np.ndarray and out.flags.owndata and not out.any() and not into.any(), kind
+    out[...] = np.arange(6000.0).reshape(2, 3000) + 10_000 * rank
+    world.Sendrecv(out, (rank + 1) % size, recvbuf=into, source=(rank - 1) % size)
+    assert (into == np.arange(6000.0).reshape(2, 3000) + 10_000 * ((rank - 1) % size)).all(), kind
+    assert (out == np.arange(6000.0).reshape(2, 3000) + 10_000 * rank).all(), kind
+    total = make()
+    world.Allreduce(out[0, :7], total[0, :7])
+    world.Reduce(out[0, 5:9], into[1, 5:9], root=1)
+    if rank == 1:
+        print(kind, into[1, 4:10].tolist(), smpy.is_simulated())
+for wrong in [lambda: smpy.shared_array(3, scope="none"), lambda: smpy.partial_shared_array(3, private=[(2, 1)])]:
+    try:
+        wrong()
+    except ValueError as told:
+        print(told, flush=True) if rank == 1 else None
+"""
+
+
+def test_under_a_real_mpi_they_are_ordinary_arrays(mpiexec, tmp_path):
+    path = tmp_path / "arrays.py"
+    path.write_text(REAL)
+    lines = mpiexec(3, str(path)).splitlines()
+    of_ranks = [float(10_000 * (0 + 1 + 2) + 3 * element) for element in range(5, 9)]
+    for kind, line in zip(("local", "global", "partial"), lines, strict=False):
+        assert line == f"{kind} {[3004.0, *of_ranks, 3009.0]} False"
+    assert [line.split(":")[0] for line in lines[3:]] == ["shared_array", "partial_shared_array"]
