@@ -86,6 +86,8 @@ def kernel(
                 return None
             return _inside(function, *args, **kwargs) if is_charged else function(*args, **kwargs)
 
+        made: Any = call
+        made.__code__ = made.__code__.replace(co_name=function.__name__)  # frames tell which call the program made
         return call
 
     return decorate

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _REFUSED: Final = tuple(f"{beside.OURS}{part}/" for part in ("mpi", "compute", "engine"))
 _SLEEP: Final = "sleep_s"  # of smpy.emulate.virtual_time
+_MODELLED: Final = ("_model", "call_on_folded")  # of smpy.compute.folded and blas_calls
 
 
 @dataclass(slots=True)
@@ -123,16 +124,19 @@ class SampledClock:
 
 def _check(body: Body) -> None:
     """Refuse the call that has stopped the clock, unless it is one whose time is not the rank's."""
-    called, file = "", ""
+    called, file, is_modelled = "", "", False
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(beside.OURS):
         called, file = frame.f_code.co_name, frame.f_code.co_filename
+        is_modelled |= called in _MODELLED
         if called == _SLEEP:
             break
         frame = frame.f_back
     if called == _SLEEP or file.startswith(_REFUSED):
-        called = "sleep" if called == _SLEEP else called.strip("_")
+        does = f"calls {'sleep' if called == _SLEEP else called.strip('_')}"
+        if is_modelled:
+            does = "works on a folded array, which takes modelled time"
         raise UsageError(
-            f"sample {body.name!r}: its body calls {called}, and may compute only, since it is not always run: "
+            f"sample {body.name!r}: its body {does}, and may compute only, since it is not always run: "
             "put the call behind the sampled loop or function (who leaves one by `break` drops its iterator)"
         )

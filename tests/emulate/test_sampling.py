@@ -282,6 +282,30 @@ def test_a_body_that_does_not_only_compute_is_refused_and_the_call_named(sampled
     assert "line 7" in ran.error
 
 
+@pytest.mark.parametrize(
+    ("call", "does"),
+    [
+        ("a @ a", "works on a folded array"),
+        ("a.sum()", "works on a folded array"),
+        ("a[2:] = 0", "works on a folded array"),
+        ("scale(2, a)", "calls scale"),
+        ("smpy.KernelModels(1, 1).dgemm(9, 9, 9)", "calls dgemm"),
+        ("sequence.perform(MPI.COMM_WORLD, bytearray(8))", "calls perform"),
+        ("smpy.poll_until(MPI.COMM_WORLD.Iprobe)", "calls poll_until"),
+    ],
+)
+def test_a_body_that_takes_time_of_its_own_is_refused(sampled: Callable, call: str, does: str):
+    ran = sampled(f"""
+a, sequence = smpy.folded((9, 9)), smpy.MessageSequence()
+sequence.Send(0, 0)
+@smpy.kernel(flop="n")
+def scale(n, a): pass
+for i in smpy.sample("x", range(9)):
+    {call}
+""")
+    assert f"sample 'x': its body {does}" in ran.error
+
+
 def test_the_compiled_calls_are_as_before_behind_a_sampled_loop(sampled: Callable):
     ran = sampled(
         """
