@@ -31,7 +31,7 @@ def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **name
 
 ROUNDS = st.lists(
     st.tuples(
-        st.sampled_from(["ring", "pair", "chain", "started", "all started", "look", "tag"]),
+        st.sampled_from(["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag"]),
         st.integers(1, N_RANKS - 1),
         st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
     ),
@@ -66,6 +66,14 @@ def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:
         elif form == "all started":
             sequence.Irecv(into, source, number)
             sequence.Isend(out, to, number)
+            sequence.Waitall()
+        elif form == "relayed":  # what has come is sent on, behind a look
+            receive, sent = sequence.Irecv(into, source, number), sequence.Isend(out, to, number)
+            sequence.Look()
+            sequence.Wait(receive)
+            sequence.Wait(sent)
+            sequence.Isend(into, to, number)
+            sequence.Recv(out, source, number)
             sequence.Waitall()
         elif form == "tag":
             if rank % 2 == 0:
@@ -462,7 +470,7 @@ import smpy
 N_RANKS, N_ROWS = 4, 6
 WRITTEN
 draw, world = random.Random(20), MPI.COMM_WORLD
-forms = ["ring", "pair", "chain", "started", "all started", "look", "tag"]
+forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag"]
 for turn in range(25):
     rounds = [
         (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))
