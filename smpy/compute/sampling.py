@@ -112,17 +112,23 @@ class Sampling:
     ----------
     regions : dict of str to Region
         By name.
+    unmeasured : dict of str to None
+        Names of the regions that were run without being measured, in order.
     clock : SampledClock or None
         The run's clock, from the first sample on.
     """
 
     def __init__(self) -> None:
         self.regions: Final[dict[str, Region]] = {}
+        self.unmeasured: Final[dict[str, None]] = {}
         self.clock: SampledClock | None = None
 
-    def clock_of(self, engine: Engine) -> SampledClock | None:
-        """What measures the running rank; None where nothing is measured."""
-        if engine.clock is None or not engine.is_here():
+    def clock_of(self, engine: Engine, name: str) -> SampledClock | None:
+        """What measures the running rank, which comes to a region; None where nothing is measured."""
+        if engine.clock is None:
+            self.unmeasured[name] = None
+            return None
+        if not engine.is_here():
             return None
         if self.clock is None:
             engine.clock = self.clock = SampledClock(engine, engine.clock)
@@ -244,7 +250,7 @@ class _Loop:
 
     def __iter__(self) -> Iterator[Any]:
         engine, sampling = current(), of_world(Sampling)
-        clock = sampling.clock_of(engine)
+        clock = sampling.clock_of(engine, self._name)
         if clock is None:
             return iter(self._items)
         mark_s = clock.pause()
@@ -316,7 +322,7 @@ def _decorator(name: str, scope: Scope, rule: StoppingRule) -> Callable[[Callabl
             if not is_running():
                 return function(*args, **kwargs)
             engine, sampling = current(), of_world(Sampling)
-            clock = sampling.clock_of(engine)
+            clock = sampling.clock_of(engine, name)
             if clock is None:
                 return function(*args, **kwargs)
             mark_s = clock.pause()

@@ -97,14 +97,15 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
 
 def _sampled(engine: Engine) -> Iterable[Remark]:
     """What was run until its time was known."""
-    regions = engine.kept[Sampling].regions if Sampling in engine.kept else {}
-    facts = {name: region.facts() for name, region in regions.items() if region.has_samples()}
-    if not facts:
-        return
+    sampling = engine.kept.get(Sampling, Sampling())
+    facts = {name: region.facts() for name, region in sampling.regions.items() if region.has_samples()}
     lines = [f"{name}: {_sample_text(fact)}" for name, fact in facts.items()]
+    lines += [f"{name}: every run was made: only --compute measured samples" for name in sampling.unmeasured]
+    if not lines:
+        return
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"and {len(lines) - _LINES_MAX} more"]
-    yield Remark("sampled", tuple(lines), {"regions": facts})
+    yield Remark("sampled", tuple(lines), {"regions": facts, "unmeasured": list(sampling.unmeasured)})
 
 
 def _sample_text(fact: dict[str, Any]) -> str:

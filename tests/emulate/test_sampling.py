@@ -122,6 +122,7 @@ def test_where_nothing_is_measured_everything_runs_and_takes_no_time(sampled: Ca
     ran = sampled(LOOP.format(scope="world"), 2, compute=mode)
     assert ran.out.splitlines() == ["0 1000", "1 1000"]
     assert makespan_s(ran) == 0
+    assert "x: every run was made: only --compute measured samples" in ran.outcome.summary.render()
 
 
 @pytest.mark.parametrize(("least", "n_run"), [(5, 5), (50, 8)])
