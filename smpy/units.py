@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Final
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -293,3 +294,51 @@ def _is_read_as(text: str, value: float, parse: Callable[[str], float]) -> bool:
         return parse(text) == value
     except ValueError:  # rounding made it larger than any number
         return False
+
+
+# ---- texts of measured numbers: for people, and read as what they say ----
+
+
+def rounded_time(time_s: float, unit: str, digits: int) -> str:
+    """A time in a unit that is told, to so many digits, for `parse_time_s`.
+
+    Examples
+    --------
+    >>> rounded_time(6.892172e-07, "us", 6), rounded_time(8.410843e-13, "ns", 4)
+    ('0.689217us', '0.0008411ns')
+    """
+    return f"{_plain(time_s / _TIME[unit], digits)}{unit}"
+
+
+def rounded_bandwidth(bandwidth_bytes_per_s: float, digits: int) -> str:
+    """A bandwidth in the largest decimal unit of bytes of which it makes at least one, for its `parse_` function.
+
+    Examples
+    --------
+    >>> rounded_bandwidth(7911084000, 6), rounded_bandwidth(12.5e6, 6)
+    ('7.91108GB/s', '12.5MB/s')
+    """
+    return _rounded(bandwidth_bytes_per_s, _BYTES_STEPS, digits) + "/s"
+
+
+def rounded_speed(speed_flop_per_s: float, digits: int) -> str:
+    """A speed of computing in the largest unit of which it makes at least one, for its `parse_` function.
+
+    Examples
+    --------
+    >>> rounded_speed(12.13e9, 6)
+    '12.13Gf'
+    """
+    return _rounded(speed_flop_per_s, _SPEED_STEPS, digits)
+
+
+def _rounded(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
+    rounded = float(f"{value:.{digits}g}")
+    scale, unit = next((step for step in steps if rounded >= step[0]), steps[-1])
+    return f"{_plain(rounded / scale, digits)}{unit}"
+
+
+def _plain(value: float, digits: int) -> str:
+    """So many digits, without an exponent."""
+    text = f"{Decimal(f'{value:.{digits}g}'):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -9,7 +9,7 @@ from smpy.calibrate.costs import Terms, cost_of
 from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.result_file import Table, write_result
 from smpy.calibrate.samples import Sample
-from smpy.units import exact_speed
+from smpy.units import rounded_speed
 
 HERE = Path(__file__).parent
 KERNELS = {
@@ -35,7 +35,7 @@ def samples(kernel: str) -> list[Sample]:
 def tables() -> dict[str, Table]:
     """The result."""
     costs = [cost_of(kernel, terms, samples(kernel)) for kernel, terms in KERNELS.items()]
-    speed = exact_speed(float(f"{2 / costs[0].fit.seconds['m*n*k']:.4g}"))
+    speed = rounded_speed(2 / costs[0].fit.seconds["m*n*k"], 4)
     about: Table = {
         "source": "T. Cornebize, Capacity Planning of Supercomputers, 2017, hal-01544827",
         "cpu": "a laptop of the study's, one core; kernels called from C",

@@ -43,7 +43,10 @@ def _value(value: object) -> str:
         inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        rows = [_value(item) for item in value]
+        if value and isinstance(value[0], Mapping):  # a line each
+            return "[\n" + "".join(f"  {row},\n" for row in rows) + "]"
+        return f"[{', '.join(rows)}]"
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -72,11 +72,12 @@ def test_a_planted_machine_is_found_and_predicts_its_ping_pong(emulated, tmp_pat
     assert found["mpi"]["eager_limit"] == "16000B"
 
     assert found["mpi"]["send_overhead"] == {
-        "0": ["1.2us", "1e-10s"], "2KiB": ["2us", "0.3ns"], "16000B": ["3us", "0s"]
+        "0": ["1.2us", "0.1ns"], "2KiB": ["2us", "0.3ns"], "16000B": ["3us", "0ns"]
     }  # fmt: skip
-    assert found["mpi"]["isend_overhead"] == {"0": ["0.8us", "5e-11s"], "16000B": ["3us", "0s"]}
-    assert found["mpi"]["recv_overhead"] == {"0": ["0.9us", "2e-10s"], "16000B": ["0s", "0s"]}
-    assert found["calibration"]["half_widths_s"]["send"].keys() == found["mpi"]["send_overhead"].keys()
+    assert found["mpi"]["isend_overhead"] == {"0": ["0.8us", "0.05ns"], "16000B": ["3us", "0ns"]}
+    assert found["mpi"]["recv_overhead"] == {"0": ["0.9us", "0.2ns"], "16000B": ["0us", "0ns"]}
+    assert found["nic"] == {"bandwidth": "12.5GB/s", "latency": "0.5us"}
+    assert found["calibration"]["half_widths"]["send"].keys() == found["mpi"]["send_overhead"].keys()
     factors = found["network"]
     # The eager limit is a size at which pieces may change; nothing did there.
     assert list(factors["latency_factor"].values()) == pytest.approx([1.3, 1.7, 1.7, 4], rel=0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,6 +21,9 @@ from smpy.units import (
     parse_size_bytes,
     parse_speed_flop_per_s,
     parse_time_s,
+    rounded_bandwidth,
+    rounded_speed,
+    rounded_time,
 )
 
 
@@ -114,6 +119,21 @@ def test_every_number_has_a_text_that_is_read_as_the_very_same(number: float) ->
     for write, read in EXACT.items():
         assert read(write(number)) == number
         assert has_unit(write(number))
+
+
+@given(st.floats(1e-12, 1e18), st.integers(3, 7))
+@example(999999.7, 6)
+def test_a_measured_number_is_written_in_few_digits_without_an_exponent_and_read_as_what_it_says(
+    number: float, digits: int
+) -> None:
+    for text, read in (
+        (rounded_time(number, "us", digits), lambda text: parse_time_s(text) * 1e6),
+        (rounded_bandwidth(number, digits), parse_bandwidth_bytes_per_s),
+        (rounded_speed(number, digits), parse_speed_flop_per_s),
+    ):
+        value = number * 1e6 if text.endswith("us") else number
+        assert re.fullmatch(r"\d+(\.\d*[1-9])?[A-Za-z/]+", text)
+        assert read(text) == pytest.approx(value, rel=0.5001 * 10 ** (1 - digits), abs=1e-300)
 
 
 def test_a_time_beyond_all_ages_is_no_row_of_digits() -> None:

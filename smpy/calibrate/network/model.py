@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.calibrate.network.pieces import POINTS_MIN, Piece, Vector, fit_pieces, predict_s
+from smpy.calibrate.network.pieces import POINTS_MIN, Piece, Vector, fit_pieces, predict_s, with_told_slopes
 from smpy.calibrate.network.samples import Kind, Samples
 from smpy.errors import UsageError
 
 ENVELOPE_BYTES: Final = 34.0  # that of machines that say nothing else
 TRANSFER_PIECES_MAX: Final = 12  # below and above the eager limit each: machines have room for 32 together
 _HELD_OUT_EVERY: Final = 5
-_FASTEST: Final = 1e-3  # of the time of a byte in the largest message: no piece has less
+_FASTEST: Final = 0.05  # of the time of a byte in the largest message: no piece has less
 _STREAM_DIFFERS: Final = 0.1
 
 
@@ -253,7 +253,7 @@ def _transfer(sizes: Vector, times: Vector, overheads: Vector, limit: int | None
             relative_to_s=times[where],
             pieces_max=TRANSFER_PIECES_MAX,
         )
-    return found
+    return with_told_slopes(found, sizes, left, envelope_bytes=ENVELOPE_BYTES, relative_to_s=times)
 
 
 def _check_stream(samples: Samples, transfer: Sequence[Piece], warnings: list[str]) -> None:

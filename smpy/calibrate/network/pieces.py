@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,8 @@ class Piece:
     constant_s, per_byte_s : float
         Of the line.
     constant_half_width_s, per_byte_half_width_s : float
-        Half of their 95 % intervals (Student's t); NaN where there are too few sizes for one.
+        Half of their 95 % intervals (Student's t), each while the other is what it may be; NaN where there are too few
+        sizes for one, and of what is not fitted: at its bound, or a neighbour's.
     begins_after_bytes, begins_by_bytes : float
         The measured sizes between which it begins.
     n_sizes : int
@@ -116,21 +117,62 @@ def fit_pieces(
     tuple of Piece
         By rising `above_bytes`; none, if there are no sizes.
     """
-    order = np.argsort(np.asarray(sizes, dtype=float))
-    at = np.asarray(sizes, dtype=float)[order] + envelope_bytes
-    times = np.asarray(time_s, dtype=float)[order]
-    whole = times if relative_to_s is None else np.asarray(relative_to_s, dtype=float)[order]
-    weights = np.maximum(whole, SMALLEST_S) ** -2.0
+    at, times, weights = _points(sizes, time_s, envelope_bytes, relative_to_s)
     if not len(at):
         return ()
     found = []
     for first, end in _chosen(_errors(at, times, weights, slope_min_s_per_byte), pieces_max):
-        line = _line(at[first:end], times[first:end], weights[first:end], slope_min_s_per_byte)
+        line = _line(_Points(at[first:end], times[first:end], weights[first:end]), slope_min_s_per_byte)
         before, after = (float(at[first - 1]), float(at[first])) if first else (above_bytes + envelope_bytes,) * 2
         begins = _between(before - envelope_bytes, after - envelope_bytes) + envelope_bytes if first else before
         found.append(replace(line, above_bytes=begins, begins_after_bytes=before, begins_by_bytes=after))
     if not above_bytes:
         found[0] = replace(found[0], above_bytes=0.0)
+    return tuple(found)
+
+
+def with_told_slopes(
+    pieces: Sequence[Piece],
+    sizes: ArrayLike,
+    time_s: ArrayLike,
+    *,
+    envelope_bytes: float = 0.0,
+    relative_to_s: ArrayLike | None = None,
+) -> tuple[Piece, ...]:
+    """The same pieces, without slopes that say nothing.
+
+    A piece of few sizes may fit well with any slope: the interval is wider than the slope itself. It gets that of the
+    nearest piece on either side whose times do tell one, unless an F test of 5 % says that its own times contradict it.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        By rising `above_bytes`, as `fit_pieces` made them of these sizes and times.
+    sizes, time_s, envelope_bytes, relative_to_s
+        As `fit_pieces` takes them.
+    """
+    whole = _points(sizes, time_s, envelope_bytes, relative_to_s)
+    which = np.searchsorted([piece.above_bytes for piece in pieces[1:]], whole.x, side="left")
+    is_told = [piece.per_byte_half_width_s < piece.per_byte_s for piece in pieces]
+    found = list(pieces)
+    for place, piece in enumerate(pieces):
+        points = _Points(*(column[which == place] for column in whole))
+        n_free = len(points.x) - 2
+        if is_told[place] or n_free < 1:
+            continue
+        most = points.squares(piece) * (1 + _t_quantile(n_free) ** 2 / n_free)  # F with 1 is the square of t
+        below = [at for at in range(place) if is_told[at]][-1:]
+        above = [at for at in range(place + 1, len(pieces)) if is_told[at]][:1]
+        lines = [_line(points, 0.0, pieces[at].per_byte_s) for at in below + above]
+        best = min(lines, key=points.squares, default=piece)
+        if points.squares(best) <= most:
+            found[place] = replace(
+                piece,
+                constant_s=best.constant_s,
+                per_byte_s=best.per_byte_s,
+                constant_half_width_s=best.constant_half_width_s,
+                per_byte_half_width_s=math.nan,
+            )
     return tuple(found)
 
 
@@ -142,6 +184,25 @@ def _between(before: float, after: float) -> float:
 
 
 # ---- one line ----
+
+
+class _Points(NamedTuple):
+    """Sizes, times and weights, by rising size."""
+
+    x: Vector
+    times: Vector
+    weights: Vector
+
+    def squares(self, line: Piece) -> float:
+        """Weighted ones of what the line leaves over."""
+        return float((self.weights * (self.times - line.constant_s - line.per_byte_s * self.x) ** 2).sum())
+
+
+def _points(sizes: ArrayLike, time_s: ArrayLike, envelope_bytes: float, relative_to_s: ArrayLike | None) -> _Points:
+    order = np.argsort(np.asarray(sizes, dtype=float))
+    times = np.asarray(time_s, dtype=float)[order]
+    whole = times if relative_to_s is None else np.asarray(relative_to_s, dtype=float)[order]
+    return _Points(np.asarray(sizes, dtype=float)[order] + envelope_bytes, times, np.maximum(whole, SMALLEST_S) ** -2.0)
 
 
 def _errors(at: Vector, times: Vector, weight: Vector, slope_min: float) -> Vector:
@@ -175,23 +236,34 @@ def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tupl
     return np.maximum(constant, 0.0), np.maximum(slope, 0.0)
 
 
-def _line(x: Vector, times: Vector, weights: Vector, slope_min: float) -> Piece:
-    y = times - slope_min * x
+def _line(points: _Points, slope_min: float, slope: float | None = None) -> Piece:
+    """The best line; with a slope that is told, if one is."""
+    x, y, weights = points.x, points.times - slope_min * points.x, points.weights
     sums = [np.array([np.sum(term)]) for term in (weights, weights * x, weights * x * x, weights * y, weights * x * y)]
-    (constant,), (slope,) = _solved(*sums)
-    n_free = len(x) - 2
-    half_widths = np.full(2, math.nan)
-    determinant = float(sums[0][0] * sums[2][0] - sums[1][0] ** 2)
-    if n_free > 0 and determinant > 0:
-        from scipy.special import stdtrit
-
-        residuals = y - constant - slope * x
-        variance = float((weights * residuals**2).sum()) / n_free
-        inverse = np.array([sums[2][0], sums[0][0]]) / determinant
-        half_widths = float(stdtrit(n_free, (1 + _CONFIDENCE) / 2)) * np.sqrt(variance * inverse)
-    return Piece(
-        0.0, float(constant), float(slope) + slope_min, float(half_widths[0]), float(half_widths[1]), n_sizes=len(x)
+    (constant,), (above_min,) = _solved(*sums)
+    if slope is not None:
+        above_min = slope - slope_min
+        constant = max(float((weights * (y - above_min * x)).sum() / weights.sum()), 0.0)
+    line = Piece(0.0, float(constant), float(above_min) + slope_min, n_sizes=len(x))
+    has_constant, has_slope = bool(constant > 0), bool(above_min > 0 and slope is None)
+    columns = np.stack([np.ones_like(x), x])[[has_constant, has_slope]]
+    n_free = len(x) - len(columns)
+    curvature = (columns * weights) @ columns.T
+    if n_free < 1 or not len(columns) or np.linalg.det(curvature) <= 0:
+        return line
+    variance = points.squares(line) / n_free
+    half_widths = iter(_t_quantile(n_free) * np.sqrt(variance * np.diag(np.linalg.inv(curvature))))
+    return replace(
+        line,
+        constant_half_width_s=float(next(half_widths)) if has_constant else math.nan,
+        per_byte_half_width_s=float(next(half_widths)) if has_slope else math.nan,
     )
+
+
+def _t_quantile(n_free: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n_free, (1 + _CONFIDENCE) / 2))
 
 
 # ---- how many, and where ----

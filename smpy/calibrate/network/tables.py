@@ -11,10 +11,11 @@ import numpy as np
 from smpy.calibrate.network.model import ENVELOPE_BYTES, Compared, MessageCosts
 from smpy.calibrate.network.pieces import Piece
 from smpy.errors import UsageError
-from smpy.units import exact_bandwidth, exact_size, exact_time
+from smpy.units import exact_size, parse_bandwidth_bytes_per_s, parse_time_s, rounded_bandwidth, rounded_time
 
 _CABLES: Final = 2  # of a route through one switch
-_DIGITS: Final = 7
+_DIGITS: Final = 6
+_DIGITS_OF_FACTORS: Final = 5
 _NOTHING_S: Final = 1e-15  # rounding errors of clocks
 _CLASSES_BYTES: Final = (256, 4096, 65536, 1 << 20, math.inf)
 
@@ -53,11 +54,14 @@ def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, obj
     UsageError
         If messages take no longer for all their bytes.
     """
-    latency_s = route.latency_s or _nominal_latency_s(costs)
+    n_links = 1 if route.place == "host" else _CABLES
+    link_latency = rounded_time((route.latency_s or _nominal_latency_s(costs)) / n_links, "us", _DIGITS)
+    latency_s = n_links * parse_time_s(link_latency)
     slowest_s = costs.transfer[-1].per_byte_s
     if not slowest_s:
         raise UsageError("long messages take no longer than short ones: measure larger sizes to find the bandwidth")
-    bandwidth = route.bandwidth_bytes_per_s or _rounded(1 / slowest_s)
+    link_bandwidth = rounded_bandwidth(route.bandwidth_bytes_per_s or 1 / slowest_s, _DIGITS)
+    bandwidth_bytes_per_s = parse_bandwidth_bytes_per_s(link_bandwidth)
     network: dict[str, object] = {
         "envelope": exact_size(ENVELOPE_BYTES),
         "weight": "0B",
@@ -66,7 +70,9 @@ def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, obj
         "latency_factor": _steps(
             costs.transfer, [piece.constant_s / latency_s if latency_s else 1.0 for piece in costs.transfer]
         ),
-        "bandwidth_factor": _steps(costs.transfer, [1 / (piece.per_byte_s * bandwidth) for piece in costs.transfer]),
+        "bandwidth_factor": _steps(
+            costs.transfer, [1 / (piece.per_byte_s * bandwidth_bytes_per_s) for piece in costs.transfer]
+        ),
     }
     mpi: dict[str, object] = {"costs": "default"}
     if costs.eager_limit_bytes is not None:
@@ -75,10 +81,9 @@ def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, obj
     mpi["isend_overhead"] = _overheads(costs.isend)
     mpi["recv_overhead"] = _overheads(costs.recv)
     if route.place == "host":
-        ends = {"loopback_bandwidth": exact_bandwidth(bandwidth), "loopback_latency": exact_time(latency_s)}
-        return {"host": dict(ends), "network": network, "mpi": mpi}
-    cable = {"bandwidth": exact_bandwidth(bandwidth), "latency": exact_time(latency_s / _CABLES)}
-    return {"nic": dict(cable), "network": network, "mpi": mpi}
+        ends: dict[str, object] = {"loopback_bandwidth": link_bandwidth, "loopback_latency": link_latency}
+        return {"host": ends, "network": network, "mpi": mpi}
+    return {"nic": {"bandwidth": link_bandwidth, "latency": link_latency}, "network": network, "mpi": mpi}
 
 
 def quality(costs: MessageCosts) -> dict[str, Any]:
@@ -87,13 +92,13 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
     `r_squared` is of one-way times in seconds; `residual_median` and `residual_largest` are predicted over measured
     times less 1, `held_out_median` and `held_out_largest` the same of sizes that the fit has not seen, `errors` both
     by size. `transfers` has the pieces: latency and bandwidth with half of their 95 % intervals, and between which
-    measured sizes each begins. `half_widths_s` are those of the overheads, and of what a byte adds to them.
+    measured sizes each begins. `half_widths` are those of the overheads, and of what a byte adds to them.
     """
     seen, unseen = np.abs(costs.fitted.errors), np.abs(costs.held_out.errors)
     return {
         "n_fitted": len(seen),
         "n_held_out": len(unseen),
-        "r_squared": _rounded(costs.fitted.r_squared),
+        "r_squared": float(f"{costs.fitted.r_squared:.{_DIGITS}g}"),
         "residual_median": _share(np.median(seen)),
         "residual_largest": _share(seen.max()),
         **(
@@ -103,8 +108,8 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
         ),
         "errors": _errors_by_size(costs.fitted, costs.held_out),
         "transfers": [_transfer(piece) for piece in costs.transfer],
-        "half_widths_s": {
-            name: {_beginning(piece): widths for piece in pieces if (widths := _half_widths(piece))}
+        "half_widths": {
+            name: {_beginning(piece): _half_widths(piece) for piece in pieces}
             for name, pieces in (("send", costs.send), ("isend", costs.isend), ("recv", costs.recv))
         },
     }
@@ -113,30 +118,32 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
 def _nominal_latency_s(costs: MessageCosts) -> float:
     """That of the shortest messages; where the calls take all of their time, the largest there is."""
     first_s = costs.transfer[0].constant_s
-    return _rounded(first_s or max(piece.constant_s for piece in costs.transfer))
+    return first_s or max(piece.constant_s for piece in costs.transfer)
 
 
 def _steps(pieces: tuple[Piece, ...], values: list[float]) -> dict[str, float]:
-    return {_beginning(piece): _rounded(value) for piece, value in zip(pieces, values, strict=True)}
+    return {
+        _beginning(piece): float(f"{value:.{_DIGITS_OF_FACTORS}g}") for piece, value in zip(pieces, values, strict=True)
+    }
 
 
 def _overheads(pieces: tuple[Piece, ...]) -> dict[str, list[str]]:
     rows = pieces or (Piece(0.0, 0.0, 0.0),)
-    return {_beginning(piece): [_time(piece.constant_s), _time(piece.per_byte_s)] for piece in rows}
+    return {_beginning(piece): [_time(piece.constant_s, "us"), _time(piece.per_byte_s, "ns")] for piece in rows}
 
 
-def _time(value_s: float) -> str:
-    return exact_time(_rounded(value_s) if value_s > _NOTHING_S else 0.0)
+def _time(value_s: float, unit: str) -> str:
+    return rounded_time(value_s if value_s > _NOTHING_S else 0.0, unit, _DIGITS)
 
 
 def _beginning(piece: Piece) -> str:
     return exact_size(piece.above_bytes) if piece.above_bytes else "0"
 
 
-def _half_widths(piece: Piece) -> list[float]:
-    """Of an overhead and of what a byte adds to it; empty where there were too few sizes."""
-    widths = (piece.constant_half_width_s, piece.per_byte_half_width_s)
-    return [_share(width) for width in widths] if all(map(math.isfinite, widths)) else []
+def _half_widths(piece: Piece) -> dict[str, float]:
+    """Of an overhead and of what a byte adds to it; of neither where it was not fitted."""
+    widths = {"s": piece.constant_half_width_s, "s_per_byte": piece.per_byte_half_width_s}
+    return {name: _share(width) for name, width in widths.items() if math.isfinite(width)}
 
 
 def _transfer(piece: Piece) -> dict[str, object]:
@@ -164,10 +171,6 @@ def _errors_by_size(*parts: Compared) -> dict[str, dict[str, float]]:
             found[name] = {"median": _share(np.median(of_class)), "largest": _share(of_class.max())}
         above = largest
     return found
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
 
 
 def _share(value: float) -> float:
