@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final, Literal
 
 import numpy as np
@@ -17,7 +19,9 @@ from smpy.errors import UsageError
 
 NoiseModel = Literal["empirical", "half-normal", "none"]
 _QUANTILES: Final = 51
-_GRID: Final = 9
+_GRID_POINTS: Final = 1000
+_ITERATIONS: Final = 4
+_STEPS: Final = 10_000  # of an integral
 
 Vector = NDArray[np.float64]
 
@@ -36,14 +40,14 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Measured sizes of a kernel, and the median time of each.
+    """Measured sizes of a kernel, and the time of each.
 
     Parameters
     ----------
     sizes : dict of str to (n,) ndarray
         Values of each size.
     time_s : (n,) ndarray
-        Median over the repetitions, in seconds.
+        Median over the repetitions, in seconds; with half-normal noise, the time of a call without it.
     """
 
     sizes: dict[str, Vector]
@@ -113,7 +117,7 @@ def cost_of(
     noise_model: NoiseModel = "empirical",
     weighting: Weighting = "relative",
 ) -> Cost:
-    """Fit a kernel's cost to the medians of its warm calls.
+    """Fit a kernel's cost to the times of its warm calls.
 
     Parameters
     ----------
@@ -126,8 +130,8 @@ def cost_of(
     held_out : collection of tuple of int
         Sizes to keep out of the fit.
     noise_model : {"empirical", "half-normal", "none"}
-        The residuals of single calls, as quantiles; or the standard deviation of the normal whose magnitude is how much
-        longer than the shortest call of its size a call takes.
+        The residuals of single calls, as quantiles, about a cost that is fitted to medians; or the standard deviation
+        of the normal whose magnitude is how much longer a call takes than one without noise, which is fitted then.
     weighting : {"relative", "none"}
         As `smpy.calibrate.regression.fit` takes it.
 
@@ -145,7 +149,8 @@ def cost_of(
     fitted = {sizes: times for sizes, times in warm.items() if sizes not in held_out}
     if not fitted:
         raise UsageError(f"{name}: it was not measured in time")
-    points = _points(terms.sizes, fitted)
+    sigma = _half_normal_sigma(list(fitted.values())) if noise_model == "half-normal" else None
+    points = _points(terms.sizes, fitted, sigma)
     try:
         found = _screened(terms, points, weighting)
     except UsageError as wrong:
@@ -156,8 +161,8 @@ def cost_of(
         sizes=terms.sizes,
         fit=found,
         fitted=points,
-        held_out=_points(terms.sizes, {sizes: times for sizes, times in warm.items() if sizes in held_out}),
-        noise=_noise(noise_model, found, points, list(fitted.values())),
+        held_out=_points(terms.sizes, {sizes: times for sizes, times in warm.items() if sizes in held_out}, sigma),
+        noise=_noise(noise_model, found, points, list(fitted.values()), sigma),
         cold_over_warm=float(np.median(ratios)) if ratios else float("nan"),
         is_tall=terms.is_tall,
     )
@@ -201,16 +206,22 @@ def _by_sizes(samples: Iterable[Sample]) -> dict[tuple[int, ...], list[float]]:
     return dict(times)
 
 
-def _points(names: Sequence[str], times: Mapping[tuple[int, ...], Sequence[float]]) -> Points:
+def _points(
+    names: Sequence[str], times: Mapping[tuple[int, ...], Sequence[float]], sigma: float | None = None
+) -> Points:
+    """The median of each size; or, if its calls have half-normal noise, the time without that."""
     rows = np.array(list(times), dtype=float).reshape(-1, len(names))
-    return Points(
-        dict(zip(names, rows.T, strict=True)), np.array([np.median(of_size) for of_size in times.values()], dtype=float)
-    )
+    middles = [
+        np.median(of_size) if sigma is None else min(of_size) / (1 + sigma * _least_of(len(of_size))[0])
+        for of_size in times.values()
+    ]
+    return Points(dict(zip(names, rows.T, strict=True)), np.array(middles, dtype=float))
 
 
 def _grid(points: Points, *, is_tall: bool) -> dict[str, Vector]:
     """Sizes all over the box that the measured ones span."""
-    axes = [np.geomspace(values.min(), values.max(), _GRID) for values in points.sizes.values()]
+    n_steps = math.ceil(_GRID_POINTS ** (1 / len(points.sizes)))
+    axes = [np.geomspace(values.min(), values.max(), n_steps) for values in points.sizes.values()]
     sizes = dict(zip(points.sizes, (axis.ravel() for axis in np.meshgrid(*axes)), strict=True))
     if is_tall:
         keep = sizes["m"] >= sizes["n"]
@@ -218,18 +229,54 @@ def _grid(points: Points, *, is_tall: bool) -> dict[str, Vector]:
     return sizes
 
 
-def _noise(model: NoiseModel, found: Fit, points: Points, times: Sequence[Sequence[float]]) -> dict[str, object]:
+# ---- noise ----
+
+
+def _noise(
+    model: NoiseModel, found: Fit, points: Points, times: Sequence[Sequence[float]], sigma: float | None
+) -> dict[str, object]:
     if model == "none":
         return {}
-    if model == "half-normal":
-        slowdowns = np.concatenate([np.asarray(of_size) / min(of_size) - 1 for of_size in times])
-        return {"kind": "half-normal", "sigma": _rounded(float(np.sqrt(np.mean(slowdowns**2))))}
+    if sigma is not None:
+        return {"kind": "half-normal", "sigma": _rounded(sigma)}
     predicted = found.predict_s(points.sizes)
     residuals = np.concatenate([np.asarray(of_size) / at - 1 for of_size, at in zip(times, predicted, strict=True)])
     return {
         "kind": "empirical",
         "residuals": [_rounded(float(q)) for q in np.quantile(residuals, np.linspace(0, 1, _QUANTILES))],
     }
+
+
+def _half_normal_sigma(times: Sequence[Sequence[float]]) -> float:
+    """Of times t (1 + sigma |z|), z normal, where t is another one for each sequence.
+
+    The squares of what calls take longer than the shortest one are what they are in the mean. A call takes longer by
+    a part of t, which is less than the shortest: the sigma that takes this into account is found by iteration.
+    """
+    repeated = [(min(of_size), np.asarray(of_size), *_least_of(len(of_size))) for of_size in times if len(of_size) > 1]
+    expected = sum(len(of_size) * square for _, of_size, _, square in repeated)
+    sigma = 0.0
+    for _ in range(_ITERATIONS if repeated else 0):
+        squares = sum(
+            float((((of_size / least - 1) * (1 + sigma * mean)) ** 2).sum()) for least, of_size, mean, _ in repeated
+        )
+        sigma = math.sqrt(squares / expected)
+    return sigma
+
+
+@cache
+def _least_of(n: int) -> tuple[float, float]:
+    """Of the magnitudes of n normals: the mean of the least; and the mean square of their distances from it.
+
+    The others are normals cut off at the least, m: their distances have the mean square 1 + m^2 - m h, where h is the
+    hazard of the normal at m.
+    """
+    from scipy.special import ndtri
+
+    beyond = ((np.arange(_STEPS) + 0.5) / _STEPS) ** (1 / n)  # probability that a magnitude is larger than the least
+    least = -ndtri(beyond / 2)
+    hazard = np.sqrt(2 / np.pi) * np.exp(-(least**2) / 2) / beyond
+    return float(least.mean()), float((1 + least**2 - least * hazard).mean()) * (n - 1) / n
 
 
 def _rounded(value: float) -> float:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+_MESSAGE_MIN_BYTES: Final = 1 << 10
+_MESSAGE_MAX_BYTES: Final = 1 << 30
 
 _loaded_option: Final = click.option(
     "--loaded",
@@ -70,8 +72,8 @@ def command() -> None:
     type=click.Choice(["empirical", "half-normal", "none"]),
     default="empirical",
     show_default=True,
-    help="How single calls differ from the cost: residuals of the fit, or the standard deviation of the normal whose "
-    "magnitude is a call's slowdown.",
+    help="How single calls differ from the cost: residuals of the fit to medians; or the standard deviation of the "
+    "normal whose magnitude is a call's slowdown, beside a cost without noise.",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw measured over predicted times: .png or .svg."
@@ -149,6 +151,13 @@ def _size(_context: click.Context, _parameter: click.Parameter, text: str | None
     return _quantity(text, parse_size_bytes)
 
 
+def _message_size(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    size_bytes = _size(context, parameter, text)
+    if size_bytes is not None and not _MESSAGE_MIN_BYTES <= size_bytes <= _MESSAGE_MAX_BYTES:
+        raise click.BadParameter(f"{text!r} is not between 1KiB and 1GiB")
+    return size_bytes
+
+
 def _time(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
     return _quantity(text, parse_time_s)
 
@@ -191,7 +200,7 @@ def _quantity(text: str | None, parse: Callable[[str], float]) -> float | None:
 )
 @click.option("--bandwidth", callback=_bandwidth, metavar="RATE", help="Of the route, likewise: factors multiply both.")
 @click.option(
-    "--largest", callback=_size, default="4MiB", show_default=True, metavar="SIZE", help="The largest message."
+    "--largest", callback=_message_size, default="4MiB", show_default=True, metavar="SIZE", help="The largest message."
 )
 @_seed_option
 @_loaded_option
@@ -248,7 +257,14 @@ def show(file: Path) -> None:
         from smpy.calibrate.report import print_result
         from smpy.calibrate.result_file import read_result
 
-        print_result(read_result(file), str(file))
+        try:
+            print_result(read_result(file), str(file))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # a table is not as this command writes it
+            raise UsageError(f"{file} is no calibration that `smpy calibrate` wrote: {_fault(error)}") from error
+
+
+def _fault(error: Exception) -> str:
+    return f"{error} is missing in a table" if isinstance(error, KeyError) else str(error)
 
 
 # ---- what they share ----

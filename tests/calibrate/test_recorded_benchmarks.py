@@ -78,7 +78,16 @@ def _read(tmp_path, text: str):
     return read_recorded(path)
 
 
-@pytest.mark.parametrize("text", [OSU_LATENCY, IMB, BENCH, "[0] mpiexec says hello\n" + OSU_LATENCY + OSU_OTHER])
+@pytest.mark.parametrize(
+    "text",
+    [
+        OSU_LATENCY,
+        IMB,
+        BENCH,
+        "\ufeff" + OSU_LATENCY.replace("\n", "\r\n").lstrip(),
+        "[0] mpiexec says hello\n" + OSU_LATENCY + OSU_OTHER,
+    ],
+)
 def test_a_recorded_ping_pong_gives_its_latency_and_bandwidth(tmp_path, text):
     costs = fit_costs(_read(tmp_path, text))
     (line,) = costs.transfer
@@ -167,6 +176,7 @@ def test_a_machine_that_includes_a_recorded_latency_predicts_it(emulated, tmp_pa
         (["--latency", "5"], "'5' has no unit"),
         (["--bandwidth", "100Gp"], "is not a bandwidth"),
         (["--latency", "-1us"], "not above 0"),
+        (["--largest", "3B"], "not between 1KiB and 1GiB"),
     ],
 )
 def test_bad_arguments_are_told_in_a_line(tmp_path, args, message):

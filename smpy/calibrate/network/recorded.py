@@ -63,7 +63,7 @@ def read_recorded(path: Path) -> Samples:
         If it cannot be read, holds no benchmark that is known, or has a row that is none; with its line.
     """
     try:
-        text = read_input(path, "output of a benchmark").decode()
+        text = read_input(path, "output of a benchmark").decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
