@@ -15,13 +15,14 @@ from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
 from smpy.calibrate.measure import Clocks, measure
 from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
-from smpy.calibrate.plan import Plan, Visit, visits
+from smpy.calibrate.plan import DIMENSIONS, Plan, Visit, visits
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.samples import Recorded, Sample, SampleFile, read_samples
 from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError
-from smpy.units import exact_bandwidth, exact_size, exact_speed
+from smpy.units import exact_size, rounded_bandwidth, rounded_speed
 
+_DIGITS: Final = 4  # of speeds: they repeat to no more
 _WAITED_MAX: Final = 0.02  # of the time of measured calls
 _SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that a measurement may not change midway
 
@@ -92,13 +93,13 @@ class Calibration:
 
     def tables(self) -> dict[str, Table]:
         """The tables of its file, in the keys of a machine's."""
-        speed = exact_speed(_rounded(self.speed_flop_per_s))
+        speed = rounded_speed(self.speed_flop_per_s, _DIGITS)
         host: dict[str, object] = {"speed": speed}
         if self.memory is not None:
-            core = _rounded(self.memory.core_bytes_per_s)
-            host["memory_bandwidth"] = exact_bandwidth(max(core, _rounded(self.all_cores_bytes_per_s)))
-            host["core_memory_bandwidth"] = exact_bandwidth(core)
-            host["caches"] = {exact_size(size): exact_bandwidth(_rounded(rate)) for size, rate in self.memory.caches}
+            core = self.memory.core_bytes_per_s
+            host["memory_bandwidth"] = rounded_bandwidth(max(core, self.all_cores_bytes_per_s), _DIGITS)
+            host["core_memory_bandwidth"] = rounded_bandwidth(core, _DIGITS)
+            host["caches"] = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.memory.caches}
         found: dict[str, Table] = {"calibration": self.about, "host": host}
         if self.costs:
             found["kernels"] = {"reference_speed": speed}
@@ -134,7 +135,7 @@ def calibrate(
     UsageError
         If the machine is not quiet, a file cannot be read or written, or it is of another measurement.
     """
-    recorded = read_samples(request.raw) if request.raw.exists() else None
+    recorded = _recorded(request.raw)
     known = {kernel.name: kernel for kernel in all_kernels().values()} if request.plan != "host" else {}
     if unknown := [name for name in request.kernels if name not in known]:
         raise UsageError(f"there is no kernel {unknown[0]!r}; there are {', '.join(known)}")
@@ -148,13 +149,18 @@ def calibrate(
     }
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:
-            about["warnings"] += check_quiet(may_be_loaded=request.may_be_loaded)
-            _measure(request, plan, kernels, about, recorded, cores, clocks or Clocks(), progress)
+            warnings = check_quiet(may_be_loaded=request.may_be_loaded)
+            _measure(request, plan, kernels, about, recorded, warnings, cores, clocks or Clocks(), progress)
         recorded = read_samples(request.raw)
     return _fitted(request, plan, kernels, recorded)
 
 
 # ---- measuring ----
+
+
+def _recorded(raw: Path) -> Recorded | None:
+    """What is measured already; None if nothing is: a full disk may have left an empty file."""
+    return read_samples(raw) if raw.exists() and (not raw.is_file() or raw.stat().st_size) else None
 
 
 def _about(request: Request, command: str) -> dict[str, Any]:
@@ -172,7 +178,6 @@ def _about(request: Request, command: str) -> dict[str, Any]:
         "caches_bytes": caches(),
         "plan": asdict(plan),
         "kernels": list(request.kernels),
-        "warnings": [],
     }
 
 
@@ -185,7 +190,7 @@ def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
             "plan": (plan.name, request.plan),
             "seed": (plan.seed, request.seed),
             "kernels": (about["kernels"], list(request.kernels)),
-            **({"limit": (plan.dimension, request.dimension)} if request.dimension else {}),
+            "limit": (plan.dimension, request.dimension or DIMENSIONS[request.plan]),
         }
         if not recorded.is_ended:
             here = facts()
@@ -207,6 +212,7 @@ def _measure(
     kernels: Mapping[str, Kernel],
     about: Mapping[str, Any],
     recorded: Recorded | None,
+    warnings: Sequence[str],
     cores: Sequence[int],
     clocks: Clocks,
     progress: Callable[[int, int, Visit], object],
@@ -216,7 +222,10 @@ def _measure(
     n_made = len({sample.visit for sample in done})
     evicted = np.zeros(plan.evicted_bytes // 8)
     with SampleFile(request.raw, about, recorded) as file, _kept(request, n_made + len(planned)):
-        measure(
+        for warning in warnings:
+            if recorded is None or warning not in recorded.warnings:
+                file.warn(warning)
+        is_complete = measure(
             planned,
             Pools(plan.operand_bytes, np.random.default_rng(plan.seed)),
             file,
@@ -225,6 +234,8 @@ def _measure(
             clocks=clocks,
             progress=lambda number, visit: progress(n_made + number, n_made + len(planned), visit),
         )
+        if not is_complete:
+            file.warn(f"time was over, {plan.time_limit_s:.0f} s, before all measurements were made")
         file.add([all_cores(cores, free_memory_bytes() // 4)])
         file.end()
 
@@ -283,7 +294,7 @@ def _table(request: Request, plan: Plan, recorded: Recorded, memory: MemorySpeed
     """The table [calibration]."""
     about = recorded.about
     waited = 1 - sum(s.processor_s for s in recorded.samples) / max(sum(s.wall_s for s in recorded.samples), 1e-9)
-    notes = list(about["warnings"])
+    notes = list(recorded.warnings)
     if waited > _WAITED_MAX:
         notes.append(f"the processor was taken away for {waited:.0%} of the measured time")
     if memory is not None and not memory.is_beyond_caches:
@@ -301,7 +312,3 @@ def _table(request: Request, plan: Plan, recorded: Recorded, memory: MemorySpeed
         "n_samples": len(recorded.samples),
         **({"warnings": notes} if notes else {}),
     }
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")

@@ -13,6 +13,7 @@ from smpy.calibrate.kernels import SPEED, Kernel, Limits, draw_sizes
 from smpy.calibrate.memory import WORKING_SET
 from smpy.calibrate.samples import Sample
 
+DIMENSIONS: Final[Mapping[str, int]] = {"quick": 2048, "full": 8192, "host": 2048}  # the largest of a matrix, by plan
 _SPEED_ORDER: Final = 1024
 _CURVE_SMALLEST_BYTES: Final = 16 << 10
 
@@ -89,7 +90,7 @@ class Plan:
             n_held_out=10 if is_full else 4,
             n_repetitions={"full": 7, "quick": 3}.get(name, 9),
             n_cold={"full": 2, "quick": 1}.get(name, 0),
-            dimension=dimension or (8192 if is_full else 2048),
+            dimension=dimension or DIMENSIONS[name],
             work=4e9 if is_full else 2e8,
             operand_bytes=min((128 if is_full else 16) << 20, memory_bytes // 16) & ~0xFFF,
             curve_bytes=curve_bytes & ~0xFFF,

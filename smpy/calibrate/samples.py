@@ -23,6 +23,7 @@ SIZE_NAMES: Final = ("m", "n", "k", "batch", "bytes")
 _COLUMNS: Final = ("kernel", *SIZE_NAMES, "cache", "repetition", "processor_s", "wall_s")
 _HEAD: Final = "# smpy calibrate "
 _END: Final = "# ended\n"
+_WARNING: Final = "# warning: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Recorded:
         In the order in which they were measured.
     is_ended : bool
         Whether nothing is left to measure.
+    warnings : tuple of str
+        What disturbed it.
     n_bytes : int
         Of the file, as far as its rows are whole.
     """
@@ -75,6 +78,7 @@ class Recorded:
     about: dict[str, Any]
     samples: tuple[Sample, ...]
     is_ended: bool
+    warnings: tuple[str, ...]
     n_bytes: int
 
 
@@ -105,7 +109,9 @@ def read_samples(path: Path) -> Recorded:
         for number, row in enumerate(csv.reader(io.StringIO(rest)), start=3)
         if row and not row[0].startswith("#")
     )
-    return Recorded(about, samples, is_ended, len(whole.encode()))
+    lines = rest.splitlines()
+    warnings = tuple(line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING))
+    return Recorded(about, samples, is_ended, warnings, len(whole.encode()))
 
 
 def _about(head: str) -> dict[str, Any] | None:
@@ -180,6 +186,10 @@ class SampleFile:
             fields = [sample.kernel, *(sizes.get(name, "") for name in SIZE_NAMES), sample.cache, sample.repetition]
             rows.append(f"{','.join(map(str, fields))},{sample.processor_s:.6e},{sample.wall_s:.6e}\n")
         self._append("".join(rows))
+
+    def warn(self, text: str) -> None:
+        """Note a line of what disturbs the measurement from here on."""
+        self._append(f"{_WARNING}{text}\n")
 
     def end(self) -> None:
         """Nothing is left to measure."""

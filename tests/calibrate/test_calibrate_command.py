@@ -209,6 +209,33 @@ def test_measurements_of_another_plan_or_machine_are_not_gone_on_with(tmp_path):
     assert "another cpu: 'abacus'" in other.output
 
 
+def test_measurements_up_to_another_limit_are_not_gone_on_with(tmp_path):
+    result = tmp_path / "node.toml"
+    assert _run("blas", "--quick", "--limit", "64", str(result)).exit_code == 0
+    assert "another limit: 64, not 2048" in _run("blas", "--quick", str(result)).output
+
+
+def test_an_empty_file_that_a_full_disk_left_is_begun_anew(tmp_path):
+    (tmp_path / "node.csv").touch()
+    assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
+
+
+def test_what_disturbs_only_the_rest_of_a_measurement_is_told_too(tmp_path, monkeypatch):
+    result, raw = tmp_path / "node.toml", tmp_path / "node.csv"
+    assert _run("host", str(result)).exit_code == 0
+    raw.write_text(raw.read_text().removesuffix("# ended\n"))
+    monkeypatch.setattr(this_machine, "disturbance", lambda _probe: "others work")
+    assert _run("host", "--loaded", str(result)).exit_code == 0
+    assert read_result(result)["calibration"]["warnings"][0] == "measured all the same: others work"
+
+
+def test_a_measurement_that_ran_out_of_time_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration_module, "measure", lambda *_args, **_more: False)
+    raw = tmp_path / "node.csv"
+    assert "was not measured in time" in _run("host", str(tmp_path / "node.toml")).output
+    assert "# warning: time was over, 60 s, before all measurements were made" in raw.read_text()
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")
 def test_one_core_is_measured_and_then_all_that_the_process_may_use(tmp_path, monkeypatch):
     before, seen = os.sched_getaffinity(0), []
@@ -258,6 +285,25 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(UsageError, match="is no calibration"):
         read_result(path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "warnings = 3",
+        "transfers = [{above_bytes = 1}]",
+        "[kernels.x]\nseconds = {n = 1}",
+        '[kernels.x]\nsizes = ["n"]\nseconds = "n"',
+        '[kernels.x]\nsizes = ["n"]\nseconds = {n = "1"}',
+        "[kernels]\nx = 3",
+    ],
+)
+def test_show_of_a_calibration_that_was_damaged_is_a_line(tmp_path, table):
+    path = tmp_path / "x.toml"
+    path.write_text(f"[calibration]\n{table}\n")
+    shown = _run("show", str(path))
+    assert shown.exit_code == (0 if table.endswith("x = 3") else 2), shown.output
+    assert "Traceback" not in shown.output
 
 
 def test_show_tells_all_that_a_calibration_says_of_a_machine(tmp_path):

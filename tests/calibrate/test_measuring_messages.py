@@ -81,6 +81,23 @@ def test_ctrl_c_ends_mpiexec_and_says_what_is_kept_and_how_to_fit_it(fake, tmp_p
     assert done.exit_code == 0, done.output
 
 
+def test_a_measurement_that_failed_at_once_leaves_nothing_in_the_way_of_the_next(fake, tmp_path):
+    told = _calibrate(tmp_path / "n.toml", fake(f"open(raw, 'w').write({HEAD!r})\nsys.exit('no memory')"))
+    assert "no memory" in told.output
+    assert not (tmp_path / "n.csv").exists()
+
+
+def test_a_disk_that_is_full_ends_both_ranks_with_an_error(mpiexec):
+    with pytest.raises(AssertionError, match="No space left on device"):
+        mpiexec(2, str(launch._PROGRAM), "/dev/full")
+
+
+def test_times_that_rank_0_wrote_on_another_host_are_asked_for_in_a_folder_of_both(fake, tmp_path):
+    told = _calibrate(tmp_path / "n.toml", fake("print('1 1', flush=True)"))
+    assert told.exit_code == 2
+    assert "name a file in a folder that both hosts see" in told.output
+
+
 def _raising(progress):
     def then_interrupted(number: int, of: int) -> None:
         progress(number, of)

@@ -109,7 +109,7 @@ def calibrate_network(
 
 
 def _measured(request: Request, notes: list[str], progress: Callable[[int, int], object]) -> Samples:
-    if request.raw.exists():
+    if request.raw.exists() and (not request.raw.is_file() or request.raw.stat().st_size):
         raise UsageError(
             f"{request.raw} is there already: fit it by --from {request.raw}, or remove it to measure anew, or name "
             "another file"
@@ -138,7 +138,17 @@ def _measured(request: Request, notes: list[str], progress: Callable[[int, int],
             if done[0]
             else "nothing was measured yet"
         ) from None
-    return read_raw(read_input(request.raw, "file of measurements").decode(), str(request.raw))
+    finally:
+        if not done[0]:
+            request.raw.unlink(missing_ok=True)
+    try:
+        text = read_input(request.raw, "file of measurements").decode()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {request.raw}: {error.strerror or error}; rank 0 writes it on its host: name a file in a "
+            "folder that both hosts see"
+        ) from error
+    return read_raw(text, str(request.raw))
 
 
 def _place(request: Request, samples: Samples) -> Place:
