@@ -250,33 +250,26 @@ def _noise(
 def _half_normal_sigma(times: Sequence[Sequence[float]]) -> float:
     """Of times t (1 + sigma |z|), z normal, where t is another one for each sequence.
 
-    The squares of what calls take longer than the shortest one are what they are in the mean. A call takes longer by
-    a part of t, which is less than the shortest: the sigma that takes this into account is found by iteration.
+    What calls take longer than the shortest one has the mean that it should have: its squares, which are more likely
+    for a true half-normal, would be those of the few calls that were disturbed. A call takes longer by a part of t,
+    which is less than the shortest: the sigma that takes this into account is found by iteration.
     """
-    repeated = [(min(of_size), np.asarray(of_size), *_least_of(len(of_size))) for of_size in times if len(of_size) > 1]
-    expected = sum(len(of_size) * square for _, of_size, _, square in repeated)
+    repeated = [(np.asarray(of_size) / min(of_size) - 1, *_least_of(len(of_size))) for of_size in times]
+    expected = sum(len(slowdowns) * distance for slowdowns, _, distance in repeated)
     sigma = 0.0
-    for _ in range(_ITERATIONS if repeated else 0):
-        squares = sum(
-            float((((of_size / least - 1) * (1 + sigma * mean)) ** 2).sum()) for least, of_size, mean, _ in repeated
-        )
-        sigma = math.sqrt(squares / expected)
+    for _ in range(_ITERATIONS if expected else 0):
+        sigma = sum(float(slowdowns.sum()) * (1 + sigma * least) for slowdowns, least, _ in repeated) / expected
     return sigma
 
 
 @cache
 def _least_of(n: int) -> tuple[float, float]:
-    """Of the magnitudes of n normals: the mean of the least; and the mean square of their distances from it.
-
-    The others are normals cut off at the least, m: their distances have the mean square 1 + m^2 - m h, where h is the
-    hazard of the normal at m.
-    """
+    """Of the magnitudes of n normals: the mean of the least, and the mean distance of all from it."""
     from scipy.special import ndtri
 
     beyond = ((np.arange(_STEPS) + 0.5) / _STEPS) ** (1 / n)  # probability that a magnitude is larger than the least
-    least = -ndtri(beyond / 2)
-    hazard = np.sqrt(2 / np.pi) * np.exp(-(least**2) / 2) / beyond
-    return float(least.mean()), float((1 + least**2 - least * hazard).mean()) * (n - 1) / n
+    least = float(-ndtri(beyond / 2).mean())
+    return least, math.sqrt(2 / math.pi) - least if n > 1 else 0.0
 
 
 def _rounded(value: float) -> float:
