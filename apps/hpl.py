@@ -32,7 +32,7 @@ def main() -> int:
     if isinstance(job, int):
         return job
     try:
-        kernels = Numbers() if job.skeleton is None else Skeleton(*job.skeleton)
+        kernels = Numbers() if job.skeleton is None else Skeleton(*job.skeleton, is_folded=job.is_folded)
     except BadSettings as error:
         if world.rank == 0:
             print(f"hpl.py: {error}", file=sys.stderr)

@@ -15,10 +15,11 @@ NEAR_PEAK_S = 2.22e-9, 1.11e-9  # of dgemm and dtrsm: 2 flop, and 1, at nine ten
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The runs to make, and the cost of the kernels where they are modelled."""
+    """The runs to make, the cost of the kernels where they are modelled, and whether arrays then have memory."""
 
     runs: list[Settings]
     skeleton: tuple[float | None, ...] | None
+    is_folded: bool
 
 
 def read(words: list[str], n_ranks: int) -> Job | int:
@@ -27,7 +28,7 @@ def read(words: list[str], n_ranks: int) -> Job | int:
         options = _parser().parse_args(words)
         runs = _settings(options, n_ranks)
         _check_fit(runs, n_ranks)
-        return Job(runs, _costs(options) if options.skeleton else None)
+        return Job(runs, _costs(options) if options.skeleton else None, not options.unfolded)
     except BadSettings as error:
         print(f"hpl.py: {error}", file=sys.stderr)
         return 2
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pmap", choices=ORDERS)
     parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
     parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
+    parser.add_argument("--unfolded", action="store_true", help="with --skeleton: arrays have memory, which messages copy")
     told = "with --skeleton: seconds per m n %s on a core of 1 Gf (default: %s, nine tenths of its peak)"
     parser.add_argument("--dgemm-s", type=_seconds, help=told % ("k", NEAR_PEAK_S[0]))
     parser.add_argument("--dtrsm-s", type=_seconds, help=told % ("n", NEAR_PEAK_S[1]))

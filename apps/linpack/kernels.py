@@ -1,7 +1,7 @@
 """The two kernels that take the time, done or modelled; and the memory they work on.
 
 `Numbers` computes with BLAS. `Skeleton` takes the time that a linear model says and touches nothing: its memory is
-folded, so the largest machine's matrix fits into a laptop, and its pivots are regular.
+folded, so the largest machine's matrix fits into a laptop (unless it is asked not to be), and its pivots are regular.
 """
 
 from __future__ import annotations
@@ -109,6 +109,8 @@ class Skeleton:
     dgemm_s, dtrsm_s : float or None
         Seconds per m n k, and per m n n (n x n triangle), on a host of 1 Gf; faster hosts take less. None: what the
         simulated machine's calibration says.
+    is_folded : bool
+        Whether arrays take no memory; else messages copy what lies there.
 
     Raises
     ------
@@ -118,7 +120,7 @@ class Skeleton:
 
     is_real = False
 
-    def __init__(self, dgemm_s: float | None, dtrsm_s: float | None) -> None:
+    def __init__(self, dgemm_s: float | None, dtrsm_s: float | None, is_folded: bool = True) -> None:
         try:
             from smpy import KernelModels, folded, is_simulated
         except ImportError:
@@ -126,15 +128,16 @@ class Skeleton:
         if not is_simulated():
             raise BadSettings("--skeleton: there is nothing to send under a real MPI; run it under `smpy run`")
         models = KernelModels(dgemm_s, dtrsm_s)
-        self._new_folded, self._dgemm, self._dtrsm = folded, models.dgemm, models.dtrsm
+        self._dgemm, self._dtrsm = models.dgemm, models.dtrsm
+        self._new_array, self._new_matrix = (_folded, folded) if is_folded else (np.empty, np.empty)
 
     def memory(self, *shape: int) -> Array:
         """What takes no room."""
-        return _folded(shape)
+        return self._new_array(shape)
 
     def matrix(self, n_rows: int, n_columns: int) -> Array:
         """Likewise; a run is told that it folds something."""
-        return self._new_folded((n_rows, n_columns))
+        return self._new_matrix((n_rows, n_columns))
 
     def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
         """The time of C := C - A B."""

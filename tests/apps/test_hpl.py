@@ -226,6 +226,15 @@ def test_the_skeleton_takes_time_in_proportion_to_the_kernels(emulated: Callable
     assert np.isclose(times_s[1] / times_s[0], 1000, rtol=0.01)
 
 
+@pytest.mark.parametrize("swap", ["bin-exch", "long"])
+def test_a_skeleton_with_memory_takes_the_same_time(emulated: Callable[..., Any], swap: str) -> None:
+    words = (*arguments(300, 16, (3, 2), {"swap": swap, "depth": "1"}), "--skeleton")
+    folded, unfolded = (emulated(None, 6, program=str(HPL), args=(*words, *more)) for more in ((), ("--unfolded",)))
+    assert unfolded.out == folded.out
+    assert unfolded.outcome.summary.makespan_s == folded.outcome.summary.makespan_s
+    assert (unfolded.outcome.summary.is_folded, folded.outcome.summary.is_folded) == (False, True)
+
+
 def test_the_default_kernels_stay_below_the_peak_of_the_default_clusters_core(emulated: Callable[..., Any]) -> None:
     ran = emulated(None, 1, program=str(HPL), args=("--n", "2000", "--nb", "100", "--skeleton"))
     flop_per_s = (2 / 3 * 2000**3 + 3 / 2 * 2000**2) / ran.outcome.summary.makespan_s
