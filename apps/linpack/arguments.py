@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pmap", choices=ORDERS)
     parser.add_argument("--equil", action=argparse.BooleanOptionalAction)
     parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
-    parser.add_argument("--unfolded", action="store_true", help="with --skeleton: arrays have memory, which messages copy")
+    parser.add_argument(
+        "--unfolded", action="store_true", help="with --skeleton: arrays have memory, and messages copy it"
+    )
     told = "with --skeleton: seconds per m n %s on a core of 1 Gf (default: %s, nine tenths of its peak)"
     parser.add_argument("--dgemm-s", type=_seconds, help=told % ("k", NEAR_PEAK_S[0]))
     parser.add_argument("--dtrsm-s", type=_seconds, help=told % ("n", NEAR_PEAK_S[1]))
