@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpy.compute.kernel_models import charge_kernel, takes_time
-from smpy.compute.modelling import Modelling
-from smpy.engine.running import of_world
 
 __all__ = ["BLAS_LETTERS", "Charge", "charge", "copying", "is_folded", "streaming"]
 
@@ -57,17 +55,15 @@ def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
     """Let the running rank take the time of some kernels, if operations take modelled time."""
     if not takes_time(is_folded=is_folded):
         return
-    costs = of_world(Modelling).costs
     for one in charges:
-        n_times, n_at_once = (one.n_calls, 1) if one.kernel in costs else (1, one.n_calls)
-        for _ in range(n_times):
-            charge_kernel(
-                one.kernel,
-                one.sizes,
-                flop=one.flop * n_at_once,
-                moved_bytes=one.moved_bytes * n_at_once,
-                working_set_bytes=one.moved_bytes,
-            )
+        charge_kernel(
+            one.kernel,
+            one.sizes,
+            flop=one.flop,
+            moved_bytes=one.moved_bytes,
+            working_set_bytes=one.moved_bytes,
+            n_calls=one.n_calls,
+        )
 
 
 def is_folded(array: object) -> bool:

@@ -43,9 +43,15 @@ def takes_time(*, is_folded: bool) -> bool:
 
 @mpi_call
 def charge_kernel(
-    kernel: str, sizes: Sequence[int], *, flop: float, moved_bytes: float = 0, working_set_bytes: float = 0
+    kernel: str,
+    sizes: Sequence[int],
+    *,
+    flop: float,
+    moved_bytes: float = 0,
+    working_set_bytes: float = 0,
+    n_calls: int = 1,
 ) -> None:
-    """Let the running rank take the time of a call; nothing outside a simulated run. Who calls has asked `takes_time`.
+    """Let the running rank take the time of calls; nothing outside a simulated run. Who calls has asked `takes_time`.
 
     If the machine says what the kernel costs (`[kernels]`), that is its time, on the core alone: it was measured on one
     busy core, with the memory traffic that it has. Otherwise it is a roofline's, as of `smpy.execute`. A call with a
@@ -58,11 +64,13 @@ def charge_kernel(
     sizes : sequence of int
         Its sizes, in the order in which the machine names them.
     flop : float
-        What it computes.
+        What a call computes.
     moved_bytes : float, optional
         What it reads and writes.
     working_set_bytes : float, optional
         How much memory that is, each byte counted once; 0: it is in main memory.
+    n_calls : int, optional
+        How many calls, one after the other.
 
     Raises
     ------
@@ -71,7 +79,7 @@ def charge_kernel(
     UsageError
         If the machine's cost is one of another number of sizes.
     """
-    if not is_running() or not all(sizes):
+    if not is_running() or not all(sizes) or not n_calls:
         return
     engine, modelling = current(), of_world(Modelling)
     cost = modelling.costs.get(kernel)
@@ -80,11 +88,11 @@ def charge_kernel(
         use = modelling.uses[kernel] = KernelUse(is_calibrated=cost is not None)
     if min(sizes, default=0) < 0:
         raise ValueError(f"{kernel} has a size of {min(sizes)}: sizes are at least 0")
-    use.n_calls += 1
+    use.n_calls += n_calls
     speed_flop_per_s = engine.speed_flop_per_s()
     if cost is None:
         check_work(flop, moved_bytes, working_set_bytes)
-        flop, moved_bytes = core_and_memory(engine, flop, moved_bytes, working_set_bytes)
+        flop, moved_bytes = core_and_memory(engine, flop * n_calls, moved_bytes * n_calls, working_set_bytes)
         memory_s = moved_bytes / core_bandwidth_bytes_per_s(engine.memory()) if moved_bytes else 0.0
         use.seconds += max(flop / speed_flop_per_s, memory_s)
         engine.compute(flop, moved_bytes)
@@ -96,23 +104,28 @@ def charge_kernel(
     seconds, half_width_s = modelling.estimate(cost, sizes)
     flop, scale = seconds * modelling.reference_flop_per_s, modelling.reference_flop_per_s / speed_flop_per_s
     if modelling.draws is None:
-        _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale)
+        _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale, n_calls)
+        flop *= n_calls
     elif cost.noise is not None:
-        flop *= modelling.draws.factor(cost.noise, engine.rank)
+        flop *= modelling.draws.sum_of_factors(cost.noise, engine.rank, n_calls)
+    else:
+        flop *= n_calls
     use.seconds += flop / speed_flop_per_s
-    use.n_extrapolated += not cost.is_measured_at(sizes)
+    use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
     engine.compute(flop)
 
 
 def _add_uncertainty(
-    engine: Engine, modelling: Modelling, cost: KernelCost, seconds: float, half_width_s: float
+    engine: Engine, modelling: Modelling, cost: KernelCost, seconds: float, half_width_s: float, n_calls: int
 ) -> None:
-    """Note what of a call is uncertain: coefficients, alike in all calls of a kernel, and noise, of each its own."""
+    """Note what of calls is uncertain: coefficients, alike in all calls of a kernel, and noise, of each its own."""
     mean, variance = modelling.moments(cost)
     if half_width_s or variance:
-        engine.add_to_path(modelling.path_sum(cost.name), half_width_s, variance * seconds * seconds)
+        engine.add_to_path(
+            modelling.path_sum(cost.name), n_calls * half_width_s, n_calls * variance * seconds * seconds
+        )
     if mean:
-        engine.add_to_path(NOISE_SUM, mean * seconds)
+        engine.add_to_path(NOISE_SUM, n_calls * mean * seconds)
 
 
 # ---- kernels that a program tells ----

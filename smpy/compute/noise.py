@@ -11,6 +11,8 @@ from smpy.platforms.kernel_costs import HalfNormalNoise, Noise
 
 _NORMAL: Final = NormalDist()
 _WORD: Final = 2**64 - 1
+_MOST_DRAWS: Final = 100
+"""More calls at once draw one normal number: the sum of so many is close to normal."""
 
 
 class Moments(NamedTuple):
@@ -66,10 +68,22 @@ class NoiseDraws:
         """How many have been drawn, of all ranks."""
         return sum(self._n_drawn.values())
 
+    def sum_of_factors(self, noise: Noise, rank: int, n_calls: int) -> float:
+        """The next factors on the times of a rank's calls, added up; of many, a normal draw with their moments."""
+        if n_calls <= _MOST_DRAWS:
+            return sum(self.factor(noise, rank) for _ in range(n_calls))
+        mean, variance = moments(noise)
+        part = min(max(self._next_part(rank), 2.0**-53), 1 - 2.0**-53)
+        return n_calls * (1 + mean) + sqrt(n_calls * variance) * _NORMAL.inv_cdf(part)
+
     def factor(self, noise: Noise, rank: int) -> float:
         """The next factor on the time of a rank's call."""
+        return quantile(noise, self._next_part(rank))
+
+    def _next_part(self, rank: int) -> float:
+        """The next number of a rank's stream, uniform from 0 to 1."""
         n = self._n_drawn[rank] = self._n_drawn.get(rank, 0) + 1
-        return quantile(noise, (_mixed(_mixed(_mixed(self._seed) ^ rank) ^ n) >> 11) * 2.0**-53)
+        return (_mixed(_mixed(_mixed(self._seed) ^ rank) ^ n) >> 11) * 2.0**-53
 
 
 def _mixed(word: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import inf, pi, sqrt
 from pathlib import Path
 
 import pytest
@@ -283,6 +283,25 @@ def test_noise_that_no_kernel_has_is_said_to_be_none(emulated: Callable, machine
     assert "--noise drew none" in summary.render()
     assert "noise drawn" not in summary.render()
     assert json.loads(summary.to_json())["noise_seed"] is None
+
+
+def test_a_large_batch_of_calibrated_calls_take_one_event(emulated: Callable, tmp_path: Path) -> None:
+    text = """
+[kernels]
+reference_speed = "1Gf"
+[kernels.dgemm]
+sizes = ["m", "n", "k"]
+seconds = { "m*n*k" = 1e-9 }
+half_widths = { "m*n*k" = 1e-10 }
+noise = { kind = "half-normal", sigma = 0.5 }
+"""
+    (tmp_path / "costs.toml").write_text(text)
+    source = "import smpy\nsmpy.folded((10**7, 2, 4)) @ smpy.folded((4, 5))"
+    costs = tmp_path / "costs.toml"
+    ran = emulated(source, 1, platform="flat hosts=1 speed=1Gf", compute="models", kernels=costs)
+    assert ran.outcome.summary.makespan_s == pytest.approx(0.4)
+    drawn = emulated(source, 1, platform="flat hosts=1 speed=1Gf", compute="models", kernels=costs, noise=True)
+    assert drawn.outcome.summary.makespan_s == pytest.approx(0.4 * (1 + 0.5 * sqrt(2 / pi)), rel=1e-3)
 
 
 # ---- any work on one host: a fluid model, step by step ----
