@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from operator import attrgetter
+from operator import attrgetter, index
 from typing import Any, Final
 
 import numpy as np
 
-from smpy.compute.charges import copying, streaming
+from smpy.compute.charges import copying, is_folded, streaming
+from smpy.compute.contractions import einsum
 from smpy.compute.elementwise import broadcast, reduction
 from smpy.compute.fourier import FOURIER
 from smpy.compute.linear_algebra import LINEAR_ALGEBRA
 from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in, fits_into, one_of_each, refused, traffic_bytes
 
-__all__ = [
-    "AS_THEY_ARE",
-    "COPIES",
-    "ELEMENTWISE",
-    "REDUCTIONS",
-    "RULES",
-]
+__all__ = ["AS_THEY_ARE", "COMPOSED", "COPIES", "ELEMENTWISE", "REDUCTIONS", "RULES", "VIEWS", "named"]
 
 AS_THEY_ARE: Final = [
     "reshape",
@@ -59,11 +54,26 @@ AS_THEY_ARE: Final = [
     "result_type",
     "common_type",
     "can_cast",
+    "einsum_path",
     "min_scalar_type",
     "shares_memory",
     "may_share_memory",
 ]
 """Views, and questions about shapes and types: they take no time."""
+COMPOSED: Final = [
+    "allclose",
+    "append",
+    "average",
+    "diff",
+    "dstack",
+    "gradient",
+    "kron",
+    "linalg.matrix_power",
+    "linalg.multi_dot",
+    "meshgrid",
+    "trapezoid",
+]
+"""Functions that numpy makes of those that have models: each of those takes its time."""
 ELEMENTWISE: Final = [
     "where",
     "clip",
@@ -139,8 +149,13 @@ def _where(condition: Any, *values: Any) -> Modelled:
 
 def _like(function: Callable[..., Any], *, is_written: bool) -> Rule:
     def rule(a: Any, *args: Any, shape: Any = None, **named: Any) -> Modelled:
-        found = function(one_of_each(a), *args, **named)
+        found = function(
+            one_of_each(a), *map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()}
+        )
         wanted = np.shape(a) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+        for value in arrays_in((*args, *named.values())):
+            if not fits_into(value.shape, wanted):
+                raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {wanted}")
         made = New(wanted, found.reshape(-1)[:1], is_array=True)
         return Modelled(made, streaming(made.nbytes) if is_written else ())
 
@@ -245,6 +260,8 @@ def _triangle(function: Callable[..., Any]) -> Rule:
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Modelled:
+    if is_folded(repeats):
+        raise refused("numpy.repeat", " as often as a folded array says")
     n_repeats = np.asarray(repeats)
     if n_repeats.size and n_repeats.min() < 0:
         raise ValueError("repeats may not contain negative values.")
@@ -255,7 +272,9 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Modelled:
 
 
 def _tile(A: Any, reps: Any) -> Modelled:  # noqa: N803  # numpy's name
-    times = (reps,) if isinstance(reps, int) else tuple(reps)
+    if is_folded(reps):
+        raise refused("numpy.tile", " as often as a folded array says")
+    times = (reps,) if isinstance(reps, int) else tuple(1 if count == 1 else index(count) for count in reps)
     n_dimensions = max(len(times), A.ndim)
     shape = (1,) * (n_dimensions - A.ndim) + A.shape
     times = (1,) * (n_dimensions - len(times)) + times
@@ -269,14 +288,23 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
     else:
         at = range(a.ndim)[axis]
         shape = a.shape[:at] + taken + a.shape[at + 1 :]
-    made = _copied(shape, one_of_each(a))
-    return made if out is None else Modelled(out, made.charges)
+    if np.ndim(indices) and not is_folded(indices):
+        limit = a.size if axis is None else a.shape[axis]
+        np.take(np.broadcast_to(np.empty((), np.uint8), limit), indices, mode=mode)  # refuses those out of range
+    made = New(tuple(shape), one_of_each(a).reshape(-1)[:1])
+    return Modelled(made if out is None else out, copying(made.nbytes))
 
 
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     np.broadcast_to(array.view(np.ndarray), wanted)  # refuses what does not fit
     return Modelled(New(wanted, one_of_each(array).reshape(1), is_array=True))
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Modelled:
+    wanted = np.broadcast_shapes(*(np.shape(array) for array in args))
+    views = (New(wanted, one_of_each(np.asanyarray(array)).reshape(-1)[:1], is_array=True) for array in args)
+    return Modelled(tuple(views))
 
 
 def _ravel(a: Any, order: Any = "C") -> Modelled:
@@ -315,6 +343,8 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
         **COPIES,
         "where": _where,
         "broadcast_to": _broadcast_to,
+        "broadcast_arrays": _broadcast_arrays,
+        "einsum": einsum,
         "ravel": _ravel,
         "trace": _trace,
     }
@@ -339,5 +369,5 @@ def named(name: str) -> Callable[..., Any] | None:
 
 RULES: Final[Mapping[Callable[..., Any], Rule]] = _by_function()
 """By function."""
-VIEWS: Final = frozenset(filter(None, map(named, AS_THEY_ARE)))
-"""`AS_THEY_ARE` themselves."""
+VIEWS: Final = frozenset(filter(None, map(named, AS_THEY_ARE + COMPOSED)))
+"""`AS_THEY_ARE` and `COMPOSED` themselves: functions that folded arrays go through as other arrays do."""

@@ -74,6 +74,7 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
                 f"non-broadcastable output operand with shape {_spelled(array.shape)} doesn't match the broadcast "
                 f"shape {_spelled(shape)}"
             )
+    shape = broadcast(*inputs, named.get("where", True), *(array for array in out if array is not None))
     results = [
         out[at] if out and out[at] is not None else New(shape, np.asarray(element).reshape(1))
         for at, element in enumerate(found)

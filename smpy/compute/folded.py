@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smpy.compute.array_functions import COPIES, RULES, VIEWS
-from smpy.compute.charges import charge, copying, streaming
+from smpy.compute.charges import charge
 from smpy.compute.elementwise import of_ufunc
-from smpy.compute.modelled_results import Modelled, New, are_folded, fits_into, refused
+from smpy.compute.indexing import assigned, is_of_fields, taken
+from smpy.compute.modelled_results import Modelled, New, are_folded, refused
 from smpy.engine.running import current, is_running, mpi_call
 
-__all__ = ["Folded", "folded", "without_backing"]
+__all__ = ["Folded", "folded", "perform", "without_backing"]
 
 _FUNCTIONS: Final = [
     "all",
@@ -52,20 +53,25 @@ _REFUSED: Final = [
     "byteswap",
     "choose",
     "compress",
+    "dump",
+    "dumps",
     "nonzero",
     "partition",
     "put",
     "searchsorted",
     "sort",
+    "tobytes",
+    "tofile",
 ]
+_BASIC: Final = frozenset({int, slice, type(...), type(None)})
+_getitem: Final = np.ndarray.__getitem__
 
 
 class Folded(np.ndarray):
     """An array of one element for all; made by `folded`, by taking parts of one, and by computing with one.
 
     Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. What would be a number is
-    one, computed as if an array were its one element. What numpy copies on its own (``np.array(folded)``,
-    ``folded[[1, 2]]``, ``folded.tolist()``) is ordinary.
+    one, computed as if an array were its one element.
     """
 
     @property
@@ -76,7 +82,7 @@ class Folded(np.ndarray):
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any
     ) -> Any:
         if are_folded((inputs, out)):
-            return _model(of_ufunc, ufunc, method, inputs, out, named)
+            return perform(of_ufunc, ufunc, method, inputs, out, named)
         if out:
             named["out"] = tuple(_plain(array) for array in out)
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **named)
@@ -87,11 +93,19 @@ class Folded(np.ndarray):
         rule = RULES.get(func)
         if rule is None:
             raise refused(f"{func.__module__}.{func.__name__}")
-        return _model(rule, *args, **kwargs)
+        return perform(rule, *args, **kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) in _BASIC or _is_view(key) or not self.__smpy_folded__:
+            return _getitem(self, key)
+        return perform(taken, self, key)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any()) if self.__smpy_folded__ else super().__contains__(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.__smpy_folded__:
-            _model(_assign, self, key, value)
+            perform(assigned, self, key, value)
         else:
             super().__setitem__(key, value)
 
@@ -105,11 +119,61 @@ class Folded(np.ndarray):
         if not self.__smpy_folded__:
             return super().astype(dtype, order, casting, subok, copy)
         self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, casting=casting)  # refuses what cannot be
-        return _model(COPIES["astype"], self, dtype, copy=copy)
+        return perform(COPIES["astype"], self, dtype, copy=copy)
+
+    @property
+    def real(self) -> Any:
+        """As of `numpy.ndarray`."""
+        return np.ndarray.real.__get__(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._set_part(np.ndarray.real, value)
+
+    @property
+    def imag(self) -> Any:
+        """As of `numpy.ndarray`."""
+        if self.__smpy_folded__ and self.dtype.kind != "c":
+            return _of_element(self.shape, np.zeros(1, self.dtype))
+        return np.ndarray.imag.__get__(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._set_part(np.ndarray.imag, value)
+
+    def _set_part(self, part: Any, value: Any) -> None:
+        if self.__smpy_folded__:
+            part.__get__(self)[...] = value
+        else:
+            part.__set__(self, value)
+
+    @property
+    def flat(self) -> Any:
+        """Not modelled: what would be put there would be in all elements."""
+        if self.__smpy_folded__ and self.ndim:
+            raise refused("numpy.ndarray.flat")
+        return np.ndarray.flat.__get__(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        if self.__smpy_folded__:
+            raise refused("numpy.ndarray.flat")
+        vars(np.ndarray)["flat"].__set__(self, value)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """As of `numpy.ndarray`; the last axis of an array of larger or smaller elements is shorter or longer."""
+        dtype = kwargs.get("dtype", args[0] if args else None)
+        if dtype is None or (isinstance(dtype, type) and issubclass(dtype, np.ndarray)) or not self.__smpy_folded__:
+            return super().view(*args, **kwargs)
+        element = np.dtype(dtype)
+        if element.itemsize == self.itemsize:
+            return super().view(*args, **kwargs)
+        found = np.empty((0, *self.shape[-1:]), self.dtype) if self.ndim else np.empty((), self.dtype)
+        return without_backing(self.shape[:-1] + found.view(element).shape[1:], element)
 
     def copy(self, order: Any = "C") -> Any:
         """As of `numpy.ndarray`."""
-        return _model(COPIES["copy"], self) if self.__smpy_folded__ else super().copy(order)
+        return perform(COPIES["copy"], self) if self.__smpy_folded__ else super().copy(order)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -159,7 +223,7 @@ for _name in _REFUSED:
 
 
 @mpi_call
-def _model(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
+def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     """Take the time of an operation, and make what it gives."""
     modelled = rule(*args, **kwargs)
     charge(modelled.charges)
@@ -176,16 +240,12 @@ def _made(result: Any) -> Any:
     return result
 
 
-def _assign(array: Folded, key: Any, value: Any) -> Modelled:
-    part = array.view(np.ndarray)[key]
-    given = np.asanyarray(value)
-    if not fits_into(given.shape, part.shape):
-        raise ValueError(f"could not broadcast input array from shape {given.shape} into shape {part.shape}")
-    if not part.ndim:
-        return Modelled(None)
-    if given.dtype == part.dtype and given.ndim:
-        return Modelled(None, copying(part.nbytes))
-    return Modelled(None, streaming(part.nbytes + (given.nbytes if given.ndim else 0)))
+def _is_view(key: Any) -> bool:
+    """Whether indexing with it gives a view, or one element."""
+    for part in key if type(key) is tuple else (key,):
+        if type(part) not in _BASIC and not isinstance(part, np.integer) and not is_of_fields(part):
+            return False
+    return True
 
 
 def _plain(array: Any) -> Any:

@@ -7,95 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from smpy.compute.charges import BLAS_LETTERS, Charge, streaming
+from smpy.compute.charges import streaming
+from smpy.compute.linear_algebra_costs import (
+    cholesky_charges,
+    eigh_charges,
+    least_squares_charges,
+    lu_charges,
+    product_charges,
+    q_charges,
+    qr_charges,
+    solve_charges,
+    svd_charges,
+)
 from smpy.compute.modelled_results import Modelled, New, Rule, fits_into, new, refused, traffic_bytes
+from smpy.compute.small_arrays import SmallSizes
 
-__all__ = [
-    "GENERALIZED",
-    "LINEAR_ALGEBRA",
-    "cholesky_charges",
-    "lu_charges",
-    "product_charges",
-    "qr_charges",
-    "solve_charges",
-    "triangular_charges",
-]
-
-Charges = tuple[Charge, ...]
-Shape = tuple[int, ...]
-_COMPLEX_FLOP: Final = 4
-
-
-# ---- what kernels cost ----
-
-
-def _kernel(
-    family: str, dtype: np.dtype[Any], sizes: Shape, flop: float, elements: float, n_calls: int = 1, variant: str = ""
-) -> Charges:
-    """Calls of a kernel in numbers of a type; of a type that BLAS has not, operations are as many, by roofline."""
-    if dtype.kind == "c":
-        flop *= _COMPLEX_FLOP
-    letter = BLAS_LETTERS.get(dtype.char, "")
-    name = f"{letter}{family}{variant}" if letter else f"{family}_{dtype.name}"
-    return (Charge(name, sizes, flop, elements * dtype.itemsize, n_calls),) if n_calls else ()
-
-
-def product_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
-    """An m x k matrix times a k x n one: by gemm, by gemv if one of them is a vector, by dot if both are."""
-    flop, elements = 2.0 * m * n * k, m * k + k * n + m * n
-    if m == n == 1:
-        return _kernel("dotu" if dtype.kind == "c" else "dot", dtype, (k,), flop, elements, n_calls)
-    if n == 1:
-        return _kernel("gemv", dtype, (m, k), flop, elements, n_calls)
-    if m == 1:
-        return _kernel("gemv", dtype, (k, n), flop, elements, n_calls)
-    return _kernel("gemm", dtype, (m, n, k), flop, elements, n_calls)
-
-
-def lu_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
-    """Factors L and U of an m x n matrix: m n^2 - n^3 / 3 operations if it is tall, and the same of its transpose."""
-    tall, short = max(m, n), min(m, n)
-    flop = float(tall) * short**2 - short**3 / 3
-    return _kernel("getrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
-
-
-def qr_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
-    """R, and reflectors that stand for Q: 2 m n^2 - 2 n^3 / 3 operations."""
-    tall, short = max(m, n), min(m, n)
-    flop = 2.0 * tall * short**2 - 2 * short**3 / 3
-    return _kernel("geqrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
-
-
-def q_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
-    """N columns of Q from k reflectors: 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 operations."""
-    family = "ungqr" if dtype.kind == "c" else "orgqr"
-    flop = 4.0 * m * n * k - 2.0 * (m + n) * k**2 + 4 * k**3 / 3
-    return _kernel(family, dtype, (m, n, k), flop, 2 * m * n, n_calls)
-
-
-def cholesky_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
-    """A triangle whose product with its transpose is an n x n matrix: n^3 / 3 operations."""
-    return _kernel("potrf", dtype, (n,), float(n) ** 3 / 3, n * (n + 1), n_calls)
-
-
-def triangular_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
-    """An n x n triangle's solution for some right-hand sides."""
-    elements = n * (n + 1) / 2 + 2 * n * n_right
-    if n_right == 1:
-        return _kernel("trsv", dtype, (n,), float(n) ** 2, elements, n_calls)
-    return _kernel("trsm", dtype, (n, n_right), float(n) ** 2 * n_right, elements, n_calls, "_left")
-
-
-def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
-    """An LU factorisation and two triangles' solutions."""
-    triangle = _kernel(
-        "trsm", dtype, (n, n_right), float(n) ** 2 * n_right, n * (n + 1) / 2 + 2 * n * n_right, n_calls, "_left"
-    )
-    return (*lu_charges(dtype, n, n, n_calls), *triangle, *triangle)
+__all__ = ["GENERALIZED", "LINEAR_ALGEBRA"]
 
 
 # ---- products ----
@@ -181,7 +112,9 @@ def _inner(a: Any, b: Any, /) -> Modelled:
 
 def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
-    made = _into(out, new((a.size, b.size), np.result_type(a, b)))
+    made = new((a.size, b.size), np.result_type(a, b))
+    if out is not None:
+        made = out if fits_into(made.shape, out.shape) else _into(out, made)
     return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
 
 
@@ -290,6 +223,66 @@ def _qr(a: Any, mode: str = "reduced") -> Modelled:
     return Modelled(made, charges)
 
 
+def _eigh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
+    _is_matrix(a)
+    found = _stacked(np.linalg.eigh, a, UPLO=UPLO)
+    n, _, n_calls = _of_stack(a)
+    made = type(found)(*map(_unstacked, found))
+    return Modelled(made, eigh_charges(found[1].dtype, n, n_calls, with_vectors=True))
+
+
+def _eigvalsh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
+    _is_matrix(a)
+    found = _stacked(np.linalg.eigvalsh, a, UPLO=UPLO)
+    n, _, n_calls = _of_stack(a)
+    return Modelled(_unstacked(found), eigh_charges(_computed_in(a, found), n, n_calls, with_vectors=False))
+
+
+def _computed_in(a: Any, values: Any) -> np.dtype[Any]:
+    """The type of a matrix whose values are real."""
+    is_complex = np.asanyarray(a).dtype.kind == "c"
+    return np.result_type(values.dtype, np.complex64) if is_complex else values.dtype
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Modelled:
+    if hermitian:
+        raise refused("numpy.linalg.svd", " with hermitian=True")
+    _is_matrix(a)
+    found = _stacked(np.linalg.svd, a, full_matrices=full_matrices, compute_uv=compute_uv)
+    m, n, n_calls = _of_stack(a)
+    if not compute_uv:
+        return Modelled(_unstacked(found), svd_charges(_computed_in(a, found), m, n, n_calls, vectors="none"))
+    made = type(found)(*map(_unstacked, found))
+    vectors: Literal["full", "reduced"] = "full" if full_matrices else "reduced"
+    return Modelled(made, svd_charges(found[0].dtype, m, n, n_calls, vectors=vectors))
+
+
+def _svdvals(x: Any, /) -> Modelled:
+    return _svd(x, compute_uv=False)
+
+
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, **named: Any) -> Modelled:
+    if hermitian:
+        raise refused("numpy.linalg.pinv", " with hermitian=True")
+    _is_matrix(a)
+    *stack, m, n = np.shape(a)
+    dtype = np.linalg.inv(np.empty((0, 1, 1), np.asanyarray(a).dtype)).dtype
+    n_calls = prod(stack)
+    charges = svd_charges(dtype, m, n, n_calls, vectors="reduced") + product_charges(dtype, n, m, min(m, n), n_calls)
+    return Modelled(new((*stack, n, m), dtype), charges)
+
+
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Modelled:
+    small = SmallSizes((a, b))
+    found = np.linalg.lstsq(small.cut(a), small.cut(b), rcond)
+    x, residuals, _, values = (
+        new(small.shape(part.shape), part.dtype) if isinstance(part, np.ndarray) else part for part in found
+    )
+    (m, n), n_right = np.shape(a), 1 if np.ndim(b) == 1 else np.shape(b)[1]
+    rank = type(found[2])(min(m, n))
+    return Modelled((x, residuals, rank, values), least_squares_charges(found[0].dtype, m, n, n_right))
+
+
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Modelled:  # noqa: A002  # numpy's
     n_axes = np.ndim(x) if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if n_axes == 2 and ord in (2, -2, "nuc"):
@@ -320,6 +313,12 @@ LINEAR_ALGEBRA: Final[Mapping[str, Rule]] = {
     "linalg.slogdet": _slogdet,
     "linalg.cholesky": _cholesky,
     "linalg.qr": _qr,
+    "linalg.eigh": _eigh,
+    "linalg.eigvalsh": _eigvalsh,
+    "linalg.svd": _svd,
+    "linalg.svdvals": _svdvals,
+    "linalg.pinv": _pinv,
+    "linalg.lstsq": _lstsq,
     "linalg.norm": _norm,
 }
 """Models of numpy's functions, by their names in it."""

@@ -1,8 +1,7 @@
 """Routines of `scipy.linalg` on folded arrays: scipy is asked with small arrays, whose sizes stand for the real ones.
 
-Sizes keep their order, and 0 and 1 stay, so that what fits together still does; each size of a result is one of the
-arguments'. Types and errors are scipy's own (in its errors sizes are the small ones). Matrices are taken as regular:
-no rows are exchanged, and nothing is singular.
+Types and errors are scipy's own (in its errors sizes are the small ones). Matrices are taken as regular: no rows are
+exchanged, and nothing is singular.
 """
 
 from __future__ import annotations
@@ -10,28 +9,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from smpy.compute.charges import Charge, charge
+from smpy.compute.charges import Charge, charge, copying, streaming
 from smpy.compute.folded import without_backing
-from smpy.compute.linear_algebra import (
+from smpy.compute.linear_algebra_costs import (
+    apply_q_charges,
     cholesky_charges,
+    eigh_charges,
+    least_squares_charges,
     lu_charges,
+    product_charges,
     q_charges,
     qr_charges,
     solve_charges,
+    svd_charges,
     triangular_charges,
+    triangular_inverse_charges,
 )
 from smpy.compute.modelled_results import arrays_in, refused
+from smpy.compute.small_arrays import SmallSizes
 from smpy.engine.running import mpi_call
 
-__all__ = ["LAPACK", "SCIPY_LINALG", "Routine", "call_on_folded", "of_lapack"]
+__all__ = ["LAPACK", "SCIPY_LINALG", "Routine", "call_on_folded", "of_lapack", "of_linalg"]
 
 _WORK_PER_COLUMN: Final = 3  # of what scipy gives a routine that is given none
 _BLOCK: Final = 32  # columns of a block of LAPACK's
+_WORK_OF_SMALL: Final = 10_000  # is enough for small arrays
+_LSTSQ_RANK_AT: Final = 2
 Charges = tuple[Charge, ...]
 Given = Mapping[str, Any]
 
@@ -111,6 +120,94 @@ def _orgqr(given: Given, dtype: np.dtype[Any]) -> Charges:
     return q_charges(dtype, m, n, np.size(given["tau"]))
 
 
+def _apply_q(given: Given, dtype: np.dtype[Any]) -> Charges:
+    m, n = np.shape(given["c"])
+    return apply_q_charges(dtype, m, n, np.size(given["tau"]), is_right=given.get("side") in ("R", b"R"))
+
+
+def _exchange(given: Given, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(given)
+    n_rows = np.size(given["piv"]) if given.get("k2") is None else int(given["k2"]) + 1
+    n_rows -= int(given.get("k1") or 0)
+    return copying(2 * max(n_rows, 0) * n * dtype.itemsize)
+
+
+def _inverse_of_cholesky(given: Given, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(given)
+    return triangular_inverse_charges(dtype, n, "potri")
+
+
+def _inverse_of_triangle(given: Given, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(given)
+    return triangular_inverse_charges(dtype, n, "trtri")
+
+
+def _eigh(given: Given, dtype: np.dtype[Any]) -> Charges:
+    for name in ("b", "subset_by_index", "subset_by_value"):
+        if given.get(name) is not None:
+            raise refused("scipy.linalg.eigh", f" with {name}")
+    _, n, n_calls = _matrix(given)
+    with_vectors = not given.get("eigvals_only") and given.get("compute_v", 1) != 0
+    return eigh_charges(_input_type(given, dtype), n, n_calls, with_vectors=with_vectors)
+
+
+def _eigvalsh(given: Given, dtype: np.dtype[Any]) -> Charges:
+    return _eigh({**given, "eigvals_only": True}, dtype)
+
+
+def _input_type(given: Given, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that is computed in where results are real, whatever the matrix is."""
+    is_complex = next(arrays_in(given.values())).dtype.kind == "c"
+    return np.result_type(dtype, np.complex64) if is_complex else dtype
+
+
+def _svd(given: Given, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(given)
+    wants_vectors, is_full = given.get("compute_uv", True), given.get("full_matrices", True)
+    vectors: Literal["none", "reduced", "full"] = "none" if not wants_vectors else "full" if is_full else "reduced"
+    return svd_charges(_input_type(given, dtype), m, n, n_calls, vectors=vectors)
+
+
+def _svdvals(given: Given, dtype: np.dtype[Any]) -> Charges:
+    return _svd({**given, "compute_uv": False}, dtype)
+
+
+def _pinv(given: Given, dtype: np.dtype[Any]) -> Charges:
+    if given.get("return_rank"):
+        raise refused("scipy.linalg.pinv", " with return_rank")
+    m, n, n_calls = _matrix(given)
+    reduced = _svd({**given, "full_matrices": False}, dtype)
+    return reduced + product_charges(dtype, n, m, min(m, n), n_calls)
+
+
+def _lstsq(given: Given, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(given)
+    return least_squares_charges(dtype, m, n, _n_right(given), n_calls)
+
+
+def _gels(given: Given, dtype: np.dtype[Any]) -> Charges:
+    m, n, _ = _matrix(given)
+    tall, short, n_right = max(m, n), min(m, n), _n_right(given)
+    return (
+        *qr_charges(dtype, m, n),
+        *apply_q_charges(dtype, tall, n_right, short),
+        *triangular_charges(dtype, short, n_right),
+    )
+
+
+def _lu_parts(given: Given, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(given)
+    triangles = min(m, n) * (m + n) * dtype.itemsize * n_calls
+    return lu_charges(dtype, m, n, n_calls) + copying(triangles)
+
+
+def _norm(given: Given, dtype: np.dtype[Any]) -> Charges:
+    a = next(arrays_in(given.values()))
+    if a.ndim > 1 and given.get("ord") in (2, -2, "nuc"):
+        raise refused("scipy.linalg.norm", f" with ord={given['ord']!r}")
+    return streaming(a.nbytes, 2 * a.size)
+
+
 ChargeRule = Callable[[Given, np.dtype[Any]], Charges]
 SCIPY_LINALG: Final[Mapping[str, ChargeRule]] = {
     "solve": _solve,
@@ -121,7 +218,16 @@ SCIPY_LINALG: Final[Mapping[str, ChargeRule]] = {
     "cho_solve": _two_triangles,
     "solve_triangular": _triangle,
     "inv": _inv,
+    "det": _lu,
+    "lu": _lu_parts,
     "qr": _qr,
+    "eigh": _eigh,
+    "eigvalsh": _eigvalsh,
+    "svd": _svd,
+    "svdvals": _svdvals,
+    "pinv": _pinv,
+    "lstsq": _lstsq,
+    "norm": _norm,
 }
 """What functions of `scipy.linalg` cost."""
 LAPACK: Final[Mapping[str, ChargeRule]] = {
@@ -138,6 +244,18 @@ LAPACK: Final[Mapping[str, ChargeRule]] = {
         ("sdcz", "geqrf", _geqrf),
         ("sd", "orgqr", _orgqr),
         ("cz", "ungqr", _orgqr),
+        ("sd", "ormqr", _apply_q),
+        ("cz", "unmqr", _apply_q),
+        ("sdcz", "laswp", _exchange),
+        ("sdcz", "potri", _inverse_of_cholesky),
+        ("sdcz", "trtri", _inverse_of_triangle),
+        ("sd", "syev", _eigh),
+        ("sd", "syevd", _eigh),
+        ("cz", "heev", _eigh),
+        ("cz", "heevd", _eigh),
+        ("sdcz", "gesvd", _svd),
+        ("sdcz", "gesdd", _svd),
+        ("sdcz", "gels", _gels),
     )
     for letter in letters
 }
@@ -156,22 +274,35 @@ class Routine:
         Of its arguments.
     rule : callable
         What it costs.
+    required : tuple of str
+        Those that a call must give.
     work_at : int
         Which of its results is its workspace; -1: none.
+    rank_at : int
+        Which of them is the rank of a matrix, full here; -1: none.
     """
 
     function: Callable[..., Any]
     names: tuple[str, ...]
     rule: ChargeRule
+    required: tuple[str, ...] = ()
     work_at: int = -1
+    rank_at: int = -1
 
 
 def of_lapack(function: Callable[..., Any], rule: ChargeRule) -> Routine:
     """A routine of `scipy.linalg.lapack`, whose arguments and results its documentation begins with."""
     results, _, call = str(function.__doc__).partition("\n")[0].partition(" = ")
-    names = tuple(filter(None, re.split(r"[\[\],]+", call.partition("(")[2].rstrip(")"))))
-    parts = results.split(",")
-    return Routine(function, names, rule, parts.index("work") if "work" in parts else -1)
+    required, _, optional = call.partition("(")[2].rstrip(")").partition("[")
+    names = [tuple(filter(None, re.split(r"[\[\],]+", part))) for part in (required, optional)]
+    places = {name: at for at, name in enumerate(results.split(","))}
+    return Routine(function, names[0] + names[1], rule, names[0], places.get("work", -1), places.get("rank", -1))
+
+
+def of_linalg(function: Callable[..., Any], name: str) -> Routine:
+    """A function of `scipy.linalg`, which has a rule."""
+    rank_at = _LSTSQ_RANK_AT if name == "lstsq" else -1
+    return Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name], rank_at=rank_at)
 
 
 @mpi_call
@@ -181,46 +312,45 @@ def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> An
     A query for the size of its workspace (``lwork=-1``) is answered, and takes no time.
     """
     given = dict(zip(routine.names, args, strict=False)) | dict(kwargs)
-    n_work = given.pop("lwork", None)
-    sizes = {size for array in arrays_in(given.values()) for size in array.shape} | {0, 1}
-    small = {size: at for at, size in enumerate(sorted(sizes))}
     if len(args) > len(routine.names):
         routine.function(*args, **kwargs)  # which refuses so many
-    found = routine.function(**{name: _cut(value, small) for name, value in given.items()})
-    real = {at: size for size, at in small.items()}
+    asked = {name: value for name, value in given.items() if name != "lwork"}
+    n_work = given.get("lwork")
+    if n_work is not None and "lwork" in routine.required:
+        asked["lwork"] = _WORK_OF_SMALL
+    if {"k1", "k2"} & asked.keys():
+        _rows_of_small(asked)
+    small = SmallSizes(given.values())
+    found = routine.function(**{name: small.cut(value) for name, value in asked.items()})
     parts = list(found) if isinstance(found, tuple) else [found]
-    dtype = next(array.dtype for array in arrays_in(parts) if array.dtype.kind in "fc")
+    dtype = np.result_type(*([it for it in arrays_in(parts) if it.dtype.kind in "fc"] or arrays_in(given.values())))
     if n_work != -1:
         charge(routine.rule(given, dtype))
     if routine.work_at >= 0:
         n_columns = _matrix(given)[1]
         n_wanted = 1 if n_work == -1 else max(_WORK_PER_COLUMN * n_columns if n_work is None else int(n_work), 1)
         parts[routine.work_at] = np.full(n_wanted, _BLOCK * n_columns, dtype)
-    results = [part if at == routine.work_at else _grown(part, real) for at, part in enumerate(parts)]
+    results = [part if at == routine.work_at else _grown(part, small) for at, part in enumerate(parts)]
+    if routine.rank_at >= 0:
+        results[routine.rank_at] = type(results[routine.rank_at])(min(_matrix(given)[:2]))
     return tuple(results) if isinstance(found, tuple) else results[0]
 
 
-def _cut(value: Any, small: Mapping[int, int]) -> Any:
-    """An argument with small arrays in place of its own: ones that are far from singular."""
-    if isinstance(value, np.ndarray):
-        shape = tuple(small[size] for size in value.shape)
-        if value.dtype.kind in "iu" and value.ndim == 1:  # pivots
-            return np.arange(*shape, dtype=value.dtype)
-        array = np.ones(shape, value.dtype, order="F")
-        if array.ndim > 1:
-            diagonal = np.arange(min(shape[-2:]))
-            array[..., diagonal, diagonal] = 2 * max(shape)
-        return array
-    if isinstance(value, (list, tuple)):
-        return type(value)(_cut(part, small) for part in value)
-    return value
+def _rows_of_small(asked: dict[str, Any]) -> None:
+    """Rows of `laswp` that are in a matrix are all rows of a small one; others are in neither."""
+    n_pivots = np.size(asked.get("piv", ()))
+    first, last = int(asked.pop("k1", 0)), int(asked.pop("k2", n_pivots - 1))
+    if not 0 <= first <= last < n_pivots:
+        asked["k1"] = -1
 
 
-def _grown(part: Any, real: Mapping[int, int]) -> Any:
+def _grown(part: Any, small: SmallSizes) -> Any:
     """A result with a folded array in place of a small one; row exchanges are there, and change nothing."""
     if isinstance(part, np.ndarray) and part.ndim:
-        shape = tuple(real[size] for size in part.shape)
+        shape = small.shape(part.shape)
         return np.arange(*shape, dtype=part.dtype) if part.dtype.kind in "iu" else without_backing(shape, part.dtype)
     if isinstance(part, tuple):
-        return tuple(_grown(one, real) for one in part)
+        return tuple(_grown(one, small) for one in part)
+    if isinstance(part, (float, complex, np.inexact)):
+        return type(part)(1)
     return part

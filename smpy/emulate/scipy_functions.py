@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from inspect import signature
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Final
 
 from smpy.emulate.imports import Importer
 from smpy.emulate.patches import Patches
+
+_LONGEST_LIST: Final = 16
+_REFUSING: Final = ("fftpack", "integrate", "interpolate", "ndimage", "optimize", "signal", "sparse.linalg", "fft")
+"""Packages of scipy whose functions have no model, but for transforms."""
 
 
 def install_scipy(patches: Patches, importer: Importer) -> None:
     """Model what a program computes with scipy on folded arrays, until the patches are undone."""
     importer.when_imported("scipy.linalg", partial(_install_linalg, patches))
+    importer.when_imported("scipy.sparse", partial(_install_sparse, patches))
+    for name in _REFUSING:
+        importer.when_imported(f"scipy.{name}", partial(_install_package, patches, f"scipy.{name}"))
 
 
 class _Wrapped:
@@ -45,6 +51,9 @@ class _Wrapped:
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
+    def __reduce__(self) -> Any:
+        return self.__wrapped__.__reduce__()
+
 
 def _wrapped(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Callable[..., Any]:
     """The same of a function in Python, which pickle finds by its name."""
@@ -56,11 +65,13 @@ def _wrapped(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Cal
 
 
 def _are_folded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether an argument is a folded array, or a tuple with one, such as factors and pivots."""
+    """Whether an argument is a folded array, or a tuple or short list with one, such as factors and pivots."""
     for argument in (*args, *kwargs.values()) if kwargs else args:
         if getattr(argument, "__smpy_folded__", False):
             return True
-        if isinstance(argument, tuple) and any(getattr(part, "__smpy_folded__", False) for part in argument):
+        if isinstance(argument, (tuple, list)) and any(
+            getattr(part, "__smpy_folded__", False) for part in argument[:_LONGEST_LIST]
+        ):
             return True
     return False
 
@@ -98,23 +109,66 @@ def _install_lapack(patches: Patches, lapack: ModuleType) -> None:
 
 
 def _install_functions(patches: Patches, linalg: ModuleType) -> None:
-    from smpy.compute.scipy_routines import SCIPY_LINALG, Routine, call_on_folded
+    from smpy.compute.scipy_routines import SCIPY_LINALG, call_on_folded, of_linalg
 
+    on_folded = {
+        name: partial(call_on_folded, of_linalg(getattr(linalg, name), name))
+        for name in SCIPY_LINALG
+        if hasattr(linalg, name)
+    }
+    _wrap_functions(patches, linalg, on_folded)
+
+
+def _install_package(patches: Patches, name: str) -> None:
+    """Have the functions of a package refuse folded arrays, and its transforms model them."""
+    module = sys.modules[name]
+    modelled: Mapping[str, Callable[..., Any]] = {}
+    if name in ("scipy.fft", "scipy.fftpack"):
+        from smpy.compute.scipy_transforms import scipy_transforms
+
+        modelled = scipy_transforms(vars(module))
+    _wrap_functions(patches, module, modelled)
+
+
+def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str, Callable[..., Any]]) -> None:
+    """Have the public functions of a module look for folded arrays, and refuse them if they have no model."""
     wrapped_of: dict[int, Callable[..., Any]] = {}  # a function with two names stays one
-    for name in linalg.__all__:
-        function = getattr(linalg, name)
-        if not isinstance(function, FunctionType) or name.startswith(("get_", "find_")):
+    for name in module.__all__:
+        function = getattr(module, name)
+        is_scipys = str(getattr(function, "__module__", "")).startswith("scipy.")
+        if not is_scipys or isinstance(function, type) or name.startswith(("get_", "find_")):
             continue
-        on_folded: Callable[..., Any] = partial(_refuse, f"scipy.linalg.{name}")
-        if name in SCIPY_LINALG:
-            on_folded = partial(
-                call_on_folded, Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name])
-            )
-        wrapped = wrapped_of.setdefault(id(function), _wrapped(function, on_folded))
-        home = sys.modules.get(function.__module__, linalg)
-        for owner in {id(linalg): linalg, id(home): home}.values():
+        on_folded = modelled.get(name) or partial(_refuse, f"{module.__name__}.{name}")
+        if isinstance(function, FunctionType):
+            wrapped = wrapped_of.setdefault(id(function), _wrapped(function, on_folded))
+        elif name in modelled or type(function).__name__ == "_Function":  # of scipy.fft, for any backend
+            wrapped = wrapped_of.setdefault(id(function), _Wrapped(function, on_folded))
+        else:
+            continue
+        home = sys.modules.get(function.__module__, module)
+        for owner in {id(module): module, id(home): home}.values():
             if vars(owner).get(name) is function:
                 patches.attribute(owner, name, wrapped)
+
+
+def _install_sparse(patches: Patches) -> None:
+    """Products of sparse matrices and folded arrays are modelled."""
+    from smpy.compute.sparse_products import product_with_folded
+
+    for module, class_name in (("_base", "_spbase"), ("_coo", "_coo_base")):
+        owner = getattr(sys.modules.get(f"scipy.sparse.{module}"), class_name, None)
+        for name, is_reversed in (("_matmul_dispatch", False), ("_rmatmul_dispatch", True)):
+            original = vars(owner).get(name) if owner is not None else None
+            if original is not None:
+                on_folded = partial(product_with_folded, is_reversed=is_reversed)
+                patches.attribute(owner, name, _wrapped_method(original, on_folded))
+
+
+def _wrapped_method(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, other: Any) -> Any:
+        return on_folded(self, other) if getattr(other, "__smpy_folded__", False) else original(self, other)
+
+    return call
 
 
 def _refuse(name: str, _args: Any, _kwargs: Any) -> Any:

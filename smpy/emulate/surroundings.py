@@ -20,6 +20,7 @@ from smpy.emulate.imports import Importer
 from smpy.emulate.kills import install_kills
 from smpy.emulate.lifetime import Lifetime, install_exits
 from smpy.emulate.mpi4py_parts import finish_mpi, install_mpi4py
+from smpy.emulate.numpy_functions import install_numpy_conversions
 from smpy.emulate.patches import Patches
 from smpy.emulate.privacy import Privacy
 from smpy.emulate.process import install_process
@@ -102,6 +103,7 @@ def install_surroundings(
     importer.when_imported("multiprocessing.spawn", partial(_install_spawned, patches, config))
     importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
+    install_numpy_conversions(patches, importer)
     install_scipy(patches, importer)
     _spare_collections(patches, engine)
     return lifetime

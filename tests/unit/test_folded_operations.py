@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.array_functions import AS_THEY_ARE, REDUCTIONS, RULES, named
+from smpy.compute.array_functions import AS_THEY_ARE, COMPOSED, REDUCTIONS, RULES, named
 from smpy.compute.blas_routines import ROUTINES
+from smpy.compute.conversions import CONVERSIONS
 from smpy.compute.folded import Folded
+from smpy.compute.fourier import transforms
 from smpy.compute.scipy_routines import LAPACK, SCIPY_LINALG
 from smpy.errors import UsageError
 
@@ -110,6 +112,23 @@ UNARY: dict[str, Callable[..., Any]] = {
     "qr": np.linalg.qr,
     "qr r": lambda a: np.linalg.qr(a, mode="r"),
     "qr complete": lambda a: np.linalg.qr(a, mode="complete"),
+    "eigh": np.linalg.eigh,
+    "eigvalsh": np.linalg.eigvalsh,
+    "svd": np.linalg.svd,
+    "svd reduced": lambda a: np.linalg.svd(a, full_matrices=False),
+    "svd values": lambda a: np.linalg.svd(a, compute_uv=False),
+    "pinv": np.linalg.pinv,
+    "matrix_power": lambda a: np.linalg.matrix_power(a, 5),
+    "diff": np.diff,
+    "gradient": np.gradient,
+    "average": np.average,
+    "trapezoid": lambda a: np.trapezoid(a, dx=0.5),
+    "dstack": lambda a: np.dstack([a, a]),
+    "meshgrid": lambda a: tuple(np.meshgrid(a, a)),
+    "broadcast_arrays": lambda a: tuple(np.broadcast_arrays(a, np.ones((4, 4)))),
+    "einsum trace": lambda a: np.einsum("ii", a),
+    "einsum sum": lambda a: np.einsum("i...->...", a),
+    "view": lambda a: a.view("u1"),
     "qr raw": lambda a: np.linalg.qr(a, mode="raw"),
     "trace": np.trace,
     "fftshift": np.fft.fftshift,
@@ -134,6 +153,15 @@ BINARY: dict[str, Callable[..., Any]] = {
     "tensordot": lambda a, b: np.tensordot(a, b, 1),
     "tensordot axes": lambda a, b: np.tensordot(a, b, ([0], [-1])),
     "solve": np.linalg.solve,
+    "lstsq": np.linalg.lstsq,
+    "kron": np.kron,
+    "append": np.append,
+    "allclose": np.allclose,
+    "einsum": lambda a, b: np.einsum("ij,jk->ik", a, b),
+    "einsum dots": lambda a, b: np.einsum("...i,...i", a, b),
+    "einsum along a path": lambda a, b: np.einsum("ij,jk,lk->il", a, b, a, optimize=True),
+    "einsum of lists": lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [2, 0]),
+    "multi_dot": lambda a, b: np.linalg.multi_dot([a, b, b]),
     "concatenate": lambda a, b: np.concatenate([a, b], axis=-1),
     "stack": lambda a, b: np.stack([a, b]),
     "where": lambda a, b: np.where(a, a, b),
@@ -228,7 +256,7 @@ def test_a_result_that_is_a_number_is_that_of_the_one_element() -> None:
 def test_what_has_no_model_is_refused_by_name() -> None:
     array = smpy.folded((3, 3))
     for call, name in (
-        (lambda: np.linalg.svd(array), "numpy.linalg.svd"),
+        (lambda: np.linalg.eig(array), "numpy.linalg.eig"),
         (lambda: np.sort(array), "numpy.sort"),
         (array.sort, "numpy.ndarray.sort"),
         (lambda: np.where(array), "numpy.where"),
@@ -239,12 +267,42 @@ def test_what_has_no_model_is_refused_by_name() -> None:
             call()
 
 
-def test_what_numpy_copies_on_its_own_is_ordinary() -> None:
-    part = smpy.folded((3, 3))[[0, 1]]
-    assert (part + 1).tolist() == [[2.0] * 3] * 2
-    part[0] = 5
-    assert part.sum() == 18
-    assert np.sort(part)[1].tolist() == [1.0] * 3
+KEYS = st.one_of(
+    st.lists(st.integers(-4, 3), max_size=3),
+    st.integers(-4, 3),
+    st.sampled_from([slice(None), slice(1, None), slice(None, None, 2), None, ..., True, np.int64(1), np.array(0)]),
+    st.sampled_from([np.zeros((2, 1), int), np.ones((1, 3), int), np.array([True, False]), np.eye(3, dtype=bool)]),
+)
+
+
+@given(SHAPES, st.one_of(KEYS, st.lists(KEYS, max_size=4).map(tuple)), st.booleans())
+def test_parts_have_the_shapes_and_errors_of_numpy(shape: tuple[int, ...], key: Any, is_set: bool) -> None:
+    if is_set:
+        agree(lambda a: a.__setitem__(key, 1), (shape, "f8"))
+        agree(lambda a: a[key] is None or a.__setitem__(key, np.ones(2)), (shape, "f8"))
+    else:
+        agree(lambda a: a[key], (shape, "f8"))
+
+
+@given(SHAPES, st.lists(st.sampled_from([(), (2,), (1, 3), (2, 1), slice(None), None, 0]), max_size=3))
+def test_indices_that_are_folded_take_as_many_as_others(shape: tuple[int, ...], parts: list[Any]) -> None:
+    def key(make: Callable[..., Any]) -> tuple[Any, ...]:
+        return tuple(make(part, int) if isinstance(part, tuple) else part for part in parts)
+
+    real = outcome(lambda a: a[key(np.zeros)], plain(shape, "f8"))
+    assert outcome(lambda a: a[key(smpy.folded)], smpy.folded(shape)) == real
+
+
+def test_parts_that_are_copied_are_folded() -> None:
+    huge = smpy.folded((10**6, 10**5))
+    assert huge[[0, 5]].__smpy_folded__
+    assert huge[smpy.folded(10**6, int)].shape == (10**6, 10**5)
+    huge[huge > 0] = 3
+    assert 1 in huge
+    with pytest.raises(UsageError, match="__getitem__ of a folded array is not modelled with a mask that is folded"):
+        _ = huge[huge > 0]
+    with pytest.raises(UsageError, match=r"numpy\.ndarray\.tofile"):
+        huge.tofile("nowhere")
     assert smpy.folded(3).tolist() == [1.0] * 3
 
 
@@ -267,6 +325,21 @@ TAKES: dict[str, tuple[float, str]] = {  # seconds at 1 Gf and 1 GB/s: the slowe
     "np.linalg.inv(f(300, 300))": ((300**3 * 2 / 3 + 2 * 300**3) * 1e-9, "dgetrf, dtrsm_left"),
     "np.linalg.solve(f(300, 300), f(300, 100))": ((300**3 * 2 / 3 + 2 * 300**2 * 100) * 1e-9, "dgetrf, dtrsm_left"),
     "np.linalg.cholesky(f(600, 600))": (600**3 / 3 * 1e-9, "dpotrf"),
+    "f(1000, 10)[[0, 3, 5]]": (8 * (3 + 60) * 1e-9, "triad"),
+    "f(1000).__setitem__(f(1000) > 0, 1)": (9e-6 + 9e-6, "triad"),
+    "np.kron(f(10, 20), f(30, 40))": (8 * (200 + 1200 + 240000) * 1e-9, "triad"),
+    "np.einsum('ij,jk->ik', f(100, 200), f(200, 300))": (12e-3, "deinsum"),
+    "np.einsum('ij,jk->ik', f(100, 200), f(200, 300), optimize=True)": (12e-3, "dgemm"),
+    "np.einsum('bij,bjk->bik', f(5, 100, 200), f(5, 200, 300), optimize=True)": (60e-3, "dgemm"),
+    "np.einsum('ij,jk,kl->il', f(10, 500), f(500, 500), f(500, 500), optimize=True)": (10e-3, "dgemm"),
+    "np.linalg.multi_dot([f(10, 500), f(500, 500), f(500, 500)])": (10e-3, "dgemm"),
+    "np.linalg.eigh(f(300, 300))": (9 * 300**3 * 1e-9, "dsyevd_vectors"),
+    "np.linalg.eigvalsh(f(300, 300, dtype='c16'))": (4 * 4 / 3 * 300**3 * 1e-9, "zheevd_values"),
+    "np.linalg.svd(f(300, 300), compute_uv=False)": (8 / 3 * 300**3 * 1e-9, "dgesdd_values"),
+    "np.linalg.lstsq(f(900, 300), f(900))": ((2 * 900 + 11 * 300) * 300**2 * 1e-9 + 2 * 1200 * 300e-9, "dgelsd"),
+    "np.ascontiguousarray(f(1000).T)": (1.6e-5, "copy_memory"),
+    "np.asarray(f(1000))": (0.0, ""),
+    "np.array([f(500), f(500)])": (1.6e-5, "copy_memory"),
     "np.linalg.qr(f(600, 600), 'r')": (4 / 3 * 600**3 * 1e-9, "dgeqrf"),
     "np.fft.fft(f(64, 1024, dtype='c16'))": (5 * 64 * 1024 * 10 * 1e-9, "zfft"),
     "np.fft.rfft(f(64, 1024))": (2.5 * 64 * 1024 * 10 * 1e-9, "dfft"),
@@ -297,17 +370,37 @@ def test_a_machine_says_what_a_batch_costs(emulated: Callable, tmp_path: Any) ->
     assert ran.outcome.summary.makespan_s == pytest.approx(6.0)
 
 
+def test_conversions_of_folded_arrays_are_folded_in_a_run(emulated: Callable) -> None:
+    source = """
+import numpy as np, smpy
+a = smpy.folded((2, 3), "f4")
+for one in (np.array(a), np.array(a, int), np.asarray(a), np.ascontiguousarray(a), np.asfortranarray(a),
+            np.require(a, requirements="C"), np.array([a, a]), np.array(a, ndmin=3), np.array(a, copy=None)):
+    print(one.shape, one.dtype, one.__smpy_folded__)
+print(np.array([1, 2]).sum(), type(np.asarray([1.0])).__name__)
+"""
+    ran = emulated(source, 1)
+    expected = [((2, 3), "float32")] * 9
+    expected[1], expected[6], expected[7] = ((2, 3), "int64"), ((2, 2, 3), "float32"), ((1, 2, 3), "float32")
+    assert ran.out.splitlines() == [*(f"{shape} {dtype} True" for shape, dtype in expected), "3 ndarray"]
+
+
 # ---- the table of what costs what ----
 
 
 def test_the_table_has_all_that_takes_time_and_nothing_else() -> None:
+    scipy_fft = pytest.importorskip("scipy.fft")
     text = (Path(smpy.__file__).parent.parent / "docs" / "what-costs-what.md").read_text(encoding="utf-8")
     told = set(re.findall(r"`(?:np\.)?(?:linalg\.|fft\.)?([a-z][a-z_0-9]*)`", text.partition("## On folded arrays")[2]))
-    of_numpy = {name.rpartition(".")[2] for name in AS_THEY_ARE if named(name)} | {one.__name__ for one in RULES}
+    of_numpy = {name.rpartition(".")[2] for name in AS_THEY_ARE + COMPOSED if named(name)}
+    of_numpy |= {one.__name__ for one in RULES} | CONVERSIONS.keys() | transforms(vars(scipy_fft)).keys()
     of_blas = {name for name in told if any(re.fullmatch(f"i?[sdcz]{{1,2}}{name}", routine) for routine in ROUTINES)}
     of_scipy = {name[1:] for name in LAPACK} | set(SCIPY_LINALG)
     assert (of_numpy | of_scipy) - told - {"matmul"} == set()
     assert all(any(re.fullmatch(f"i?[sdcz]{{1,2}}{name}", routine) for name in of_blas) for routine in ROUTINES)
-    kernels = {"triad", "copy_memory", "dtrsm_left", "dtrsm_right", "zfft", "dfft", *ROUTINES, *LAPACK}
-    others = {"amax", "amin", "around", "exp", "reduce", "accumulate", "s"}
+    kernels = {"triad", "copy_memory", "zfft", "dfft", "deinsum", "dgelsd", "dsparse_product", *ROUTINES, *LAPACK}
+    kernels |= {f"{name}_{side}" for name in ("dtrsm", "dormqr") for side in ("left", "right")}
+    kernels |= {"dsyevd_values", "dsyevd_vectors", "dgesdd_values", "dgesdd_reduced", "dgesdd_full"}
+    others = {"amax", "amin", "around", "exp", "reduce", "accumulate", "s", "optimize"}
+    others |= {"fftpack", "signal", "ndimage", "interpolate", "integrate"}
     assert told - of_numpy - of_blas - of_scipy - kernels - others == set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.scipy_routines import LAPACK, SCIPY_LINALG, Routine, call_on_folded, of_lapack
+from smpy.compute.scipy_routines import LAPACK, call_on_folded, of_lapack, of_linalg
 
 linalg = pytest.importorskip("scipy.linalg")
 CALLS: dict[str, Callable[..., Any]] = {
@@ -40,6 +40,31 @@ CALLS: dict[str, Callable[..., Any]] = {
     "geqrf query": lambda of, a, b: of("dgeqrf")(a, lwork=-1),
     "geqrf lwork": lambda of, a, b: of("dgeqrf")(a, lwork=99),
     "orgqr": lambda of, a, b: of("dorgqr")(*of("dgeqrf")(a)[:2]),
+    "ormqr": lambda of, a, b: of("dormqr")("L", "T", *of("dgeqrf")(a)[:2], b, 500),
+    "ormqr right": lambda of, a, b: of("dormqr")("R", "N", *of("dgeqrf")(a)[:2], b, 500),
+    "ormqr query": lambda of, a, b: of("dormqr")("L", "N", *of("dgeqrf")(a)[:2], b, -1),
+    "laswp": lambda of, a, b: of("dlaswp")(a, of("dgetrf")(a)[1]),
+    "laswp of rows": lambda of, a, b: of("dlaswp")(a, of("dgetrf")(a)[1], k1=1, k2=2),
+    "potri": lambda of, a, b: of("dpotri")(of("dpotrf")(a)[0]),
+    "trtri": lambda of, a, b: of("dtrtri")(a),
+    "syev": lambda of, a, b: of("dsyev")(a),
+    "syevd": lambda of, a, b: of("dsyevd")(a, compute_v=0),
+    "heevd": lambda of, a, b: of("zheevd")(a),
+    "gesdd": lambda of, a, b: of("dgesdd")(a, full_matrices=0),
+    "gesvd": lambda of, a, b: of("zgesvd")(a),
+    "gesdd values": lambda of, a, b: of("dgesdd")(a, compute_uv=0),
+    "gels": lambda of, a, b: of("dgels")(a, b),
+    "det": lambda of, a, b: of("det")(a),
+    "lu": lambda of, a, b: of("lu")(a),
+    "eigh": lambda of, a, b: of("eigh")(a),
+    "eigh values": lambda of, a, b: of("eigh")(a, eigvals_only=True),
+    "eigvalsh": lambda of, a, b: of("eigvalsh")(a),
+    "svd": lambda of, a, b: of("svd")(a),
+    "svd reduced": lambda of, a, b: of("svd")(a, full_matrices=False),
+    "svdvals": lambda of, a, b: of("svdvals")(a),
+    "pinv": lambda of, a, b: of("pinv")(a),
+    "lstsq": lambda of, a, b: of("lstsq")(a, b),
+    "norm": lambda of, a, b: of("norm")(a),
     "wrong argument": lambda of, a, b: of("dgetrf")(a, lower=1),
     "too many": lambda of, a, b: of("dgetrf")(a, 1, 2),
 }
@@ -64,10 +89,7 @@ def real(name: str) -> Any:
 
 def modelled(name: str) -> Callable[..., Any]:
     function = real(name)
-    if name in LAPACK:
-        routine = of_lapack(function, LAPACK[name])
-    else:
-        routine = Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name])
+    routine = of_lapack(function, LAPACK[name]) if name in LAPACK else of_linalg(function, name)
     return lambda *args, **kwargs: call_on_folded(routine, args, kwargs)
 
 
@@ -126,9 +148,43 @@ a, b = smpy.folded((300, 300)), smpy.folded((300, 100))
     assert ran.outcome.summary.makespan_s == pytest.approx(takes_s if mode == "models" else 0.0, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["linalg.svd", "linalg.lapack.dsyev", "linalg.expm"])
+TALL = """
+[kernels]
+reference_speed = "1Gf"
+[kernels.dgetrf]
+sizes = ["m", "n"]
+seconds = { "m" = 1.0 }
+[kernels.dgeqrf]
+sizes = ["m", "n"]
+seconds = { "m" = 1.0 }
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "scipy.linalg.lapack.dgetrf(a)",
+        "scipy.linalg.lapack.dgeqrf(a)",
+        "scipy.linalg.lu_factor(a)",
+        "scipy.linalg.qr(a, mode='r')",
+        "np.linalg.qr(a, mode='r')",
+        "np.linalg.qr(smpy.folded((1, *a.shape)), mode='r')",
+    ],
+)
+@pytest.mark.parametrize("shape", [(8, 3), (3, 8)])
+def test_a_wide_matrix_costs_what_its_transpose_does(
+    emulated: Callable, tmp_path: Path, call: str, shape: tuple[int, int]
+) -> None:
+    (tmp_path / "tall.toml").write_text(TALL)
+    source = f"import numpy as np, scipy.linalg, smpy\na = smpy.folded({shape})\n{call}"
+    ran = emulated(source, 1, platform="flat hosts=1 speed=1Gf", compute="models", kernels=tmp_path / "tall.toml")
+    assert ran.error == ""
+    assert ran.outcome.summary.makespan_s == pytest.approx(8.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["linalg.eig", "linalg.lapack.dgeev", "linalg.expm", "signal.hilbert"])
 def test_what_has_no_model_is_refused_by_name(emulated: Callable, name: str) -> None:
-    ran = emulated(f"import smpy, scipy.linalg\nscipy.{name}(smpy.folded((3, 3)))", 1)
+    ran = emulated(f"import smpy, scipy.linalg, scipy.signal\nscipy.{name}(smpy.folded((3, 3)))", 1)
     assert f"scipy.{name} of a folded array is not modelled" in ran.error
 
 

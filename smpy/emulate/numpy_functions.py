@@ -1,0 +1,61 @@
+"""Functions of numpy's that make ordinary arrays of folded ones without asking them: from when a program folds one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from smpy.emulate.imports import Importer
+from smpy.emulate.patches import Patches
+
+
+def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
+    """Have folded arrays stay folded, from when `smpy.folded` is imported until the patches are undone."""
+    importer.when_imported("smpy.compute.folded", partial(_install, patches))
+
+
+def _install(patches: Patches) -> None:
+    from smpy.compute.conversions import CONVERSIONS, REFUSED
+
+    numpy = sys.modules["numpy"]
+    for name, rule in CONVERSIONS.items():
+        keeps = name in ("asarray", "asanyarray")
+        patches.attribute(numpy, name, _converting(getattr(numpy, name), rule, keeps=keeps))
+    for name in REFUSED:
+        home, _, last = name.rpartition(".")
+        owner = attrgetter(home)(numpy) if home else numpy
+        patches.attribute(owner, last, _refusing(getattr(owner, last), f"numpy.{name}"))
+    patches.attribute(numpy.vectorize, "__call__", _refusing(numpy.vectorize.__call__, "numpy.vectorize"))
+
+
+def _converting(original: Callable[..., Any], rule: Callable[..., Any], *, keeps: bool) -> Callable[..., Any]:
+    """A conversion that has a rule for folded arrays; without a type it may keep them as they are."""
+    from smpy.compute.folded import Folded, perform
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            kind = type(args[0])
+            if kind is Folded:
+                if keeps and len(args) == 1 and not kwargs:
+                    return args[0]
+                if args[0].__smpy_folded__:
+                    return perform(rule, *args, **kwargs)
+            elif (kind is list or kind is tuple) and args[0] and type(args[0][0]) is Folded:
+                return perform(rule, *args, **kwargs)
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _refusing(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    from smpy.compute.modelled_results import are_folded, refused
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if are_folded((*args, *kwargs.values())):
+            raise refused(name)
+        return original(*args, **kwargs)
+
+    return call
