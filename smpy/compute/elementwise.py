@@ -45,6 +45,8 @@ def of_ufunc(
         if rule is None or method != "__call__":
             raise refused(f"numpy.{ufunc.__name__}")
         return rule(*inputs, out=out[0] if out else None, **named)
+    if all(set(types) <= set("O->") for types in ufunc.types):
+        raise refused(f"numpy.{ufunc.__name__}", " by a function of Python's")
     inputs = tuple(np.asarray(it) if isinstance(it, (list, tuple)) else it for it in inputs)
     if method == "__call__":
         return _on_elements(ufunc, inputs, out, named)

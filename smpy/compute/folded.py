@@ -48,6 +48,7 @@ _FUNCTIONS: Final = [
 ]
 """Methods that are functions of the same names and arguments."""
 _REFUSED: Final = [
+    "__dlpack__",
     "argpartition",
     "argsort",
     "byteswap",
@@ -59,6 +60,7 @@ _REFUSED: Final = [
     "partition",
     "put",
     "searchsorted",
+    "setfield",
     "sort",
     "tobytes",
     "tofile",
@@ -276,6 +278,8 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
     (100000,)
     """
     if is_running():
+        import smpy.compute.conversions  # noqa: F401  # which numpy's functions ask from now on
+
         current().has_folded = True
     return without_backing((shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype))
 
@@ -286,10 +290,11 @@ def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
 
 
 def _of_element(shape: tuple[int, ...], element: NDArray[Any]) -> Folded:
-    return np.ndarray.__new__(Folded, shape, element.dtype, element, strides=(0,) * len(shape))
+    """An array whose element is its own: compiled code that writes into it changes no other array."""
+    return np.ndarray.__new__(Folded, shape, element.dtype, element.copy(), strides=(0,) * len(shape))
 
 
 @cache
 def _element(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The one element of all folded arrays of a type: 1 where there is such a thing, by which programs may divide."""
+    """The element of folded arrays of a type: 1 where there is such a thing, by which programs may divide."""
     return np.ones(1, dtype) if dtype.kind in "biufc" else np.zeros(1, dtype)

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from smpy.compute.blas_routines import as_rank
 from smpy.compute.charges import Charge, charge, copying, streaming
 from smpy.compute.folded import without_backing
 from smpy.compute.linear_algebra_costs import (
@@ -121,7 +122,7 @@ def _orgqr(given: Given, dtype: np.dtype[Any]) -> Charges:
 
 
 def _apply_q(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n = np.shape(given["c"])
+    m, n = as_rank(np.shape(given["c"]), 2)
     return apply_q_charges(dtype, m, n, np.size(given["tau"]), is_right=given.get("side") in ("R", b"R"))
 
 

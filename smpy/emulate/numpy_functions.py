@@ -13,8 +13,8 @@ from smpy.emulate.patches import Patches
 
 
 def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
-    """Have folded arrays stay folded, from when `smpy.folded` is imported until the patches are undone."""
-    importer.when_imported("smpy.compute.folded", partial(_install, patches))
+    """Have folded arrays stay folded, from the first one until the patches are undone."""
+    importer.when_imported("smpy.compute.conversions", partial(_install, patches))
 
 
 def _install(patches: Patches) -> None:

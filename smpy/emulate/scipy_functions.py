@@ -15,6 +15,12 @@ _LONGEST_LIST: Final = 16
 _REFUSING: Final = ("fftpack", "integrate", "interpolate", "ndimage", "optimize", "signal", "sparse.linalg", "fft")
 """Packages of scipy whose functions have no model, but for transforms."""
 
+_OF_SPARSE: Final = (
+    *("_add_dense", "_sub_dense", "_rsub_dense", "_divide", "_inequality", "_maximum_minimum"),
+    *("multiply", "maximum", "minimum", "__eq__", "__ne__"),
+)
+"""What sparse matrices do with one that is dense, but for products."""
+
 
 def install_scipy(patches: Patches, importer: Importer) -> None:
     """Model what a program computes with scipy on folded arrays, until the patches are undone."""
@@ -152,21 +158,36 @@ def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str,
 
 
 def _install_sparse(patches: Patches) -> None:
-    """Products of sparse matrices and folded arrays are modelled."""
+    """Products of sparse matrices and folded arrays are modelled; what compiled code would do with both is refused."""
     from smpy.compute.sparse_products import product_with_folded
 
-    for module, class_name in (("_base", "_spbase"), ("_coo", "_coo_base")):
-        owner = getattr(sys.modules.get(f"scipy.sparse.{module}"), class_name, None)
-        for name, is_reversed in (("_matmul_dispatch", False), ("_rmatmul_dispatch", True)):
-            original = vars(owner).get(name) if owner is not None else None
-            if original is not None:
-                on_folded = partial(product_with_folded, is_reversed=is_reversed)
-                patches.attribute(owner, name, _wrapped_method(original, on_folded))
+    base = sys.modules["scipy.sparse._base"]._spbase
+    on_folded: dict[str, Callable[..., Any]] = {
+        name: partial(_refuse_sparse, f"scipy.sparse.{name.strip('_')}") for name in _OF_SPARSE
+    }
+    on_folded["_matmul_dispatch"] = partial(product_with_folded, is_reversed=False)
+    on_folded["_rmatmul_dispatch"] = partial(product_with_folded, is_reversed=True)
+    for kind in (base, *_below(base)):
+        for name in on_folded.keys() & vars(kind).keys():
+            patches.attribute(kind, name, _wrapped_method(vars(kind)[name], on_folded[name]))
+
+
+def _below(kind: type) -> list[type]:
+    children: list[type] = kind.__subclasses__()
+    return [one for child in children for one in (child, *_below(child))]
+
+
+def _refuse_sparse(name: str, _matrix: Any, _array: Any) -> Any:
+    from smpy.compute.modelled_results import refused
+
+    raise refused(name)
 
 
 def _wrapped_method(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Callable[..., Any]:
-    def call(self: Any, other: Any) -> Any:
-        return on_folded(self, other) if getattr(other, "__smpy_folded__", False) else original(self, other)
+    def call(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(other, "__smpy_folded__", False):
+            return on_folded(self, other)
+        return original(self, other, *args, **kwargs)
 
     return call
 

@@ -243,6 +243,19 @@ def test_results_are_folded_and_arrays_that_are_there_are_not_touched() -> None:
     assert huge[3, 4] == 1 == smpy.folded(3)[0]
 
 
+def test_what_compiled_code_writes_into_one_array_is_in_no_other() -> None:
+    one, other = smpy.folded(3), smpy.folded(3)
+    np.frombuffer(memoryview(one[:1]))[0] = 7
+    assert (one[0], one.copy()[0], other[0], smpy.folded(3)[0]) == (7, 7, 1, 1)
+    copied = other.copy()
+    np.frombuffer(memoryview(other[:1]))[0] = 8
+    assert copied[0] == 1
+    complexes = smpy.folded(3, complex)
+    complexes.imag = 5
+    assert complexes[0] == 1
+    assert smpy.folded(3).imag.max() == 0
+
+
 def test_a_result_that_is_a_number_is_that_of_the_one_element() -> None:
     array = smpy.folded((1000, 1000))
     assert (array + 1).sum() == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smpy
+from smpy.compute.fourier import transforms
 from smpy.compute.scipy_routines import LAPACK, call_on_folded, of_lapack, of_linalg
+from smpy.compute.scipy_transforms import scipy_transforms
+from smpy.compute.sparse_products import product_with_folded
 
 linalg = pytest.importorskip("scipy.linalg")
+fft, fftpack, sparse = (pytest.importorskip(f"scipy.{name}") for name in ("fft", "fftpack", "sparse"))
 CALLS: dict[str, Callable[..., Any]] = {
     "solve": lambda of, a, b: of("solve")(a, b),
     "solve positive": lambda of, a, b: of("solve")(a, b, assume_a="pos"),
@@ -106,6 +111,44 @@ def test_results_have_the_shapes_types_and_errors_of_scipy(name: str, one: Any, 
     assert outcome(CALLS[name], modelled, smpy.folded(one, dtype), smpy.folded(other, dtype)) == expected
 
 
+TRANSFORMS = [(module, name) for module in (fft, fftpack) for name in sorted(transforms(vars(module)))]
+
+
+@given(
+    st.sampled_from(TRANSFORMS),
+    st.sampled_from([(1,), (5,), (4, 6), (3, 1, 2)]),
+    st.sampled_from(["f8", "f4", "c16", "i4"]),
+    st.sampled_from([{}, {}, {"n": 3}, {"n": 0}, {"s": (4, 6)}, {"s": (2, 0)}, {"type": 3}, {"n": 5, "axis": 0}]),
+    st.sampled_from([{}, {}, {"axis": 0}, {"axis": 3}, {"axes": (0, 1)}, {"axes": 0}, {"norm": "ortho"}]),
+)
+def test_transforms_have_the_shapes_types_and_errors_of_scipy(
+    which: tuple[Any, str], shape: tuple[int, ...], dtype: str, sizes: dict, axes: dict
+) -> None:
+    module, name = which
+    options = {"shape" if key == "s" and module is fftpack else key: value for key, value in (sizes | axes).items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = outcome(lambda a: getattr(module, name)(a, **options), np.ones(shape, dtype))
+        found = outcome(lambda a: scipy_transforms(vars(module))[name]((a,), options), smpy.folded(shape, dtype))
+    assert found == expected
+
+
+@given(
+    st.sampled_from(["csr", "csc", "coo", "dia"]),
+    st.tuples(st.integers(2, 4), st.integers(2, 4)),
+    st.sampled_from([(3,), (2,), (3, 1), (3, 2), (2, 3), (1,)]),
+    st.sampled_from(["f8", "f4", "c16"]),
+    st.booleans(),
+)
+def test_products_with_sparse_matrices_have_the_shapes_types_and_errors_of_scipy(
+    kind: str, shape: tuple[int, int], other: tuple[int, ...], dtype: str, is_reversed: bool
+) -> None:
+    matrix = sparse.csr_array(np.ones(shape)).asformat(kind)
+    call: Callable[..., Any] = (lambda a: a @ matrix) if is_reversed else (lambda a: matrix @ a)
+    found = outcome(lambda a: product_with_folded(matrix, a, is_reversed=is_reversed), smpy.folded(other, dtype))
+    assert found == outcome(call, np.ones(other, dtype))
+
+
 def test_arguments_that_are_there_keep_their_content() -> None:
     b = np.arange(4.0).reshape(2, 2, order="F")
     modelled("dgesv")(smpy.folded((2, 2)), b, overwrite_b=1)
@@ -130,6 +173,15 @@ LU_S = 300**3 * 2 / 3 * 1e-9
         ("dgemm(1.0, a, b)", 2 * 300**2 * 100e-9),
         ("scipy.linalg.get_blas_funcs('gemm', (a,))(1.0, a, b)", 2 * 300**2 * 100e-9),
         ("scipy.linalg.lapack.dgeqrf(a, lwork=-1)", 0.0),
+        ("scipy.linalg.lapack.dormqr('L', 'N', a, np.ones(300), b, 99)", 2 * 300**2 * 100e-9),
+        ("scipy.linalg.lapack.dpotri(a)", 2 * 300**3 / 3e9),
+        ("scipy.linalg.lapack.dlaswp(a, np.arange(300), k1=100)", 4 * 200 * 300 * 8e-9),
+        ("scipy.linalg.svdvals(a)", 8 * 300**3 / 3e9),
+        ("scipy.linalg.eigh(a)", 9 * 300**3 * 1e-9),
+        ("scipy.fft.fft(smpy.folded((64, 1024), complex))", 5 * 64 * 1024 * 10e-9),
+        ("scipy.fftpack.dct(smpy.folded((64, 1024)))", 2.5 * 64 * 1024 * 10e-9),
+        ("scipy.sparse.eye_array(300).tocsr() @ a", (300 * 12 + 2 * 300 * 300 * 8) * 1e-9),
+        ("a[0] @ scipy.sparse.eye_array(300).tocsr()", (300 * 12 + 2 * 300 * 8) * 1e-9),
         ("scipy.linalg.lu_factor(np.eye(3))", 0.0),
     ],
 )
@@ -138,7 +190,7 @@ def test_a_program_that_imports_scipy_takes_modelled_time(
     emulated: Callable, call: str, takes_s: float, mode: str
 ) -> None:
     source = f"""
-import numpy as np, smpy, scipy.linalg
+import numpy as np, smpy, scipy.fft, scipy.fftpack, scipy.linalg, scipy.sparse
 from scipy.linalg.blas import dgemm
 a, b = smpy.folded((300, 300)), smpy.folded((300, 100))
 {call}
@@ -182,10 +234,16 @@ def test_a_wide_matrix_costs_what_its_transpose_does(
     assert ran.outcome.summary.makespan_s == pytest.approx(8.0, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["linalg.eig", "linalg.lapack.dgeev", "linalg.expm", "signal.hilbert"])
+@pytest.mark.parametrize("name", ["linalg.eig", "linalg.lapack.dgeev", "linalg.expm", "fftpack.hilbert"])
 def test_what_has_no_model_is_refused_by_name(emulated: Callable, name: str) -> None:
-    ran = emulated(f"import smpy, scipy.linalg, scipy.signal\nscipy.{name}(smpy.folded((3, 3)))", 1)
+    ran = emulated(f"import smpy, scipy.linalg, scipy.fftpack\nscipy.{name}(smpy.folded((3, 3)))", 1)
     assert f"scipy.{name} of a folded array is not modelled" in ran.error
+
+
+@pytest.mark.parametrize("call", ["matrix + a", "a - matrix", "matrix.multiply(a)", "matrix / a", "matrix == a"])
+def test_what_compiled_code_would_write_into_a_folded_array_is_refused(emulated: Callable, call: str) -> None:
+    source = f"import smpy, scipy.sparse\na = smpy.folded((3, 3))\nmatrix = scipy.sparse.eye_array(3).tocsr()\n{call}"
+    assert "of a folded array is not modelled" in emulated(source, 1).error
 
 
 def test_functions_of_scipy_are_pickled_by_name_during_a_run(emulated: Callable) -> None:
