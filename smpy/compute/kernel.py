@@ -120,7 +120,7 @@ def _charge(
 def _sizes(
     name: str,
     wanted: tuple[str, ...],
-    work: tuple[float, float, float],
+    work: tuple[float, ...],
     function: Callable[..., Any],
     args: Any,
     kwargs: Any,
