@@ -93,16 +93,17 @@ def measure(folder: Path, mpis: dict[str, str]) -> None:
                 file.flush()
 
 
-def tell(folder: Path) -> None:
-    """Print the medians, their spread, and by how much predictions differ from them."""
+def tell(folder: Path) -> str:
+    """Medians, their spread, and by how much predictions differ from them, as tables of Markdown."""
     times = defaultdict[tuple[str, str, str], dict[str, list[float]]](lambda: defaultdict(list))
     with (folder / "truth.csv").open(newline="", encoding="ascii") as file:
         for row in csv.DictReader(file):
             times[row["program"], row["arguments"], row["ranks"]][row["way"]].append(float(row["seconds"]))
-    first = next(iter(times.values()))
-    real = [way for way in first if way not in PREDICTED]
-    print("| program | ranks |", " | ".join([*real, *PREDICTED]), "|")
-    print("|---|---|" + "---|" * (len(real) + len(PREDICTED)))
+    real = [way for way in next(iter(times.values())) if way not in PREDICTED]
+    lines = [
+        f"| seconds | ranks | {' | '.join([*real, *PREDICTED])} |",
+        "|---" * (2 + len(real) + len(PREDICTED)) + "|",
+    ]
     errors = defaultdict[tuple[str, str], list[float]](list)
     for (program, arguments, ranks), of in times.items():
         cells = [_with_spread(of[way]) for way in real]
@@ -110,17 +111,18 @@ def tell(folder: Path) -> None:
             by = [median(of[way]) / median(of[rival]) - 1 for rival in real]
             for rival, error in zip(real, by, strict=True):
                 errors[way, rival].append(abs(error))
-            cells.append(f"{_with_spread(of[way])}: " + ", ".join(f"{error:+.0%}" for error in by))
-        print(f"| `{program} {arguments}` | {ranks} |", " | ".join(cells), "|")
-    for (way, rival), found in errors.items():
-        print(f"{way}, to {rival}: median error {median(found):.1%}, largest {max(found):.0%}, of {len(found)}")
+            cells.append(f"{_with_spread(of[way])}: {', '.join(f'{error:+.0%}' for error in by)}")
+        lines.append(f"| `{Path(program).name} {arguments}` | {ranks} | {' | '.join(cells)} |")
+    lines += ["", "| error | median | largest |", "|---|---|---|"]
+    lines += [f"| {way}, of {rival} | {median(of):.1%} | {max(of):.0%} |" for (way, rival), of in errors.items()]
+    return "\n".join(lines)
 
 
 def _with_spread(seconds: list[float]) -> str:
     if len(seconds) == 1:
-        return f"{seconds[0]:.3f} s"
+        return f"{seconds[0]:.3f}"
     low, _, high = quantiles(seconds, n=4)
-    return f"{median(seconds):.3f} s ({low:.3f}-{high:.3f})"
+    return f"{median(seconds):.3f} ({low:.3f}-{high:.3f})"
 
 
 def main() -> None:
@@ -130,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.mpi:
         measure(options.folder, dict(word.split("=", 1) for word in options.mpi))
-    tell(options.folder)
+    print(tell(options.folder))
 
 
 if __name__ == "__main__":

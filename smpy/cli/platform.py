@@ -272,6 +272,10 @@ def _overview_lines(machine: Overview) -> list[str]:
     if machine.reach is not None:
         facts += _reach_facts(machine.reach)
         facts.append(("bisection", _bisection_text(machine.bisection)))
+    if machine.kernels:
+        first = ", ".join(machine.kernels[:_NAMES_MAX]) + (", ..." if len(machine.kernels) > _NAMES_MAX else "")
+        reference = format_speed(machine.kernels_reference_flop_per_s)
+        facts.append(("kernels", f"costs of {len(machine.kernels)}, measured on a core of {reference}: {first}"))
     return [head, *_facts(facts)]
 
 

@@ -88,6 +88,7 @@ class Reach:
 class Overview:
     """A machine in numbers; `reach` is None where there is but one host.
 
+    `kernels` are the names of those whose costs it says, measured on a core of `kernels_reference_flop_per_s`.
     `bundles_cables` says how many cables there are in those links that are bundles.
     """
 
@@ -102,6 +103,8 @@ class Overview:
     bundles_cables: tuple[int, ...]
     reach: Reach | None
     bisection: Bisection | None
+    kernels: tuple[str, ...]
+    kernels_reference_flop_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ def overview(description: Description, platform: Platform) -> Overview:
         The same, built.
     """
     hosts = host_kinds(platform)
+    kernels = description.kernels
     return Overview(
         name=description.name,
         topology=re.sub("(?<=[a-z])(?=[A-Z][a-z])", " ", type(description.zone).__name__).lower(),
@@ -155,6 +159,8 @@ def overview(description: Description, platform: Platform) -> Overview:
         bundles_cables=description.zone.bundles_cables,
         reach=reach(description, platform) if platform.n_hosts > 1 else None,
         bisection=bisection_of(description, platform),
+        kernels=tuple(cost.name for cost in kernels.costs) if kernels else (),
+        kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
     )
 
 

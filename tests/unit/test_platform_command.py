@@ -48,6 +48,15 @@ def test_show_tells_hosts_links_diameter_latency_and_bisection(cluster: str) -> 
     ]
 
 
+def test_show_tells_which_kernels_have_costs(tmp_path: Path) -> None:
+    kernels = "".join(f"[kernels.{name}]\nsizes = ['n']\nseconds = {{ n = 1e-9 }}\n" for name in ("daxpy", "dgemm"))
+    (tmp_path / "m.toml").write_text(f"host.count = 2\n[kernels]\nreference_speed = '2Gf'\n{kernels}")
+    told = "  kernels        costs of 2, measured on a core of 2 Gf: daxpy, dgemm"
+    assert shown("show", str(tmp_path / "m.toml")).splitlines()[-1] == told
+    record = json.loads(shown("show", str(tmp_path / "m.toml"), "--json", "-"))
+    assert record["machine"]["kernels"] == ["daxpy", "dgemm"]
+
+
 def test_show_tells_routes_link_by_link(cluster: str) -> None:
     assert shown("show", cluster, "--route", "n3", "n10").splitlines()[-3:] == [
         "route from n3 to n10: 2 links, 20 us, 1.25 GB/s",
