@@ -397,7 +397,7 @@ def computers(draw: st.DrawFn, name: str) -> Host:
 PLACED = st.tuples(WORK, st.sampled_from([0.0, 5e3, 1e5, 1e6, 1e6 + 1]))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.tuples(*(computers(name) for name in "abc")),
     st.lists(st.tuples(st.integers(0, 2), st.lists(PLACED, min_size=1, max_size=4)), min_size=1, max_size=7),

@@ -169,7 +169,7 @@ for times, how, last in {visits}:
 """
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(VISITS)
 def test_any_loops_take_the_time_of_their_runs_and_the_mean_for_each_that_was_skipped(sampled: Callable, visits: Any):
     rule, samples, took_s, is_left = ConfidenceInterval(0.2, 3), [], 0.0, False

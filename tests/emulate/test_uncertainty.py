@@ -232,7 +232,7 @@ for what, first, second in {steps}:
 """
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(MORE_STEPS, min_size=5, max_size=25))
 def test_the_path_is_the_derivative_whatever_programs_do(
     summary_of: Callable, steps: list[tuple[str, int, int]]
@@ -273,7 +273,7 @@ for what, first, second in {steps}:
 """
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(POLLS, min_size=5, max_size=20), st.sampled_from(["notice", "grow"]))
 def test_the_path_is_the_derivative_but_for_the_length_of_polls(
     summary_of: Callable, steps: list[tuple[str, int, int]], polls: str
