@@ -246,7 +246,9 @@ def network(
         with _progress() as show:
             tables = calibrate_network(request, called, lambda number, of: show(number, of, "messages"))
         source = recorded or (request.raw.name,)
-        _write(request.result, tables, f"Written by {called}; the times are in {', '.join(map(str, source))}.")
+        files = ", ".join(map(str, source))
+        kept = f"{files} has all times, --from fits them"
+        _write(request.result, tables, f"Written by {called}; the times are in {files}.", kept)
 
 
 @command.command("show", short_help="What a calibration says, and how good it is.")
@@ -296,7 +298,8 @@ def _calibrate(request: Request) -> Calibration:
             all_kernels=kernels,
             progress=lambda number, of, visit: show(number, of, visit.kernel.name),
         )
-    _write(request.result, found.tables(), f"Written by {called}; raw measurements are in {request.raw.name}.")
+    comment = f"Written by {called}; raw measurements are in {request.raw.name}."
+    _write(request.result, found.tables(), comment, f"{request.raw} has all measurements, the same command fits them")
     return found
 
 
@@ -304,11 +307,14 @@ def _called() -> str:
     return shlex.join(["smpy", "calibrate", *sys.argv[2:]])
 
 
-def _write(result: Path, tables: Mapping[str, Table], comment: str) -> None:
+def _write(result: Path, tables: Mapping[str, Table], comment: str, kept: str) -> None:
     from smpy.calibrate.report import print_result
     from smpy.calibrate.result_file import write_result
 
-    write_result(result, tables, comment)
+    try:
+        write_result(result, tables, comment)
+    except UsageError as error:
+        raise UsageError(f"{error}; {kept}") from error
     print_result(tables, str(result))
 
 

@@ -220,6 +220,16 @@ def test_an_empty_file_that_a_full_disk_left_is_begun_anew(tmp_path):
     assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
 
 
+def test_a_result_that_cannot_be_written_tells_where_the_measurements_are(tmp_path, monkeypatch):
+    def full(path, _text):
+        raise UsageError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr("smpy.calibrate.result_file.write_whole", full)
+    told = _run("host", str(tmp_path / "node.toml"))
+    assert told.exit_code == 2
+    assert f"; {tmp_path / 'node.csv'} has all measurements, the same command fits them" in told.output
+
+
 def test_what_disturbs_only_the_rest_of_a_measurement_is_told_too(tmp_path, monkeypatch):
     result, raw = tmp_path / "node.toml", tmp_path / "node.csv"
     assert _run("host", str(result)).exit_code == 0

@@ -131,6 +131,23 @@ def test_noise_is_averaged_out_and_its_spread_is_told(emulated, tmp_path, spread
     assert abs(last.per_byte_s - 1 / 11.25e9) < 2 * last.per_byte_half_width_s
 
 
+def test_one_disturbed_message_bounds_no_others_bandwidth():
+    sizes = np.array([2.0**k for k in range(20)])
+    times = 1e-6 + sizes * 1e-10
+    times[-1] *= 50
+    costs = fit_costs(
+        Samples(tuple(Sample("pingpong", int(n), 0, float(t)) for n, t in zip(sizes, times, strict=True)))
+    )
+    others = costs.fitted.size_bytes < sizes[-4]
+    assert np.abs(costs.fitted.errors[others]).max() < 0.01
+
+
+def test_times_that_no_costs_describe_are_warned_of():
+    rng = np.random.default_rng(0)
+    rows = tuple(Sample("pingpong", 2**k, 0, 1e-6 * 10 ** rng.uniform(0, 4)) for k in range(20))
+    assert "measure again on a quiet machine" in fit_costs(Samples(rows)).warnings[-1]
+
+
 def test_calls_that_take_longer_alone_than_in_a_ping_pong_leave_the_ping_pong_as_it_is():
     sizes = [2**k for k in range(20)]
     rows = [Sample("pingpong", n, 0, 2e-6 + n * 1e-10) for n in sizes]

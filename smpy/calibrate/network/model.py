@@ -22,8 +22,9 @@ from smpy.errors import UsageError
 ENVELOPE_BYTES: Final = 34.0  # that of machines that say nothing else
 TRANSFER_PIECES_MAX: Final = 12  # below and above the eager limit each: machines have room for 32 together
 _HELD_OUT_EVERY: Final = 5
-_FASTEST: Final = 0.05  # of the time of a byte in the largest message: no piece has less
+_FASTEST: Final = 0.1  # of the time of a byte in the fastest message: no piece has less
 _STREAM_DIFFERS: Final = 0.1
+_OFF_MAX: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +119,17 @@ def fit_costs(samples: Samples) -> MessageCosts:
         return Compared(where, measured, predicted)
 
     _check_stream(samples, transfer, warnings)
+    fitted = compared(at, one_way)
+    off = float(np.median(np.abs(fitted.errors)))
+    if off > _OFF_MAX:
+        warnings.append(f"half of the ping-pongs are off by more than {off:.0%}: measure again on a quiet machine")
     return MessageCosts(
         eager_limit_bytes=limit,
         send=send,
         isend=isend,
         recv=recv,
         transfer=transfer,
-        fitted=compared(at, one_way),
+        fitted=fitted,
         held_out=compared(kept_out, times[unseen]),
         warnings=tuple(warnings),
     )
@@ -186,10 +191,10 @@ def _overhead(samples: Samples, kind: Kind, unseen: Vector, above: float, larges
 
 
 def _byte_s(samples: Samples, sizes: Vector, times: Vector) -> float:
-    """What a byte takes at the least: of the largest messages, in a stream if there was one."""
+    """What a byte takes at the least: of the message that carries most bytes a second, alone or in a stream."""
     streamed, per_message_s = samples.medians("stream")
-    alone = float(times[-1] / sizes[-1]) if sizes[-1] else 0.0
-    return min(alone, float(per_message_s[-1] / streamed[-1])) if len(streamed) and streamed[-1] else alone
+    shares = [of_kind[at > 0] / at[at > 0] for at, of_kind in ((sizes, times), (streamed, per_message_s))]
+    return float(np.concatenate(shares).min(initial=np.inf))
 
 
 # ---- the parts of a time ----
