@@ -123,7 +123,9 @@ _BENCH_TABLE: Final = _Columns(
 
 
 def _row(path: Path, number: int, line: str, table: _Columns) -> Sample:
-    wrong = UsageError(f"{path}: line {number} is no row of {table.name}: {line.strip()!r}")
+    wrong = UsageError(
+        f"{path}: line {number} is no row of {table.name}: {line.strip()!r}; if somebody else printed it, remove it"
+    )
     values: list[float] = []
     for word in re.sub(r"[|±]", " ", line).split():
         try:
