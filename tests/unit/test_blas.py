@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import smpy
 from smpy.compute.blas_routines import ROUTINES
+from tests.unit.timed_calls import timed_calls
 
 scipy_blas = pytest.importorskip("scipy.linalg.blas")
 
@@ -138,31 +139,29 @@ def test_folded_results_are_folded_and_take_no_memory() -> None:
 MACHINE = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
 
 
-@pytest.mark.parametrize(
-    ("call", "takes_s"),
-    [
-        ("dgemm(1, folded((1000, 2000)), folded((2000, 3000)))", 12.0),
-        ("dgemm(1, folded((2000, 1000)), folded((3000, 2000)), trans_a=1, trans_b=1)", 12.0),
-        ("zgemm(1, folded((100, 200)), folded((200, 300)))", 0.048),
-        ("dtrsm(1, folded((1000, 1000)), folded((1000, 200)))", 0.2),
-        ("dtrsm(1, folded((200, 200)), folded((1000, 200)), side=1)", 0.04),
-        ("daxpy(folded(10**7), folded(10**7))", 0.24),
-        ("saxpy(folded(10**7), folded(10**7), n=10**6)", 0.012),
-        ("dgemv(1, folded((1000, 2000)), folded(2000))", 16.032e-3),
-        ("dsyrk(1, folded((1000, 10)))", 0.01001),
-        ("dcopy(folded(10**6), folded(10**6))", 0.016),
-        ("dgemm(1, folded((1000, 2000)), folded((2000, 0)))", 0.0),
-    ],
-)
+TAKES = {
+    "dgemm(1, folded((1000, 2000)), folded((2000, 3000)))": 12.0,
+    "dgemm(1, folded((2000, 1000)), folded((3000, 2000)), trans_a=1, trans_b=1)": 12.0,
+    "zgemm(1, folded((100, 200)), folded((200, 300)))": 0.048,
+    "dtrsm(1, folded((1000, 1000)), folded((1000, 200)))": 0.2,
+    "dtrsm(1, folded((200, 200)), folded((1000, 200)), side=1)": 0.04,
+    "daxpy(folded(10**7), folded(10**7))": 0.24,
+    "saxpy(folded(10**7), folded(10**7), n=10**6)": 0.012,
+    "dgemv(1, folded((1000, 2000)), folded(2000))": 16.032e-3,
+    "dsyrk(1, folded((1000, 10)))": 0.01001,
+    "dcopy(folded(10**6), folded(10**6))": 0.016,
+    "dgemm(1, folded((1000, 2000)), folded((2000, 0)))": 0.0,
+}
+
+
 @pytest.mark.parametrize("mode", ["models", "measured", "none"])
-def test_folded_calls_take_the_roofline_unless_computing_is_free(
-    emulated: Callable, call: str, takes_s: float, mode: str
-) -> None:
-    ran = emulated(f"from smpy.blas import *\nfrom smpy import folded\n{call}", 1, platform=MACHINE, compute=mode)
-    assert ran.error == ""
-    expected = takes_s if mode != "none" else 0.0
-    absolute = 0.05 if mode == "measured" else 1e-12
-    assert ran.outcome.summary.makespan_s == pytest.approx(expected, rel=1e-12, abs=absolute)
+def test_folded_calls_take_the_roofline_unless_computing_is_free(emulated: Callable, mode: str) -> None:
+    found = timed_calls(
+        emulated, TAKES, "from smpy.blas import *\nfrom smpy import folded", platform=MACHINE, compute=mode
+    )
+    absolute = 0.05 if mode == "measured" else 1e-13
+    for call, takes_s in TAKES.items():
+        assert found[call][0] == pytest.approx(takes_s if mode != "none" else 0.0, rel=1e-9, abs=absolute), call
 
 
 @pytest.mark.parametrize(("mode", "takes_s"), [("models", 2e-3), ("none", 0.0)])

@@ -26,6 +26,7 @@ import smpy
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 N = 7
+MOST_CALLS = 8
 NO_ARRAYS = {  # make arrays of numbers, work on types, files and text, or ask a person
     "test", "info", "show_config", "show_runtime", "get_include", "fromfile", "load", "loadtxt", "genfromtxt", "save",
     "savez", "savez_compressed", "savetxt", "fromstring", "frombuffer", "get_printoptions", "set_printoptions",
@@ -35,6 +36,11 @@ NO_ARRAYS = {  # make arrays of numbers, work on types, files and text, or ask a
 TAKE_LISTS = {
     "array", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "multi_dot", "row_stack",
     "stack", "vstack",
+}
+MAY_BE_FREE = {  # give what they got, compare shapes alone, or leave memory as it is
+    "array_equal", "array_equiv", "asanyarray", "asarray", "broadcast_arrays", "diff", "einsum", "empty_like",
+    "empty", "full", "indices", "isfortran", "isscalar", "iterable", "matrix_power", "mintypecode", "ones", "ravel",
+    "broadcast_shapes", "require", "zeros",
 }
 GIVE_NUMBERS = {"array_repr", "array_str", "array2string"}
 
@@ -94,13 +100,17 @@ for module in MODULES:
         if name.startswith(("find_", "get_", "set_")):
             continue
         full = f"{module.__name__}.{name}"
+        n_calls = 0
         for real, folded in zip(makers(False), makers(True)):
+            if n_calls == MOST_CALLS:
+                break
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
                     expected = described(function(*real()))
             except Exception:
                 continue
-            before_s = MPI.Wtime()
+            before_s = MPI.Wtime()  # which itself takes 10 ns
+            n_calls += 1
             arguments = folded()
             if isinstance(arguments[0], list) is not (name in TAKE_LISTS) and name not in ("array", "block"):
                 continue  # compiled functions read lists on their own, and joins iterate over an array
@@ -124,7 +134,7 @@ for module in MODULES:
                         and not any(part is it or part.base is it for it in arguments)]
             if ordinary and name not in GIVE_NUMBERS:
                 print(full, "gives what is not folded:", ordinary)
-            if took_s == 0 and name not in VIEWS:
+            if took_s < 1.5e-8 and name not in VIEWS | MAY_BE_FREE and isinstance(arguments[0], (np.ndarray, list)):
                 print(full, "is free;", expected)
 for name in sorted(set(dir(scipy.linalg.lapack)) - set(MODELLED_OF_LAPACK)):
     function = getattr(scipy.linalg.lapack, name)
@@ -134,7 +144,7 @@ for name in sorted(set(dir(scipy.linalg.lapack)) - set(MODELLED_OF_LAPACK)):
             print(name, "is not refused")
         except smpy.errors.UsageError as refusal:
             n_refused += 1
-print("called", n_same > 1500, n_refused > 1000)
+print("called", n_same > 1000, n_refused > 700, n_same, n_refused)
 '''
 
 

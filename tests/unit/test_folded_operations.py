@@ -22,6 +22,7 @@ from smpy.compute.folded import Folded
 from smpy.compute.fourier import transforms
 from smpy.compute.scipy_routines import LAPACK, SCIPY_LINALG
 from smpy.errors import UsageError
+from tests.unit.timed_calls import timed_calls
 
 DTYPES = st.sampled_from(["f8", "f4", "c16", "c8", "i4", "?"])
 SIZES = st.integers(1, 4)
@@ -362,17 +363,13 @@ TAKES: dict[str, tuple[float, str]] = {  # seconds at 1 Gf and 1 GB/s: the slowe
 }
 
 
-@pytest.mark.parametrize(("call", "takes_s", "kernels"), [(call, *of_it) for call, of_it in TAKES.items()])
 @pytest.mark.parametrize("mode", ["models", "none"])
-def test_operations_take_the_time_of_their_kernels_unless_computing_is_free(
-    emulated: Callable, call: str, takes_s: float, kernels: str, mode: str
-) -> None:
-    source = f"import numpy as np, smpy\ndef f(*shape, dtype='f8'): return smpy.folded(shape, dtype)\n{call}"
-    ran = emulated(source, 1, platform=MACHINE, compute=mode)
-    assert ran.error == ""
-    assert ran.outcome.summary.makespan_s == pytest.approx(takes_s if mode == "models" else 0, rel=1e-9, abs=1e-15)
-    used = [remark for remark in ran.outcome.summary.remarks if remark.topic == "kernels"]
-    assert ", ".join(sorted(used[0].facts["kernels"]) if used else ()) == (kernels if mode == "models" else "")
+def test_operations_take_the_time_of_their_kernels_unless_computing_is_free(emulated: Callable, mode: str) -> None:
+    preparation = "import numpy as np, smpy\ndef f(*shape, dtype='f8'): return smpy.folded(shape, dtype)"
+    found = timed_calls(emulated, TAKES, preparation, platform=MACHINE, compute=mode)
+    for call, (takes_s, kernels) in TAKES.items():
+        expected_s, expected = (takes_s, kernels) if mode == "models" else (0.0, "")
+        assert found[call] == (pytest.approx(expected_s, rel=1e-9, abs=1e-13), expected), call
 
 
 def test_a_machine_says_what_a_batch_costs(emulated: Callable, tmp_path: Any) -> None:

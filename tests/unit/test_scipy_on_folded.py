@@ -17,6 +17,7 @@ from smpy.compute.fourier import transforms
 from smpy.compute.scipy_routines import LAPACK, call_on_folded, of_lapack, of_linalg
 from smpy.compute.scipy_transforms import scipy_transforms
 from smpy.compute.sparse_products import product_with_folded
+from tests.unit.timed_calls import timed_calls
 
 linalg = pytest.importorskip("scipy.linalg")
 fft, fftpack, sparse = (pytest.importorskip(f"scipy.{name}") for name in ("fft", "fftpack", "sparse"))
@@ -159,45 +160,41 @@ MACHINE = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
 LU_S = 300**3 * 2 / 3 * 1e-9
 
 
-@pytest.mark.parametrize(
-    ("call", "takes_s"),
-    [
-        ("scipy.linalg.lu_factor(a)", LU_S),
-        ("scipy.linalg.solve(a, b)", LU_S + 2 * 300**2 * 100e-9),
-        ("scipy.linalg.solve(a, b, assume_a='pos')", 300**3 / 3e9 + 2 * 300**2 * 100e-9),
-        ("scipy.linalg.cholesky(a)", 300**3 / 3e9),
-        ("scipy.linalg.lapack.dgetrf(a)", LU_S),
-        ("scipy.linalg.get_lapack_funcs('getrf', (a,))(a)", LU_S),
-        ("scipy.linalg.get_lapack_funcs(('getrf',), (a,))[0](a)", LU_S),
-        ("scipy.linalg.blas.dgemm(1.0, a, b)", 2 * 300**2 * 100e-9),
-        ("dgemm(1.0, a, b)", 2 * 300**2 * 100e-9),
-        ("scipy.linalg.get_blas_funcs('gemm', (a,))(1.0, a, b)", 2 * 300**2 * 100e-9),
-        ("scipy.linalg.lapack.dgeqrf(a, lwork=-1)", 0.0),
-        ("scipy.linalg.lapack.dormqr('L', 'N', a, np.ones(300), b, 99)", 2 * 300**2 * 100e-9),
-        ("scipy.linalg.lapack.dpotri(a)", 2 * 300**3 / 3e9),
-        ("scipy.linalg.lapack.dlaswp(a, np.arange(300), k1=100)", 4 * 200 * 300 * 8e-9),
-        ("scipy.linalg.svdvals(a)", 8 * 300**3 / 3e9),
-        ("scipy.linalg.eigh(a)", 9 * 300**3 * 1e-9),
-        ("scipy.fft.fft(smpy.folded((64, 1024), complex))", 5 * 64 * 1024 * 10e-9),
-        ("scipy.fftpack.dct(smpy.folded((64, 1024)))", 2.5 * 64 * 1024 * 10e-9),
-        ("scipy.sparse.eye_array(300).tocsr() @ a", (300 * 12 + 2 * 300 * 300 * 8) * 1e-9),
-        ("a[0] @ scipy.sparse.eye_array(300).tocsr()", (300 * 12 + 2 * 300 * 8) * 1e-9),
-        ("scipy.linalg.lu_factor(np.eye(3))", 0.0),
-    ],
-)
+TAKES = {
+    "scipy.linalg.lu_factor(a)": LU_S,
+    "scipy.linalg.solve(a, b)": LU_S + 2 * 300**2 * 100e-9,
+    "scipy.linalg.solve(a, b, assume_a='pos')": 300**3 / 3e9 + 2 * 300**2 * 100e-9,
+    "scipy.linalg.cholesky(a)": 300**3 / 3e9,
+    "scipy.linalg.lapack.dgetrf(a)": LU_S,
+    "scipy.linalg.get_lapack_funcs('getrf', (a,))(a)": LU_S,
+    "scipy.linalg.get_lapack_funcs(('getrf',), (a,))[0](a)": LU_S,
+    "scipy.linalg.blas.dgemm(1.0, a, b)": 2 * 300**2 * 100e-9,
+    "dgemm(1.0, a, b)": 2 * 300**2 * 100e-9,
+    "scipy.linalg.get_blas_funcs('gemm', (a,))(1.0, a, b)": 2 * 300**2 * 100e-9,
+    "scipy.linalg.lapack.dgeqrf(a, lwork=-1)": 0.0,
+    "scipy.linalg.lapack.dormqr('L', 'N', a, np.ones(300), b, 99)": 2 * 300**2 * 100e-9,
+    "scipy.linalg.lapack.dpotri(a)": 2 * 300**3 / 3e9,
+    "scipy.linalg.lapack.dlaswp(a, np.arange(300), k1=100)": 4 * 200 * 300 * 8e-9,
+    "scipy.linalg.svdvals(a)": 8 * 300**3 / 3e9,
+    "scipy.linalg.eigh(a)": 9 * 300**3 * 1e-9,
+    "scipy.fft.fft(smpy.folded((64, 1024), complex))": 5 * 64 * 1024 * 10e-9,
+    "scipy.fftpack.dct(smpy.folded((64, 1024)))": 2.5 * 64 * 1024 * 10e-9,
+    "scipy.sparse.eye_array(300).tocsr() @ a": (300 * 12 + 2 * 300 * 300 * 8) * 1e-9,
+    "a[0] @ scipy.sparse.eye_array(300).tocsr()": (300 * 12 + 2 * 300 * 8) * 1e-9,
+    "scipy.linalg.lu_factor(np.eye(3))": 0.0,
+}
+
+
 @pytest.mark.parametrize("mode", ["models", "none"])
-def test_a_program_that_imports_scipy_takes_modelled_time(
-    emulated: Callable, call: str, takes_s: float, mode: str
-) -> None:
-    source = f"""
+def test_a_program_that_imports_scipy_takes_modelled_time(emulated: Callable, mode: str) -> None:
+    preparation = """
 import numpy as np, smpy, scipy.fft, scipy.fftpack, scipy.linalg, scipy.sparse
 from scipy.linalg.blas import dgemm
 a, b = smpy.folded((300, 300)), smpy.folded((300, 100))
-{call}
 """
-    ran = emulated(source, 1, platform=MACHINE, compute=mode)
-    assert ran.error == ""
-    assert ran.outcome.summary.makespan_s == pytest.approx(takes_s if mode == "models" else 0.0, rel=1e-9)
+    found = timed_calls(emulated, TAKES, preparation, platform=MACHINE, compute=mode)
+    for call, takes_s in TAKES.items():
+        assert found[call][0] == pytest.approx(takes_s if mode == "models" else 0.0, rel=1e-9, abs=1e-13), call
 
 
 TALL = """
@@ -212,26 +209,25 @@ seconds = { "m" = 1.0 }
 """
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "scipy.linalg.lapack.dgetrf(a)",
-        "scipy.linalg.lapack.dgeqrf(a)",
-        "scipy.linalg.lu_factor(a)",
-        "scipy.linalg.qr(a, mode='r')",
-        "np.linalg.qr(a, mode='r')",
-        "np.linalg.qr(smpy.folded((1, *a.shape)), mode='r')",
-    ],
-)
+OF_TALL_AND_WIDE = [
+    "scipy.linalg.lapack.dgetrf(a)",
+    "scipy.linalg.lapack.dgeqrf(a)",
+    "scipy.linalg.lu_factor(a)",
+    "scipy.linalg.qr(a, mode='r')",
+    "np.linalg.qr(a, mode='r')",
+    "np.linalg.qr(smpy.folded((1, *a.shape)), mode='r')",
+]
+
+
 @pytest.mark.parametrize("shape", [(8, 3), (3, 8)])
 def test_a_wide_matrix_costs_what_its_transpose_does(
-    emulated: Callable, tmp_path: Path, call: str, shape: tuple[int, int]
+    emulated: Callable, tmp_path: Path, shape: tuple[int, int]
 ) -> None:
     (tmp_path / "tall.toml").write_text(TALL)
-    source = f"import numpy as np, scipy.linalg, smpy\na = smpy.folded({shape})\n{call}"
-    ran = emulated(source, 1, platform="flat hosts=1 speed=1Gf", compute="models", kernels=tmp_path / "tall.toml")
-    assert ran.error == ""
-    assert ran.outcome.summary.makespan_s == pytest.approx(8.0, rel=1e-9)
+    preparation = f"import numpy as np, scipy.linalg, smpy\na = smpy.folded({shape})"
+    config = {"platform": MACHINE, "compute": "models", "kernels": tmp_path / "tall.toml"}
+    found = timed_calls(emulated, OF_TALL_AND_WIDE, preparation, **config)
+    assert [took_s for took_s, _ in found.values()] == [pytest.approx(8.0)] * len(OF_TALL_AND_WIDE)
 
 
 @pytest.mark.parametrize("name", ["linalg.eig", "linalg.lapack.dgeev", "linalg.expm", "fftpack.hilbert"])
