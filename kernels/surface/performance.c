@@ -11,8 +11,8 @@
 
 /* Performing a sequence (law (5) of sequence.h).
  *
- * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended; < 0: it has been, and less the sign it was
- *                 that request, whose number may be another one's once it has been learnt of;
+ * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended; once it has been, the number is there
+ *                 with the other sign, and may be another request's when that of the step has been learnt of;
  *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
  *             (3) written_from .. written_to holds all memory that receives write to which are among these. */
 
