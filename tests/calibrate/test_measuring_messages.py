@@ -15,7 +15,7 @@ from smpy.calibrate.network.recorded import read_recorded
 from smpy.cli.main import main
 from smpy.errors import UsageError
 
-HEAD = '# smpy calibrate network {"hosts": ["a", "a"]}\nkind,bytes,repetition,time_s\n'
+HEAD = '# smpy calibrate network {"hosts": ["a", "a"], "plan": {"repetitions": 4}}\nkind,bytes,repetition,time_s\n'
 
 
 @pytest.fixture
@@ -79,6 +79,8 @@ def test_ctrl_c_ends_mpiexec_and_says_what_is_kept_and_how_to_fit_it(fake, tmp_p
         main, ["calibrate", "network", str(tmp_path / "n.toml"), "--from", str(tmp_path / "n.csv")]
     )
     assert done.exit_code == 0, done.output
+    warnings = tomllib.loads((tmp_path / "n.toml").read_text())["calibration"]["warnings"]
+    assert "the measurement was interrupted: it has 1.0 of 4 rounds" in warnings
 
 
 def test_a_measurement_that_failed_at_once_leaves_nothing_in_the_way_of_the_next(fake, tmp_path):

@@ -87,6 +87,7 @@ def calibrate_network(
     notes: list[str] = []
     if request.recorded:
         samples = joined([read_recorded(path) for path in request.recorded])
+        notes += _interruption(samples)
         origin: dict[str, object] = {"recorded": [str(path) for path in request.recorded]}
     else:
         samples = _measured(request, notes, progress)
@@ -149,6 +150,16 @@ def _measured(request: Request, notes: list[str], progress: Callable[[int, int],
             "folder that both hosts see"
         ) from error
     return read_raw(text, str(request.raw))
+
+
+def _interruption(samples: Samples) -> list[str]:
+    """A warning, if raw measurements of ours have fewer rounds than planned."""
+    plan = samples.about.get("plan")
+    rounds = plan.get("repetitions") if isinstance(plan, dict) else None
+    sizes = [row.size_bytes for row in samples.rows if row.kind == "pingpong"]
+    if not isinstance(rounds, int) or len(sizes) >= rounds * len(set(sizes)):
+        return []
+    return [f"the measurement was interrupted: it has {len(sizes) / len(set(sizes)):.1f} of {rounds} rounds"]
 
 
 def _place(request: Request, samples: Samples) -> Place:
