@@ -39,8 +39,7 @@ class _Factorisation:
         self.a, self.block, self.width = panel.own_columns(), panel.block, panel.width
         self.is_current, self.is_real = panel.is_row, panel.kernels.is_real
         self.nbmin, self.ndiv = settings.nbmin, settings.ndiv
-        self.narrow = {"left": self.narrow_left, "crout": self.narrow_crout, "right": self.narrow_right}[settings.pfact]
-        self.wide = {"left": self.wide_left, "crout": self.wide_crout, "right": self.wide_right}[settings.rfact]
+        self.pfact, self.rfact = settings.pfact, settings.rfact
         n = 4 + 2 * self.width
         self.work, self.other = panel.kernels.memory(n), panel.kernels.memory(n)
         self.facts = self.width, self.grid.row, panel.row, self.grid.n_rows
@@ -56,9 +55,9 @@ class _Factorisation:
 
     def recurse(self, m: int, n: int, first: int) -> None:
         if n <= self.nbmin:
-            self.narrow(m, n, first)
+            _NARROW[self.pfact](self, m, n, first)
         else:
-            self.wide(m, n, first)
+            _WIDE[self.rfact](self, m, n, first)
 
     def parts(self, n: int) -> list[tuple[int, int]]:
         """First column and width of the parts that n columns are divided into."""
@@ -211,6 +210,15 @@ class _Factorisation:
             self.a[column] = best
         if is_mine and not (self.is_current and int(work[PLACE]) == 0):
             self.a[(column if self.is_current else 0) + int(work[PLACE])] = current
+
+
+# Kept here, as a bound method in the object would be a cycle of references, with the panel's memory in it.
+_NARROW = {
+    "left": _Factorisation.narrow_left,
+    "crout": _Factorisation.narrow_crout,
+    "right": _Factorisation.narrow_right,
+}
+_WIDE = {"left": _Factorisation.wide_left, "crout": _Factorisation.wide_crout, "right": _Factorisation.wide_right}
 
 
 def write_exchange(

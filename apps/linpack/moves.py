@@ -52,13 +52,12 @@ class Moves:
         )
         self.held = tuple(np.bincount(self.source_owner, minlength=n_rows).tolist())
         self.parts = tuple(np.bincount(self.target_owner[self.leaves], minlength=n_rows).tolist())
-        self._panel = panel
+        self._nb, self._n_rows, self._first_kept = nb, n_rows, panel.i
 
     def kept(self, rows: Array) -> Array:
         """Where their owner keeps these rows, counted from the panel's first local row."""
-        panel = self._panel
-        nb, n_rows = panel.matrix.nb, panel.grid.n_rows
-        return rows // nb // n_rows * nb + rows % nb - panel.i
+        nb = self._nb
+        return rows // nb // self._n_rows * nb + rows % nb - self._first_kept
 
 
 @dataclass(frozen=True, slots=True)

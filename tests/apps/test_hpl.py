@@ -123,6 +123,46 @@ def test_a_real_mpiexec_solves_it_too(mpiexec: Callable[..., str]) -> None:
     assert passes(real), real
 
 
+# Counts the panels that live on after each system, while nobody looks for cycles of references.
+PANELS = """
+import gc, sys, weakref
+sys.path.insert(0, {apps!r})
+from mpi4py import MPI
+from linpack import solve
+from linpack.grid import Grid
+from linpack.kernels import Numbers
+from linpack.panel import Matrix, Panel
+from linpack.problem import generate
+from linpack.settings import Settings
+
+panels = weakref.WeakSet()
+
+def new_panel(*facts):
+    panel = Panel(*facts)
+    panels.add(panel)
+    return panel
+
+solve.Panel = new_panel
+gc.disable()
+left = []
+for settings in {settings}:
+    grid = Grid(MPI.COMM_WORLD, settings.p, settings.q, settings.pmap)
+    matrix = Matrix(grid, Numbers(), settings)
+    generate(matrix, grid)
+    solve.solve(grid, matrix, Numbers(), settings)
+    left.append(len(panels))
+    grid.free()
+n_left = MPI.COMM_WORLD.reduce(sum(left))
+if MPI.COMM_WORLD.rank == 0:
+    print(n_left, "are left")
+"""
+
+
+def test_a_panel_that_is_through_keeps_no_memory(emulated: Callable[..., Any]) -> None:
+    ran = emulated(PANELS.format(apps=str(APPS), settings=every_choice((2, 2), 75, 8)), 4)
+    assert ran.out == "0 are left\n", ran.err
+
+
 SINGULAR = """
 import sys
 sys.path.insert(0, {apps!r})
