@@ -288,9 +288,13 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
     else:
         at = range(a.ndim)[axis]
         shape = a.shape[:at] + taken + a.shape[at + 1 :]
-    if np.ndim(indices) and not is_folded(indices):
-        limit = a.size if axis is None else a.shape[axis]
-        np.take(np.broadcast_to(np.empty((), np.uint8), limit), indices, mode=mode)  # refuses those out of range
+    places, n_places = np.asarray(indices), a.size if axis is None else a.shape[axis]
+    if isinstance(indices, np.ndarray):
+        np.take(np.zeros(1), np.zeros(1, places.dtype))  # refuses types
+    if mode == "raise" and places.size and not is_folded(indices):
+        for place in (places.min(), places.max()):
+            if not -n_places <= place < n_places:
+                raise IndexError(f"index {place} is out of bounds for an axis of size {n_places}")
     made = New(tuple(shape), one_of_each(a).reshape(-1)[:1])
     return Modelled(made if out is None else out, copying(made.nbytes))
 

@@ -103,6 +103,10 @@ UNARY: dict[str, Callable[..., Any]] = {
     "repeat": lambda a: np.repeat(a, 3),
     "tile": lambda a: np.tile(a, (2, 1)),
     "take": lambda a: np.take(a, [0, 0, 0]),
+    "take one": lambda a: np.take(a, 1, axis=0),
+    "take by axis": lambda a: np.take(a, [[0], [2]], axis=-1),
+    "take wrapped": lambda a: np.take(a, [7, -9], axis=0, mode="wrap"),
+    "take by numbers": lambda a: np.take(a, np.array([0.5])),
     "roll": lambda a: np.roll(a, 1),
     "tril": np.tril,
     "norm": np.linalg.norm,
@@ -312,6 +316,7 @@ def test_parts_that_are_copied_are_folded() -> None:
     assert huge[[0, 5]].__smpy_folded__
     assert huge[smpy.folded(10**6, int)].shape == (10**6, 10**5)
     huge[huge > 0] = 3
+    assert np.take(smpy.folded(10**12), [5, 10**11]).shape == (2,)
     assert 1 in huge
     with pytest.raises(UsageError, match="__getitem__ of a folded array is not modelled with a mask that is folded"):
         _ = huge[huge > 0]
