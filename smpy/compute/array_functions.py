@@ -283,6 +283,7 @@ def _tile(A: Any, reps: Any) -> Modelled:  # noqa: N803  # numpy's name
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Modelled:
     taken = np.shape(indices)
+    a = a if np.ndim(a) else np.reshape(a, 1)
     if axis is None:
         shape = taken
     else:

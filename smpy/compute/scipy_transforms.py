@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from smpy.compute.folded import perform
 from smpy.compute.fourier import transforms
 from smpy.compute.modelled_results import Rule
@@ -27,7 +29,7 @@ def scipy_transforms(functions: Mapping[str, Callable[..., Any]]) -> dict[str, O
     with_sizes = {
         name: _with_shape(functions[name]) if "shape" in names else functions[name] for name, names in names_of.items()
     }
-    return {name: _on_folded(rule, names_of[name]) for name, rule in transforms(with_sizes).items()}
+    return {name: _on_folded(rule, names_of[name], name.endswith("n")) for name, rule in transforms(with_sizes).items()}
 
 
 def _with_shape(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,13 +37,15 @@ def _with_shape(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, s=None, **named: function(x, shape=s, **named)
 
 
-def _on_folded(rule: Rule, names: tuple[str, ...]) -> OnFolded:
+def _on_folded(rule: Rule, names: tuple[str, ...], is_of_all_axes: bool) -> OnFolded:
     def call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if len(args) > len(names):
             raise TypeError(f"{len(names)} positional arguments are taken, and {len(args)} were given")
         given = dict(zip(names, args, strict=False)) | dict(kwargs)
         if "shape" in given:
-            given["s"] = given.pop("shape")
+            shape = given["s"] = given.pop("shape")
+            if is_of_all_axes and given.get("axes") is None and shape is not None:
+                given["axes"] = range(np.ndim(given["x"]))  # of which there must be as many
         return perform(rule, given.pop("x"), **given)
 
     return call
