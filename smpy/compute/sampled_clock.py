@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _REFUSED: Final = tuple(f"{beside.OURS}{part}/" for part in ("mpi", "compute", "engine"))
 _SLEEP: Final = "sleep_s"  # of smpy.emulate.virtual_time
-_MODELLED: Final = ("_model", "call_on_folded")  # of smpy.compute.folded and blas_calls
+_FOLDED: Final = f"{beside.OURS}compute/folded.py"
+_ON_FOLDED: Final = "call_on_folded"  # of routines of BLAS, and scipy's
 
 
 @dataclass(slots=True)
@@ -128,7 +129,7 @@ def _check(body: Body) -> None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(beside.OURS):
         called, file = frame.f_code.co_name, frame.f_code.co_filename
-        is_modelled |= called in _MODELLED
+        is_modelled |= file == _FOLDED or called == _ON_FOLDED
         if called == _SLEEP:
             break
         frame = frame.f_back

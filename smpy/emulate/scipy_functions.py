@@ -153,8 +153,9 @@ def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str,
             continue
         home = sys.modules.get(function.__module__, module)
         for owner in {id(module): module, id(home): home}.values():
-            if vars(owner).get(name) is function:
-                patches.attribute(owner, name, wrapped)
+            for called in dict.fromkeys((name, getattr(function, "__name__", name))):  # pickle looks for the second
+                if vars(owner).get(called) is function:
+                    patches.attribute(owner, called, wrapped)
 
 
 def _install_sparse(patches: Patches) -> None:
