@@ -236,7 +236,7 @@ def _measure(
         )
         if not is_complete:
             file.warn(f"time was over, {plan.time_limit_s:.0f} s, before all measurements were made")
-        file.add([all_cores(cores, free_memory_bytes() // 4)])
+        file.add([all_cores(cores, min(plan.curve_bytes, free_memory_bytes() // 4))])
         file.end()
 
 

@@ -80,6 +80,8 @@ class Kernel:
     smallest : int
         The smallest dimension that is measured. Products of matrices take other ways where one is narrow, and what is
         fitted to these is wrong by a third where most time goes: in large ones.
+    n_warming : int
+        Calls after which its operands are where caches keep them.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Kernel:
     is_tall: bool = False
     is_smooth: bool = False
     smallest: int = 2
+    n_warming: int = 1
 
     def work_of(self, sizes: Sizes) -> float:
         """Operations of a call."""

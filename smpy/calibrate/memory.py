@@ -19,10 +19,10 @@ WORKING_SET: Final = "working_set"
 ALL_CORES: Final = "all_cores"
 _WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
+_PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
 _IN_CACHE: Final = 0.75  # of the last cache's size is surely in it: the rest is others'
 _STRAIGHT: Final = 0.05  # of a bandwidth may be lost between the points that are kept
 _ALL_CORES_S: Final = 0.5
-_ALL_CORES_BYTES: Final = 64 << 20  # of each core
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def working_set_kernel(largest_bytes: int) -> Kernel:
         x, y = arrays[0][:n], arrays[1][:n]
         return Call(lambda: np.add(y, x, out=y))
 
-    return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare)
+    return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare, n_warming=_PASSES_TO_SETTLE)
 
 
 def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -> MemorySpeed:
@@ -75,17 +75,16 @@ def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -
     Parameters
     ----------
     samples : sequence of Sample
-        At least one; warm.
+        At least one; warm. Of several of a working set, their median counts.
     caches : sequence of (int, int)
         Sizes of the machine's caches, rising, and of a core's part of each.
     """
-    best: dict[int, float] = {}
+    rates_of: dict[int, list[float]] = {}
     for sample in samples:
         ((_, size_bytes),) = sample.sizes
-        rate = size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s
-        best[size_bytes] = max(best.get(size_bytes, 0.0), rate)
-    sets = np.array(sorted(best), dtype=float)
-    rates = np.array([best[int(size)] for size in sets])
+        rates_of.setdefault(size_bytes, []).append(size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s)
+    sets = np.array(sorted(rates_of), dtype=float)
+    rates = np.array([np.median(rates_of[int(size)]) for size in sets])
     fastest = int(rates.argmax())  # what a call costs makes smaller sets slower: it is not the caches
     rates[:fastest] = rates[fastest]
     rates = _falling(rates)
@@ -148,9 +147,9 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
     cores : sequence of int
         Their numbers.
     memory_bytes : int
-        Memory that may be taken.
+        That all of them work in: more than caches hold.
     """
-    n_words = min(_ALL_CORES_BYTES, memory_bytes // len(cores)) // _ARRAYS // 8
+    n_words = memory_bytes // len(cores) // _ARRAYS // 8
     rates_bytes_per_s = [0.0] * len(cores)
     ready = threading.Barrier(len(cores))
 
