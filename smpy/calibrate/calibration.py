@@ -145,7 +145,7 @@ def calibrate(
     kernels = {
         **{name: known[name] for name in wanted if name in known},
         SPEED: core_speed_kernel(),
-        WORKING_SET: working_set_kernel(plan.curve_bytes),
+        WORKING_SET: working_set_kernel(),
     }
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:

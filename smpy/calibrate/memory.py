@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,21 +49,15 @@ class MemorySpeed:
     is_beyond_caches: bool
 
 
-def working_set_kernel(largest_bytes: int) -> Kernel:
+def working_set_kernel() -> Kernel:
     """A sum, y += x, in two arrays of together so many bytes.
 
-    Parameters
-    ----------
-    largest_bytes : int
-        The largest working set that it will be asked for.
+    They are allocated anew each time, as a program's are: where the pages lie decides what a cache can hold of them.
     """
-    arrays: list[NDArray[Any]] = []
 
     def prepare(_pools: Pools, sizes: Sizes) -> Call:
-        if not arrays:
-            arrays.extend(np.full(largest_bytes // _ARRAYS // 8, value) for value in (0.0, 1.0))
         n = sizes["bytes"] // _ARRAYS // 8
-        x, y = arrays[0][:n], arrays[1][:n]
+        x, y = np.full(n, 0.0), np.full(n, 1.0)
         return Call(lambda: np.add(y, x, out=y))
 
     return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare, n_warming=_PASSES_TO_SETTLE)

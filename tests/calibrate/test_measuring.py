@@ -465,7 +465,7 @@ def test_the_points_that_are_kept_give_the_bandwidth_of_every_working_set_in_the
 def test_the_kernels_of_a_host_run():
     pools = Pools(1 << 20, np.random.default_rng(0))
     core_speed_kernel().prepare(pools, {"n": 64}).run()
-    working_set_kernel(1 << 16).prepare(pools, {"bytes": 1 << 15}).run()
+    working_set_kernel().prepare(pools, {"bytes": 1 << 15}).run()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")
