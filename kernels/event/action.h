@@ -46,6 +46,7 @@ typedef struct {
 struct action {
     const action_kind *kind;
     int stage;                   /* progress, as the kind counts it */
+    int account;                 /* of the call that it is part of */
     union {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */

@@ -26,6 +26,7 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     x->is.matched_source = (int)run->frame.rank;
     x->is_released = 1;
     x->instance = run->instance;
+    x->account = s->timelines.at[id].account;
     if (run->request && index == BACKGROUND && (index = started_made(s, run, x)) < 0) return index;
     if (!is_detached) {
         x->waiter = id;
@@ -208,6 +209,7 @@ int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t b
         request_free(s, request);
         return error;
     }
+    account_posts(s, request, s->timelines.at[id].account_at_tail);
     run->request = request;
     run->latch = latch;
     if (latch) s->latches.at[latch].n_to_come--;

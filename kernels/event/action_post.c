@@ -23,6 +23,7 @@ static int append(sim *s, int id, int request)
         return SIM_OUT_OF_MEMORY;
     }
     a->post.request = request;
+    account_posts(s, request, a->account);
     return request;
 }
 

@@ -54,7 +54,10 @@ int instance_enter(instances *all, int *entered, int n_ranks, int rank, double n
     instance_leave(all, last);
     entered[rank] = id;
     all->at[id].n_users++;
-    if (--all->at[id].n_missing == 0) all->at[id].complete_s = now_s;
+    if (--all->at[id].n_missing == 0) {
+        all->at[id].complete_s = now_s;
+        all->at[id].last = rank;
+    }
     return id;
 }
 

@@ -14,7 +14,8 @@ typedef struct {
     int n_missing;               /* ranks that have not entered */
     int n_users;                 /* ranks that have not entered the next one, and runs of it */
     int next;                    /* the one that follows it, or 0; or in the free list */
-    double complete_s;           /* when the last rank entered */
+    int last;                    /* who entered last, */
+    double complete_s;           /* and when */
 } instance;
 
 typedef struct {

@@ -59,6 +59,7 @@ static void complete_pair(sim *s, int send, int recv)
     const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
     const int error = payload_move(&s->payloads, send, from->payload, recv, to->payload, bytes);
+    account_received(s, to, bytes);
     if (error < 0) { /* neither side is done: the payload stays with the send */
         keep_error(s, error);
         return;
@@ -121,6 +122,7 @@ int protocol_post(sim *s, int id)
     slot *x = &s->requests.at[id];
     const int is_send = x->is.is_send;
     if (s->paths) path_reaches(s, id);
+    if (is_send) account_sent(s, x);
     const int other = x->partner ? x->partner
                       : is_send  ? match_send(&s->match, &s->requests, id)
                                  : match_recv(&s->match, &s->requests, id);

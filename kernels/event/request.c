@@ -73,11 +73,6 @@ const request *sim_request(const sim *s, int id)
     return is_request(&s->requests, id) ? &s->requests.at[id].is : &nobody;
 }
 
-void sim_post_line(sim *s, int id, int line)
-{
-    if (is_request(&s->requests, id)) s->requests.at[id].is.line = line;
-}
-
 void sim_release(sim *s, int id)
 {
     if (!is_request(&s->requests, id)) return;

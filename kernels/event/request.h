@@ -31,6 +31,7 @@ typedef struct {
     int made_by;                 /* the request of a started collective whose calls made this one; or 0 */
     int instance;                /* of a collective's own request: which collective of its communicator, or 0 */
     int payload;                 /* or 0 */
+    int account;                 /* of the call that posted it, or 0 */
     int n_cancels;               /* actions that are to take it back, not yet executed */
     uint8_t is_released;
     uint8_t has_overhead;        /* a receive that pays the receive overhead: see protocol.h */

@@ -98,6 +98,7 @@ static int step(sim *s, int id, timeline *t)
         path_calls(s, id);
         if (nature >= ACTION_POLL && a->stage == 0) path_asks(s, id);
     }
+    t->account = a->account;
     if (t->has_polled && nature < ACTION_POLL) poll_forget(t, nature == ACTION_PROGRESS);
     return a->kind->step(s, id, a);
 }

@@ -78,7 +78,7 @@ typedef struct request {
     uint8_t is_detached;              /* a send that completes at once; the kernel frees it, but for a buffered one */
     uint8_t is_done;
     uint8_t is_cancelled;             /* done, without a transfer */
-    int line;                         /* of the program, as its poster numbers them (sim_post_line); 0: not known */
+    int line;                         /* of the call that posted it (sim_begin_call); 0: none was open */
 } request;
 
 /* What the payload plane must do after a transfer: read it, then sim_deliveries_done. */
@@ -155,7 +155,22 @@ typedef struct {
 /* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a
  * collective, all ranks have entered that; then for a transfer. Looks of a blocking probe after its first, which found nothing,
  * are apart from other polls. */
-enum { SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER, SPENT_WAITING, SPENT_KINDS };
+enum {
+    SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER,
+    SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
+    SPENT_KINDS,
+    SPENT_WAITING = SPENT_KINDS       /* of a timeline that is blocked: in a transfer, or for somebody late: its end tells */
+};
+
+/* Of one rank, at one call site (account.h). */
+enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
+typedef struct {
+    int rank, call, line, comm;       /* as sim_begin_call was told; 0, 0, -1: no call was open */
+    int64_t count;                    /* of calls */
+    double spent_s[SPENT_KINDS];
+    int64_t sent_bytes, received_bytes;
+    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent */
+} call_account;
 
 /* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
 typedef struct {
@@ -202,6 +217,14 @@ int sim_comm_peers(const sim *s, int comm);                      /* how many ran
 int sim_comm_size(const sim *s, int comm);
 int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a member */
 int sim_comm_world_rank(const sim *s, int comm, int rank);
+
+/* ---- call sites: what is appended between the two belongs to the call. One in another belongs to that ---- */
+void sim_begin_call(sim *s, int timeline, int call, int line, int comm);
+void sim_name_call(sim *s, int timeline, int call);      /* the open one is this call, and not what it was said to be */
+void sim_end_call(sim *s, int timeline);
+/* The accounts, in the order of their first calls: how many. Those of ranks that have not ended are brought up to date. */
+int sim_accounts(sim *s, const call_account **list);
+void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
@@ -253,7 +276,6 @@ int sim_running_rank(const sim *s);   /* its rank, or -1 */
 double sim_now_s(const sim *s);
 int64_t sim_answer(const sim *s, int timeline);
 const request *sim_request(const sim *s, int id);
-void sim_post_line(sim *s, int id, int line);
 payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */
@@ -309,9 +331,11 @@ typedef struct {
     int (*next)(sim *);
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);
+    void (*begin_call)(sim *, int, int, int, int);
+    void (*name_call)(sim *, int, int);
+    void (*end_call)(sim *, int);
     const request *(*request_of)(const sim *, int);
     const message_envelope *(*probed)(const sim *, int);
-    void (*post_line)(sim *, int, int);
     payload *(*payload_of)(sim *, int);
     void (*release)(sim *, int);
     int (*fill)(sim *, payload *, const char *, int64_t, const strided *);

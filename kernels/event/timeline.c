@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "account.h"
 #include "world.h"
 
 int timelines_init(timelines *all, int n_ranks)
@@ -69,7 +70,7 @@ int timeline_new(sim *s, int rank)
     const double now_s = s->clock.now_s;
     all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline,
                                  .next_of_host = h->first_timeline, .since_s = now_s, .met_s = INFINITY, .tail_s = now_s,
-                                 .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .n_sends_seen = -1};
+                                 .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .late_rank = -1, .n_sends_seen = -1};
     h->first_timeline = of->first_timeline = all->n;
     h->n_timelines++;
     of->n_live++;
@@ -96,7 +97,7 @@ action *action_append(sim *s, int id, const action_kind *kind)
         t->room = room;
     }
     action *a = &t->queue[(t->first + t->n++) & (t->room - 1)];
-    *a = (action){.kind = kind};
+    *a = (action){.kind = kind, .account = t->account_at_tail};
     if (!kind->keeps_tail) t->tail_s = NAN;
     return a;
 }
@@ -110,46 +111,18 @@ void action_end(sim *s, int id)
     if (a->kind->free) a->kind->free(s, a);
 }
 
-/* ---- its state ----
- *
- * Whether a blocked timeline waited for others or for a transfer is told by the request that ends its wait (completion.h): nothing
- * is done when a transfer begins, or when the last rank enters a collective. */
-
-/* Adds the time in its present state. */
-static void add_up(const sim *s, const timeline *t, double *spent_s)
-{
-    const double passed_s = s->clock.now_s - t->since_s;
-    if (t->spends != SPENT_WAITING) {
-        spent_s[t->spends] += passed_s;
-        return;
-    }
-    const double waited_s = t->met_s < s->clock.now_s ? fmax(t->met_s - t->since_s, 0) : passed_s;
-    spent_s[SPENT_WAITING] += waited_s;
-    spent_s[SPENT_TRANSFER] += passed_s - waited_s;
-}
+/* ---- its state ---- */
 
 void timeline_enter(sim *s, int id, int state, int spends)
 {
     timeline *t = &s->timelines.at[id];
-    add_up(s, t, t->spent_s);
+    account_time(s, t);
     t->state = state;
     t->spends = spends;
-    t->since_s = s->clock.now_s;
-    t->met_s = INFINITY;
     if (state != ENDED) return;
     rank_state *rank = &s->timelines.rank[t->rank];
     s->timelines.n_ended++;
     if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
-}
-
-void sim_spent_s(const sim *s, double *spent_s)
-{
-    for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] = 0;
-    for (int id = 0; id < s->timelines.n; id++) {
-        const timeline *t = &s->timelines.at[id];
-        for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += t->spent_s[kind];
-        if (t->state != ENDED) add_up(s, t, spent_s);
-    }
 }
 
 /* ---- turns ---- */

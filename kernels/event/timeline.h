@@ -23,7 +23,10 @@ typedef struct {
     int state, spends;           /* and what its time goes to (SPENT_*) */
     int has_polled;              /* `poll` may remember something */
     double since_s;              /* it is in this state */
-    double met_s;                /* from when on nobody kept it waiting; known when it is told so */
+    double met_s;                /* from when on nobody kept it waiting; known when it is told so: */
+    int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
+    int account, account_at_tail;/* of the action that it is in; of those appended now */
+    int n_open;                  /* calls: the first one, and those in it */
     double spent_s[SPENT_KINDS]; /* in earlier ones */
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
@@ -44,6 +47,7 @@ typedef struct {
     int first_timeline;          /* they are linked by next_of_rank */
     int n_live;                  /* timelines that have not ended */
     double finish_s;             /* the outside's date of the last end, or NaN */
+    double kept_waiting_s;       /* how long others waited for it */
 } rank_state;
 
 typedef struct {

@@ -58,6 +58,7 @@ void sim_free(sim *s)
     elapse_free(&s->elapsing);
     memories_free(&s->memories);
     critical_paths_free(s->paths);
+    accounts_free(&s->accounts);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

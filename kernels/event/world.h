@@ -3,6 +3,7 @@
 #define SMPY_WORLD_H
 #include <signal.h>
 
+#include "account.h"
 #include "change.h"
 #include "clock.h"
 #include "collective_run.h"
@@ -38,6 +39,7 @@ struct sim {
     elapsing elapsing;
     memories memories;
     critical_paths *paths;       /* NULL: nothing has been added to any */
+    accounts accounts;
     changes changes;
     polling polling;
 

@@ -1,6 +1,7 @@
 /* call.h -- what every compiled MPI call does around its own work.
  *
- * As it enters: the compute clock stops, and a rank far ahead of the kernel lets it catch up. As it leaves, the clock starts.
+ * As it enters: its account is opened, the compute clock stops, and a rank far ahead of the kernel lets it catch up. As it leaves,
+ * the account is closed and the clock starts.
  * Law: a body that cannot or need not do its work returns NULL without an exception, before it has posted anything; then
  * the Python method of the same signature does it. So the compiled calls are an optimisation that may decline anything. */
 #ifndef SMPY_SURFACE_CALL_H
@@ -8,19 +9,24 @@
 #include "arguments.h"
 #include "block.h"
 #include "clock.h"
+#include "site.h"
 
 typedef PyObject *call_body(PyObject *self, const arguments *given);
 
 static inline PyObject *call_perform(PyObject *self, const arguments *given, PyObject *name, PyObject *general, call_body *body)
 {
     if (!surface_may_call()) return arguments_hand_over(self, general, given);
+    if (site_open(name, self) < 0) return NULL;
     const int was_computing = clock_stop();
-    if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;
     PyObject *result = NULL;
-    if (!surface.calls->is_far_ahead(surface.sim, surface.timeline) || block_on(name) == 0) result = body(self, given);
-    if (!result && !PyErr_Occurred()) result = arguments_hand_over(self, general, given);
-    if (was_computing && surface.epoch == epoch) clock_start();
+    if (was_computing >= 0) {
+        if (!surface.calls->is_far_ahead(surface.sim, surface.timeline) || block_on(name) == 0) result = body(self, given);
+        if (!result && !PyErr_Occurred()) result = arguments_hand_over(self, general, given);
+    }
+    if (surface.epoch != epoch) return result;
+    site_close();
+    if (was_computing > 0) clock_start();
     return result;
 }
 #endif

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "block.h"
+#include "site.h"
 
 static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
 static const double ANCHOR_AGE_S = 50e-6;
@@ -73,19 +74,27 @@ static int is_plain_number(PyObject *flop, double *out)
     return *out >= 0 && isfinite(*out);
 }
 
+static int compute(double flop)
+{
+    const int code = surface.calls->append_compute(surface.sim, surface.timeline, flop, 0);
+    if (code < 0) return surface_kernel_error(code);
+    return surface.calls->is_far_ahead(surface.sim, surface.timeline) ? block_on(surface.name.compute) : 0;
+}
+
 PyObject *clock_compute(PyObject *module, PyObject *flop)
 {
     (void)module;
     double n;
     if (!surface_may_call() || !is_plain_number(flop, &n)) Py_RETURN_FALSE;
+    if (site_open(surface.name.execute, NULL) < 0) return NULL;
     const int was_computing = clock_stop();
-    if (was_computing < 0) return NULL;
     const unsigned epoch = surface.epoch;
-    const int code = surface.calls->append_compute(surface.sim, surface.timeline, n, 0);
-    if (code < 0) return surface_kernel_error(code), NULL;
-    if (surface.calls->is_far_ahead(surface.sim, surface.timeline) && block_on(surface.name.compute) < 0) return NULL;
-    if (was_computing && surface.epoch == epoch) clock_start();
-    Py_RETURN_TRUE;
+    const int result = was_computing < 0 ? -1 : compute(n);
+    if (surface.epoch == epoch) {
+        site_close();
+        if (was_computing > 0) clock_start();
+    }
+    return result < 0 ? NULL : Py_NewRef(Py_True);
 }
 
 /* ---- the Python type: an instance knows a speed; the clock is the surface's, for the rank that runs ---- */

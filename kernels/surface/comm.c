@@ -4,7 +4,6 @@
 #include <structmember.h>
 
 #include "call.h"
-#include "lines.h"
 #include "open_collective.h"
 #include "request.h"
 
@@ -17,6 +16,11 @@ static int number_of(PyObject *self)
 {
     const int comm = ((comm_object *)self)->comm;
     return comm >= 0 ? comm : comm == COMM_SELF ? surface.calls->comm_self(surface.sim, surface.rank) : COMM_NULL;
+}
+
+int comm_number_as_named(PyObject *handle)
+{
+    return PyObject_TypeCheck(handle, surface.comm_base) ? ((comm_object *)handle)->comm : COMM_NULL;
 }
 
 int comm_number(PyObject *handle)
@@ -55,26 +59,16 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 
 /* ---- posting ---- */
 
-int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy, int *line)
+int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
 {
     const kernel_calls *calls = surface.calls;
     const int number =
         calls->append_send(surface.sim, surface.timeline, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);
     const int is_detached = calls->request_of(surface.sim, number)->is_detached;
-    if (is_detached || !blocking) {
-        if (!*line) *line = lines_here();
-        calls->post_line(surface.sim, number, *line);
-    }
     if (is_detached) return user_buffer_copy(number, load);
     if (must_copy || load.layout) return user_buffer_copy(number, load) < 0 ? -1 : number;
     return user_buffer_lend(number, load) < 0 ? -1 : number;
-}
-
-static int post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
-{
-    int line = 0;
-    return comm_post_send(to, load, blocking, must_copy, &line);
 }
 
 int comm_post_recv(const envelope *from, user_buffer room)
@@ -111,7 +105,7 @@ static PyObject *perform_send(PyObject *self, const arguments *given)
     message unused;
     if (!arguments_sort(given, parameters, 3, 2, in) || !takes_dest(self, in[1], in[2], &to)) return NULL;
     if (!user_buffer_take(in[0], 0, &view, &load)) return NULL;
-    const int number = post_send(&to, load, 1, 0);
+    const int number = comm_post_send(&to, load, 1, 0);
     const int result = number > 0 ? wait_for(number, surface.name.Send, &unused) : number;
     user_buffer_release(&view, &load);
     return result < 0 ? NULL : Py_NewRef(Py_None);
@@ -144,7 +138,7 @@ static PyObject *perform_isend(PyObject *self, const arguments *given)
     request_object *r = request_new();
     if (!r) return NULL;
     if (user_buffer_take(in[0], 0, &r->view, &load)) {
-        r->number = post_send(&to, load, 0, 0);
+        r->number = comm_post_send(&to, load, 0, 0);
         Py_CLEAR(load.owner);
         if (r->number == 0) PyBuffer_Release(&r->view);
         if (r->number >= 0) return (PyObject *)r;
@@ -165,7 +159,6 @@ static PyObject *perform_irecv(PyObject *self, const arguments *given)
     if (user_buffer_take(in[0], 1, &r->view, &room)) {
         r->layout = room.owner;
         r->number = comm_post_recv(&from, room);
-        if (r->number > 0) surface.calls->post_line(surface.sim, r->number, lines_here());
         if (r->number > 0) return (PyObject *)r;
     }
     Py_DECREF(r);
@@ -184,7 +177,7 @@ static int exchange(const envelope *to, user_buffer load, const envelope *from, 
 {
     const unsigned epoch = surface.epoch;
     int number[2];
-    number[0] = post_send(to, load, 0, must_copy);
+    number[0] = comm_post_send(to, load, 0, must_copy);
     if (number[0] < 0) return -1;
     number[1] = comm_post_recv(from, room);
     if (number[1] < 0) {

@@ -17,6 +17,8 @@ int comm_add_type(PyObject *module); /* 0, or -1 with an exception */
  * something else, or was answered by smpy.mpi and its answer was no: then the caller asks again. */
 PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords);
 
+/* What the handle of a communicator says it is: a number of the kernel's, COMM_SELF or COMM_NULL, which anything else is. */
+int comm_number_as_named(PyObject *handle);
 /* The kernel's number of a communicator that the running rank may use, or COMM_NULL. */
 int comm_number(PyObject *handle);
 /* How many ranks the peer of a message may be: those of the other side, if there is one. */
@@ -26,8 +28,7 @@ int comm_is_with_itself(const envelope *to, const envelope *from);
 
 /* Posting: the number of the request, or -1 with an exception.
  * A send that is complete when it is posted has its bytes copied, and 0 for a number; copied are also those that have to be
- * packed, and those that must not be looked at later. What the rank does not wait for in the same call says where it was posted,
- * for nobody may ever receive it: *line, which is found out where it is 0. */
-int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy, int *line);
+ * packed, and those that must not be looked at later. */
+int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy);
 int comm_post_recv(const envelope *from, user_buffer room);
 #endif

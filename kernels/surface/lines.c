@@ -72,12 +72,6 @@ int lines_here(void)
     return number;
 }
 
-PyObject *lines_number(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    return PyLong_FromLong(lines_here());
-}
-
 PyObject *lines_at(PyObject *module, PyObject *number)
 {
     (void)module;

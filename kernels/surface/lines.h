@@ -1,4 +1,4 @@
-/* lines.h -- lines of the program as small numbers: what a request says of where it was posted.
+/* lines.h -- lines of the program as small numbers: what an account says of where its calls are.
  *
  * A line is known by its code's line table, which the ranks' copies of the code share, the first line of its function, because
  * functions that look alike share their table, too, and the offset of an instruction: there are as many as the program has calls,
@@ -11,6 +11,5 @@ int lines_here(void);           /* of the innermost frame that is not ours; 0: n
 void lines_forget(void);
 
 /* ---- functions of the module ---- */
-PyObject *lines_number(PyObject *module, PyObject *unused);
 PyObject *lines_at(PyObject *module, PyObject *number); /* (file, line) */
 #endif

@@ -21,6 +21,7 @@
 #include "open_collective.h"
 #include "request.h"
 #include "sequence.h"
+#include "site.h"
 
 surface_state surface = {.rank = -1};
 
@@ -92,6 +93,7 @@ static int intern_names(void)
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
         {&surface.name.compute, "compute"},
+        {&surface.name.execute, "execute"},
         {&surface.name.plain, "plain_allreduce"},
         {&surface.name.schedule, "schedule"},
         {&surface.name.put, "put"},
@@ -129,6 +131,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     Py_CLEAR(surface.failure.trace);
     Py_CLEAR(surface.greenlets);
     Py_CLEAR(surface.waits_in);
+    Py_CLEAR(surface.call_numbers);
     Py_CLEAR(surface.engine);
     Py_RETURN_NONE;
 }
@@ -163,7 +166,8 @@ static PyObject *surface_attach(PyObject *module, PyObject *args)
     surface.engine = Py_NewRef(engine);
     surface.greenlets = list_of_engine(engine, "_greenlets", surface.n_ranks);
     surface.waits_in = surface.greenlets ? list_of_engine(engine, "_waits_in", surface.n_ranks) : NULL;
-    if (surface.waits_in && sequence_attach(surface.n_ranks) == 0) Py_RETURN_NONE;
+    surface.call_numbers = surface.waits_in ? PyObject_GetAttrString(engine, "call_numbers") : NULL;
+    if (surface.call_numbers && sequence_attach(surface.n_ranks) == 0) Py_RETURN_NONE;
     Py_XDECREF(surface_detach(module, NULL));
     return NULL;
 }
@@ -257,8 +261,11 @@ static PyMethodDef functions[] = {
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"step_waited_for", (PyCFunction)(void (*)(void))sequence_step_waited_for, METH_FASTCALL,
      PyDoc_STR("step_waited_for(rank, request)\n--\n\n(call, step) for which a rank is blocked in a sequence, or None.")},
-    {"line", lines_number, METH_NOARGS, PyDoc_STR("line()\n--\n\nNumber of the program's innermost line; 0: not known.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
+    {"begin_call", (PyCFunction)(void (*)(void))site_begin_call, METH_FASTCALL,
+     PyDoc_STR("begin_call(name, arguments, /)\n--\n\nWhether the running rank's call of this name has begun; then, it will end.")},
+    {"name_call", site_name_call, METH_O, PyDoc_STR("name_call(name, /)\n--\n\nThe call that has begun is this one.")},
+    {"end_call", site_end_call, METH_NOARGS, PyDoc_STR("end_call()\n--\n\nThe call that has begun is over.")},
     {"know_collectives", (PyCFunction)(void (*)(void))open_collective_know, METH_FASTCALL,
      PyDoc_STR("know_collectives(comm, entered, open)\n--\n\nWhere a communicator's collectives are counted, and which are open.")},
     {"use_sum", open_collective_use_sum, METH_O,

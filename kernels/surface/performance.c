@@ -5,7 +5,6 @@
 #include "arguments.h"
 #include "block.h"
 #include "comm.h"
-#include "lines.h"
 #include "request.h"
 #include "user_buffer.h"
 
@@ -29,7 +28,6 @@ typedef struct performance {
     arrival_object *arrival;
     int comm, tag, rank;
     unsigned epoch;
-    int line;
     int n_arrays, n_due;
     const char *written_from, *written_to;
     int *number, *due;              /* [steps] each */
@@ -248,7 +246,7 @@ static int send(performance *p, int step, int blocking)
     const user_buffer load = part_of(p, s);
     const envelope to = envelope_of(p, s);
     if (must_catch_up(p, load) && catch_up(p) < 0) return -1;
-    const int number = comm_post_send(&to, load, blocking, 0, &p->line);
+    const int number = comm_post_send(&to, load, blocking, 0);
     p->number[step] = number > 0 ? number : 0;
     return number < 0 ? -1 : blocking ? wait_for_one(p, step) : 0;
 }
@@ -294,10 +292,7 @@ static int perform_step(performance *p, int step)
     case STEP_ISEND: return send(p, step, 0);
     case STEP_RECV: return receive(p, step) < 0 ? -1 : wait_for_one(p, step);
     case STEP_IRECV:
-        if (receive(p, step) < 0) return -1;
-        if (!p->line) p->line = lines_here();
-        surface.calls->post_line(surface.sim, p->number[step], p->line);
-        return 0;
+        return receive(p, step) < 0 ? -1 : 0;
     case STEP_SENDRECV: return exchange(p, step);
     case STEP_WAIT: return wait_for_one(p, s->of);
     case STEP_WAITALL: return wait_for_all(p, 0, step);

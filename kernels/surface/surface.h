@@ -45,6 +45,7 @@ typedef struct {
     PyObject *engine;
     PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
     PyObject *waits_in;             /* list: name of the call each rank last blocked in */
+    PyObject *call_numbers;         /* dict: those of the calls that were made, by name */
     struct performance **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
                                      * world is attached, */
     unsigned performed_epoch;       /* of the ranks of this one */
@@ -79,7 +80,7 @@ typedef struct {
         PyObject *_Get_rank, *_Get_size;
         PyObject *perform, *_perform, *_look, *_wait, *_follow, *arrival;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
-        PyObject *plain, *schedule, *put, *result, *leave, *fill, *_operation;
+        PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

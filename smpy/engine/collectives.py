@@ -79,8 +79,6 @@ class Collectives(Loop):
         given, _alive = _rank_tables(tables)
         number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, given, latch))
         check(number)
-        if surface is not None:
-            lib.sim_post_line(self._sim, number, surface.line())
         self._keep_pace()
         return number
 

@@ -107,6 +107,8 @@ class Loop:
         What starting MPI costs a rank.
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
+    call_numbers : dict of str to int
+        Names of the calls that the program has made, and how the kernel's accounts name them.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -135,6 +137,7 @@ class Loop:
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
+        self.call_numbers: dict[str, int] = {}
         self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0

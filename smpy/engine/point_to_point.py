@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import Loop, check
 from smpy.engine.messages import BUFFERED, CANCELLED, INNER, NO_MESSAGE, Envelope, Load
 
@@ -33,8 +33,6 @@ class PointToPoint(Loop):
     def _post(self, number: int, load: Load) -> bool:
         """Attach the payload; whether the request is a detached send, complete for its rank."""
         check(number)
-        if surface is not None:
-            lib.sim_post_line(self._sim, number, surface.line())
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
             self._payload_of(number).kind = lib.PAYLOAD_PYTHON

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from smpy.engine.kernel import surface
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ def explain_failures(explain: Callable[..., None]) -> None:
 
 def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public MPI call: what happens inside is not the rank's own computing."""
+    name = method.__name__.removeprefix("_")
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         engine = _engine
         clock = engine.clock if engine is not None else None
         made = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
+        has_begun = surface is not None and engine is not None and surface.begin_call(name, args)
         stopped = clock if clock is not None and clock.stop() else None
         try:
             return made(*args, **kwargs)
@@ -81,6 +84,8 @@ def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
                 _explain(method, args, kwargs, error, trace.tb_next is not None)
             raise
         finally:
+            if has_begun and _engine is engine:
+                surface.end_call()
             if stopped is not None:
                 stopped.start()
 

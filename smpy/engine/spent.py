@@ -22,8 +22,10 @@ class Spent(NamedTuple):
         In polls, failed and successful: tests, and probes that do not block.
     probing : float
         In blocking probes that have looked once and found nothing.
-    transfer, waiting : float
-        Blocked.
+    transfer : float
+        Blocked, while messages travelled.
+    late_sender, late_receiver, late_members : float
+        Blocked, waiting for whom: the other side of a message, or the ranks of a collective.
     """
 
     computing: float
@@ -32,12 +34,19 @@ class Spent(NamedTuple):
     polling: float
     probing: float
     transfer: float
-    waiting: float
+    late_sender: float
+    late_receiver: float
+    late_members: float
 
     @property
     def communicating(self) -> float:
         """Inside MPI, but for what `waiting_for_others` is."""
         return self.overhead + self.polling + self.transfer
+
+    @property
+    def waiting(self) -> float:
+        """Blocked, for whoever was late."""
+        return self.late_sender + self.late_receiver + self.late_members
 
     @property
     def waiting_for_others(self) -> float:

@@ -264,7 +264,7 @@ static void waiting_for_a_late_rank_is_no_transfer(const platform *p, const mode
     pair = sim_comm_new(s, 2, (int[]){1, 0});
     assert(to_neighbour >= 0 && pair > 0 && run(s, 2, collect_and_go_on) == SIM_DONE);
     sim_spent_s(s, spent_s);
-    assert(spent_s[SPENT_WAITING] == 1 && spent_s[SPENT_SLEEPING] == 1 && spent_s[SPENT_TRANSFER] > 0);
+    assert(spent_s[SPENT_LATE_MEMBERS] == 1 && spent_s[SPENT_SLEEPING] == 1 && spent_s[SPENT_TRANSFER] > 0);
     sim_free(s);
 }
 

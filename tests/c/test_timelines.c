@@ -123,7 +123,7 @@ static void a_timeline_waits_for_a_collective_that_another_starts_later(const pl
     assert(n_named[0] == 2 && n_named[1] == 2 && n_named[2] == 2);
     for (int rank = 0; rank < 2; rank++) assert(is_at(finish(s, rank), 1e-3 + LATENCY_S + 1e-3));
     sim_spent_s(s, spent_s);
-    assert(is_at(spent_s[SPENT_SLEEPING], 1e-3) && is_at(spent_s[SPENT_WAITING], 2 * 1e-3));
+    assert(is_at(spent_s[SPENT_SLEEPING], 1e-3) && is_at(spent_s[SPENT_LATE_MEMBERS], 2 * 1e-3));
     assert(is_at(spent_s[SPENT_TRANSFER], 2 * (LATENCY_S + 1e-3)));
     sim_free(s);
 }

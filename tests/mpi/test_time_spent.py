@@ -56,7 +56,7 @@ def started(make, complete):
 @pytest.mark.parametrize("nbytes", [8, LARGE])
 def test_who_receives_from_a_late_sender_waits_until_it_has_sent(nbytes: int):
     found = spent(late(send(nbytes)), receive(nbytes))
-    assert found.waiting == pytest.approx(LATE_S, abs=1e-5)  # but for the overhead of sending
+    assert found.late_sender == found.waiting == pytest.approx(LATE_S, abs=1e-5)  # but for the overhead of sending
     assert found.sleeping == LATE_S
     assert found.transfer > 0
 
@@ -64,7 +64,8 @@ def test_who_receives_from_a_late_sender_waits_until_it_has_sent(nbytes: int):
 @pytest.mark.parametrize("nbytes", [8, LARGE])
 def test_who_receives_what_was_sent_before_does_not_wait(nbytes: int):
     found = spent(send(nbytes), late(receive(nbytes)))
-    assert found.waiting == pytest.approx(LATE_S if nbytes == LARGE else 0, abs=1e-5)  # the sender's
+    assert found.late_receiver == pytest.approx(LATE_S if nbytes == LARGE else 0, abs=1e-5)
+    assert found.late_sender == found.late_members == 0
     assert 0 < found.transfer < SOON_S
 
 
@@ -82,7 +83,7 @@ def test_a_wait_for_several_is_for_others_while_no_message_travels(complete):
             comm.Send(np.zeros(8, "B"), 1, 1)
 
     found = spent(send_several, receive_several)
-    assert found.waiting == pytest.approx(3 * LATE_S, abs=1e-4)
+    assert found.late_sender == found.waiting == pytest.approx(3 * LATE_S, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,15 @@ def test_a_wait_for_several_is_for_others_while_no_message_travels(complete):
 def test_who_comes_to_a_collective_first_waits_for_the_last(call):
     found = spent(*[call] * 7, late(call))
     assert found.waiting == pytest.approx(7 * LATE_S, rel=1e-3)
+    assert found.late_receiver == 0
     assert found.computing == 0
+
+
+def test_a_collective_of_buffers_is_late_by_its_members():
+    calls = [lambda comm: comm.Barrier(), lambda comm: comm.Ibarrier().Wait()]
+    for call in calls:
+        found = spent(*[call] * 7, late(call))
+        assert found.late_members == found.waiting == pytest.approx(7 * LATE_S, rel=1e-3)
 
 
 def test_ranks_that_enter_a_collective_together_wait_for_nobody():
@@ -176,7 +185,7 @@ def test_computing_on_a_shared_core_is_computing():
 
     found = spent(*[compute] * 4, platform_file="multicore.xml")
     assert found.computing > 0
-    assert found == Spent(found.computing, 0, 0, 0, 0, 0, 0)
+    assert found == Spent(found.computing, *[0] * 8)
 
 
 def test_what_a_stopped_run_has_spent_is_known():

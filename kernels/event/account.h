@@ -1,0 +1,32 @@
+/* account.h -- where time and messages went: each rank's, call site by call site.
+ *
+ * A call site is a call of the program's: which one, in which line, on which communicator, as numbers of whoever names them. What
+ * is appended while a call is open belongs to it, however much later it is executed: a timeline's time goes to the account of the
+ * action that it is in, a message to that of the call that posted it.
+ *
+ * A rank that waits was kept waiting by another one: that of the other side, or the last one to enter the collective.
+ *
+ * Invariants: (1) an account's number, from 1, is its rank's and its site's for good; 0 is none;
+ *             (2) the times of a rank's accounts add up to those of its timelines;
+ *             (3) of a timeline, n_open is 0 exactly while no call of its rank's is open there. */
+#ifndef SMPY_ACCOUNT_H
+#define SMPY_ACCOUNT_H
+#include "request.h"
+#include "timeline.h"
+
+typedef struct {
+    call_account *at;            /* numbered from 1 */
+    int n, room;
+    int *bucket;                 /* numbers by hash of rank and site, open addressing: two for each that there is room for */
+} accounts;
+
+void accounts_free(accounts *all);
+
+/* The time that a timeline has spent in its present state: to its account, and to who kept it waiting. */
+void account_time(sim *s, timeline *t);
+/* A blocked timeline goes on because of a request: from when on nobody kept it waiting, and who did before. */
+void account_wait(sim *s, timeline *t, const slot *x);
+void account_posts(sim *s, int request, int account); /* a call appends it */
+void account_sent(sim *s, const slot *send);     /* a message is posted */
+void account_received(sim *s, const slot *recv, int64_t bytes);
+#endif

@@ -1,0 +1,14 @@
+/* site.h -- tells the kernel which call the program makes, in which line (account.h). */
+#ifndef SMPY_SURFACE_SITE_H
+#define SMPY_SURFACE_SITE_H
+#include "surface.h"
+
+/* The running rank's call begins; `self` may be its communicator: -1 with an exception. Then, it ends. */
+int site_open(PyObject *name, PyObject *self);
+void site_close(void);
+
+/* ---- functions of the module ---- */
+PyObject *site_begin_call(PyObject *module, PyObject *const *at, Py_ssize_t n);
+PyObject *site_name_call(PyObject *module, PyObject *name);
+PyObject *site_end_call(PyObject *module, PyObject *unused);
+#endif
