@@ -77,20 +77,22 @@ void sim_begin_call(sim *s, int id, int call, int line, int comm)
     if (t->account_at_tail) s->accounts.at[t->account_at_tail].count++;
 }
 
-void sim_name_call(sim *s, int id, int call)
-{
-    timeline *t = &s->timelines.at[id];
-    if (t->n_open != 1 || !t->account_at_tail) return;
-    const call_account was = s->accounts.at[t->account_at_tail];
-    s->accounts.at[t->account_at_tail].count--;
-    t->account_at_tail = number_of(s, t->rank, call, was.line, was.comm);
-    if (t->account_at_tail) s->accounts.at[t->account_at_tail].count++;
-}
-
 void sim_end_call(sim *s, int id)
 {
     timeline *t = &s->timelines.at[id];
     if (--t->n_open == 0) t->account_at_tail = 0;
+}
+
+int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, double bytes)
+{
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->timelines.at[id];
+    const int open = t->account_at_tail, line = open ? s->accounts.at[open].line : 0;
+    t->account_at_tail = number_of(s, t->rank, call, line, -1);
+    if (t->account_at_tail) s->accounts.at[t->account_at_tail].count += n_calls;
+    const int error = sim_append_compute(s, id, flop, bytes);
+    t->account_at_tail = open;
+    return error;
 }
 
 /* ---- time ----

@@ -84,9 +84,9 @@ const void *sim_kernel_calls(void)
 {
     static const kernel_calls calls = {
         sim_append_send, sim_append_recv, sim_append_wait, sim_append_wait_all, sim_append_test, sim_append_iprobe,
-        sim_append_iprobe_until, sim_append_compute, sim_append_collective, sim_is_far_ahead, sim_sends_at_once, sim_clock_s,
-        sim_speed_flop_per_s, sim_next, sim_now_s, sim_answer, sim_begin_call, sim_name_call, sim_end_call, sim_request,
-        sim_probed, sim_payload, sim_release, payload_fill, payload_folded_share, strided_lies_within, sim_deliveries,
+        sim_append_iprobe_until, sim_append_compute, sim_append_compute_of, sim_append_collective, sim_is_far_ahead,
+        sim_sends_at_once, sim_clock_s, sim_speed_flop_per_s, sim_next, sim_now_s, sim_answer, sim_begin_call, sim_end_call,
+        sim_request, sim_probed, sim_payload, sim_release, payload_fill, payload_folded_share, strided_lies_within, sim_deliveries,
         sim_deliveries_done, sim_notes,
         sim_comm_size, sim_comm_peers, sim_comm_other, sim_comm_rank, sim_comm_self, sim_rank_of,
     };

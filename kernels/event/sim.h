@@ -165,7 +165,7 @@ enum {
 /* Of one rank, at one call site (account.h). */
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
-    int rank, call, line, comm;       /* as sim_begin_call was told; 0, 0, -1: no call was open */
+    int rank, call, line, comm;       /* as sim_begin_call was told; call 0, comm -1: the program's own, up to the line */
     int64_t count;                    /* of calls */
     double spent_s[SPENT_KINDS];
     int64_t sent_bytes, received_bytes;
@@ -187,6 +187,12 @@ typedef struct {
     int n_requests;
     int request;                      /* its number, or 0 */
 } waiting;
+
+/* Messages from one rank to another, or from one host to another. */
+typedef struct {
+    int source, target;
+    int64_t messages, bytes;
+} message_pair;
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
@@ -220,14 +226,19 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 
 /* ---- call sites: what is appended between the two belongs to the call. One in another belongs to that ---- */
 void sim_begin_call(sim *s, int timeline, int call, int line, int comm);
-void sim_name_call(sim *s, int timeline, int call);      /* the open one is this call, and not what it was said to be */
 void sim_end_call(sim *s, int timeline);
 /* The accounts, in the order of their first calls: how many. Those of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
+void sim_keep_all_pairs(sim *s);                         /* before the first message: of ranks, however many */
+/* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
+int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
+/* The same, of so many calls of something that is computed while a call is open, in that one's line. Call 0: of the program itself,
+ * up to there. */
+int sim_append_compute_of(sim *s, int timeline, int call, int n_calls, double flop, double bytes);
 /* Adds to sums over the critical path (critical_path.h), where the timeline then is; takes no time. */
 enum { PATH_SUMS = 16, PATH_VARIANCE = 15 };             /* the last one is of variances */
 int sim_append_to_path(sim *s, int timeline, int sum, double amount, double variance);
@@ -323,6 +334,7 @@ typedef struct {
     int (*append_iprobe)(sim *, int, int, int, int);
     int (*append_iprobe_until)(sim *, int, int, int, int);
     int (*append_compute)(sim *, int, double, double);
+    int (*append_compute_of)(sim *, int, int, int, double, double);
     int (*append_collective)(sim *, int, int, int, int, int64_t, const rank_tables *);
     int (*is_far_ahead)(const sim *, int);
     int (*sends_at_once)(const sim *, int, int64_t);
@@ -332,7 +344,6 @@ typedef struct {
     double (*now_s)(const sim *);
     int64_t (*answer)(const sim *, int);
     void (*begin_call)(sim *, int, int, int, int);
-    void (*name_call)(sim *, int, int);
     void (*end_call)(sim *, int);
     const request *(*request_of)(const sim *, int);
     const message_envelope *(*probed)(const sim *, int);

@@ -59,6 +59,7 @@ void sim_free(sim *s)
     memories_free(&s->memories);
     critical_paths_free(s->paths);
     accounts_free(&s->accounts);
+    message_matrix_free(&s->matrix);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

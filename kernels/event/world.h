@@ -14,6 +14,7 @@
 #include "latch.h"
 #include "match.h"
 #include "memory.h"
+#include "message_matrix.h"
 #include "network.h"
 #include "payload.h"
 #include "poll.h"
@@ -40,6 +41,7 @@ struct sim {
     memories memories;
     critical_paths *paths;       /* NULL: nothing has been added to any */
     accounts accounts;
+    message_matrix matrix;
     changes changes;
     polling polling;
 

@@ -264,7 +264,6 @@ static PyMethodDef functions[] = {
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"begin_call", (PyCFunction)(void (*)(void))site_begin_call, METH_FASTCALL,
      PyDoc_STR("begin_call(name, arguments, /)\n--\n\nWhether the running rank's call of this name has begun; then, it will end.")},
-    {"name_call", site_name_call, METH_O, PyDoc_STR("name_call(name, /)\n--\n\nThe call that has begun is this one.")},
     {"end_call", site_end_call, METH_NOARGS, PyDoc_STR("end_call()\n--\n\nThe call that has begun is over.")},
     {"know_collectives", (PyCFunction)(void (*)(void))open_collective_know, METH_FASTCALL,
      PyDoc_STR("know_collectives(comm, entered, open)\n--\n\nWhere a communicator's collectives are counted, and which are open.")},

@@ -3,13 +3,13 @@
 #include "comm.h"
 #include "lines.h"
 
-/* Calls are numbered from 1 in the engine's dictionary; -1 with an exception. */
+/* Calls are numbered in the engine's dictionary; -1 with an exception. */
 static int number_of(PyObject *name)
 {
     PyObject *known = PyDict_GetItemWithError(surface.call_numbers, name); /* borrowed */
     if (known) return (int)PyLong_AsLong(known);
     if (PyErr_Occurred()) return -1;
-    const Py_ssize_t number = PyDict_GET_SIZE(surface.call_numbers) + 1;
+    const Py_ssize_t number = PyDict_GET_SIZE(surface.call_numbers);
     PyObject *made = PyLong_FromSsize_t(number);
     const int result = made ? PyDict_SetItem(surface.call_numbers, name, made) : -1;
     Py_XDECREF(made);
@@ -36,14 +36,6 @@ PyObject *site_begin_call(PyObject *module, PyObject *const *at, Py_ssize_t n)
     if (!surface_is_here()) Py_RETURN_FALSE;
     PyObject *self = PyTuple_GET_SIZE(at[1]) ? PyTuple_GET_ITEM(at[1], 0) : NULL;
     return site_open(at[0], self) < 0 ? NULL : Py_NewRef(Py_True);
-}
-
-PyObject *site_name_call(PyObject *module, PyObject *name)
-{
-    (void)module;
-    const int call = surface_is_here() ? number_of(name) : 0;
-    if (call > 0) surface.calls->name_call(surface.sim, surface.timeline, call);
-    return call < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *site_end_call(PyObject *module, PyObject *unused)

@@ -9,6 +9,5 @@ void site_close(void);
 
 /* ---- functions of the module ---- */
 PyObject *site_begin_call(PyObject *module, PyObject *const *at, Py_ssize_t n);
-PyObject *site_name_call(PyObject *module, PyObject *name);
 PyObject *site_end_call(PyObject *module, PyObject *unused);
 #endif

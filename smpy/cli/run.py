@@ -160,6 +160,16 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the summary as JSON, too."
 )
+@click.option(
+    "--profile",
+    is_flag=True,
+    help="Show tables: time by call site and by rank, and who sends most to whom. (--json has all.)",
+)
+@click.option(
+    "--profile-matrix",
+    is_flag=True,
+    help="Count messages by pair of ranks however many there are; beyond a million, without it, by pair of hosts.",
+)
 @click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
 @click.argument("program")
@@ -187,6 +197,8 @@ def command(
     synchronous_sends: bool,
     strict: bool,
     json_path: Path | None,
+    profile: bool,
+    profile_matrix: bool,
     quiet: bool,
     is_module: bool,
     program: str,
@@ -234,6 +246,7 @@ def command(
                 algorithms=algorithms,
                 synchronous_sends=synchronous_sends,
                 strict=strict,
+                profile_matrix=profile_matrix,
             )
             if json_path is not None:
                 json_path = json_path.absolute()  # wherever the program goes
@@ -246,7 +259,7 @@ def command(
             _say(f"smpy: {error}")
             code = EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
         else:
-            code = _report(outcome, json_path, is_quiet=quiet)
+            code = _report(outcome, json_path, is_quiet=quiet, shows_profile=profile)
             if outcome.error is not None:
                 from smpy.emulate.left_behind import leave as end
     end(code)
@@ -275,7 +288,7 @@ def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
         return run(config, line)
 
 
-def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
+def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool, shows_profile: bool) -> int:
     """Writes the record, then prints what came out, as far as somebody reads it; the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     complaints = []
@@ -299,6 +312,10 @@ def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool) -> int:
             _say(f"smpy: {outcome.first_exit}")
         if not is_quiet:
             _say(outcome.summary.render())
+        if shows_profile and outcome.summary.profile is not None:
+            from smpy.records.profile_text import tables
+
+            _say("\n" + tables(outcome.summary.profile))
         for complaint in complaints:
             _say(complaint)
     except KeyboardInterrupt:

@@ -12,12 +12,12 @@ from smpy.compute.blas_routines import ROUTINES, ArrayResult, BadArgument, Bound
 from smpy.compute.charges import charge, is_folded
 from smpy.compute.folded import without_backing
 from smpy.compute.kernel_models import takes_time
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 __all__ = ["call_on_folded", "has_folded", "model_too"]
 
 
-@mpi_call
+@named_call("")
 def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[Any, ...], kwargs: Any) -> Any:
     """A routine's results for arguments some of which are folded; memory that is there is left as it is.
 

@@ -57,7 +57,8 @@ class Clock:
         self._is_running = False
         computed_s = self._carried_s + self._burst_s()
         if computed_s >= THRESHOLD_S:
-            self._engine.compute(computed_s * (self._flop_per_s or self._engine.speed_flop_per_s()))
+            flop = computed_s * (self._flop_per_s or self._engine.speed_flop_per_s())
+            self._engine.compute(flop, kernel="", n_calls=0)
         return True
 
     def pause(self) -> float:

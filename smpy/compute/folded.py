@@ -19,7 +19,7 @@ from smpy.compute.charges import charge
 from smpy.compute.elementwise import of_ufunc
 from smpy.compute.indexing import assigned, is_of_fields, taken
 from smpy.compute.modelled_results import Modelled, New, are_folded, refused
-from smpy.engine.running import current, is_running, mpi_call
+from smpy.engine.running import current, is_running, named_call
 
 __all__ = ["Folded", "folded", "perform", "without_backing"]
 
@@ -224,7 +224,7 @@ for _name in _REFUSED:
     setattr(Folded, _name, _refuse(_name))
 
 
-@mpi_call
+@named_call("")
 def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     """Take the time of an operation, and make what it gives."""
     modelled = rule(*args, **kwargs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
 from smpy.compute.modelling import NOISE_SUM, KernelUse, Modelling
 from smpy.compute.roofline import core_bandwidth_bytes_per_s
-from smpy.engine.running import current, is_running, mpi_call, of_world
+from smpy.engine.running import current, is_running, named_call, of_world
 from smpy.errors import UsageError
 from smpy.units import format_speed
 
@@ -41,7 +41,7 @@ def takes_time(*, is_folded: bool) -> bool:
     return is_timed and not (modelling.inside and current().rank in modelling.inside)
 
 
-@mpi_call
+@named_call("")
 def charge_kernel(
     kernel: str,
     sizes: Sequence[int],
@@ -95,7 +95,7 @@ def charge_kernel(
         flop, moved_bytes = core_and_memory(engine, flop * n_calls, moved_bytes * n_calls, working_set_bytes)
         memory_s = moved_bytes / core_bandwidth_bytes_per_s(engine.memory()) if moved_bytes else 0.0
         use.seconds += max(flop / speed_flop_per_s, memory_s)
-        engine.compute(flop, moved_bytes)
+        engine.compute(flop, moved_bytes, kernel, n_calls)
         return
     if len(sizes) != len(cost.sizes):
         raise UsageError(
@@ -112,7 +112,7 @@ def charge_kernel(
         flop *= n_calls
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
-    engine.compute(flop)
+    engine.compute(flop, 0.0, kernel, n_calls)
 
 
 def _add_uncertainty(

@@ -34,7 +34,7 @@ from smpy.compute.linear_algebra_costs import (
 )
 from smpy.compute.modelled_results import arrays_in, refused
 from smpy.compute.small_arrays import SmallSizes
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 __all__ = ["LAPACK", "SCIPY_LINALG", "Routine", "call_on_folded", "of_lapack", "of_linalg"]
 
@@ -306,7 +306,7 @@ def of_linalg(function: Callable[..., Any], name: str) -> Routine:
     return Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name], rank_at=rank_at)
 
 
-@mpi_call
+@named_call("")
 def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> Any:
     """A routine's results for arguments some of which are folded; arrays that are there are left as they are.
 

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from smpy.engine.folded_memory import PAGE_BYTES, areas_left, ceiled, new_memory
 from smpy.engine.kernel import ffi
 from smpy.engine.messages import Ranges
-from smpy.engine.running import current, is_running, mpi_call
+from smpy.engine.running import current, is_running, named_call
 from smpy.units import format_bytes
 
 __all__ = ["partial_shared_array", "shared_array"]
@@ -184,7 +184,7 @@ def _array(memory: Any, dimensions: tuple[int, ...], element: np.dtype[Any]) -> 
     return np.frombuffer(ffi.buffer(memory, count * element.itemsize), element, count).reshape(dimensions)
 
 
-@mpi_call
+@named_call("")
 def _shared_memory(nbytes: int, scope: str, line: tuple[str, int]) -> Any:
     """What all arrays of a line, or all whose size is between two powers of two, have in common."""
     current().has_folded = True
@@ -197,7 +197,7 @@ def _shared_memory(nbytes: int, scope: str, line: tuple[str, int]) -> Any:
     return memory
 
 
-@mpi_call
+@named_call("")
 def _partial_memory(nbytes: int, private: Ranges) -> Any:
     engine = current()
     engine.has_folded = True

@@ -9,14 +9,14 @@ import numpy as np
 from smpy.compute.charges import charge
 from smpy.compute.folded import without_backing
 from smpy.compute.linear_algebra_costs import kernel_charges
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 __all__ = ["product_with_folded"]
 
 _INDEX_BYTES: Final = 4
 
 
-@mpi_call
+@named_call("")
 def product_with_folded(matrix: Any, array: Any, *, is_reversed: bool) -> Any:
     """A sparse matrix times a folded vector or matrix, or the reverse.
 

@@ -63,6 +63,8 @@ class RunConfig:
         Whether every standard send waits for its receive.
     strict : bool
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
+    profile_matrix : bool
+        Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
     """
 
     n_ranks: int
@@ -86,6 +88,7 @@ class RunConfig:
     algorithms: tuple[tuple[str, str], ...] = ()
     synchronous_sends: bool = False
     strict: bool = False
+    profile_matrix: bool = False
 
 
 def description_of(config: RunConfig) -> Description:

@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.engine.outcomes import Failed
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 _HARMLESS: Final = frozenset(
     getattr(signal, name)
@@ -69,7 +69,7 @@ def _die(state: RankState, how: str) -> NoReturn:
     state.engine.break_off(Failed(state.rank, how))
 
 
-@mpi_call
+@named_call("")
 def _end_run(state: RankState, how: str) -> NoReturn:
     state.engine.stop(Failed(state.rank, how))
     while True:

@@ -20,7 +20,7 @@ from smpy.emulate.release import release
 from smpy.emulate.streams import RankOutput
 from smpy.emulate.tracebacks import report
 from smpy.engine.outcomes import Aborted, Failed
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -130,7 +130,7 @@ class Lifetime:
         if state.abort_status:
             self._stop(Aborted(state.rank, state.abort_status))
         elif code:
-            mpi_call(self._engine.note)(partial(self._note_exit, state.rank, code))
+            named_call("")(self._engine.note)(partial(self._note_exit, state.rank, code))
 
     def _note_exit(self, rank: int, code: int) -> None:
         if not self.exit_code:

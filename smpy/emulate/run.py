@@ -25,6 +25,7 @@ from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.named_packages import check_names
 from smpy.emulate.patches import Patches
 from smpy.emulate.poll_watch import PollWatch
+from smpy.emulate.profile import profile_of
 from smpy.emulate.program import Program, open_program
 from smpy.emulate.randomness import SEED
 from smpy.emulate.remarks import remarks_on
@@ -134,6 +135,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     machine = description_of(config)
     platform, host_of_rank, engine = new_world(config, machine)
     engine.is_strict = config.strict
+    if config.profile_matrix:
+        engine.keep_all_pairs()
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     if config.compute == "measured":
@@ -143,7 +146,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home)
     inputs = _inputs(config, machine, platform, engine, host_of_rank)
-    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks)
+    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home)
     engine.close()
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)
@@ -311,14 +314,16 @@ def _summarise(
     engine: Engine,
     wall_s: float,
     remarks: tuple[Remark, ...],
+    home: str,
 ) -> Summary:
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
+    makespan_s = engine.now_s if is_partial else max(finish_s)
     return Summary(
         inputs=inputs,
         platform=platform.name,
         n_ranks=config.n_ranks,
-        makespan_s=engine.now_s if is_partial else max(finish_s),
+        makespan_s=makespan_s,
         finish_s=finish_s,
         messages=counts.messages,
         bytes=counts.bytes,
@@ -337,4 +342,5 @@ def _summarise(
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),
+        profile=profile_of(engine, home, finish_s, makespan_s),
     )

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from smpy.emulate.ranks import RankState, running
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -19,7 +19,7 @@ _ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they w
 _UNFLUSHED_MAX: Final = 1 << 16  # characters
 
 
-@mpi_call
+@named_call("")
 def _leave_note(state: RankState, what: Callable[[], None]) -> None:
     """Have `what` done when simulated time gets to where the rank is now."""
     state.engine.note(what)
@@ -320,7 +320,7 @@ class RankInput(io.TextIOBase):
     def _ready(self) -> TextIO:
         state = running()
         if state is not None and state.engine.is_here() and self._prompt.release(state):
-            mpi_call(state.engine.block)("input")
+            named_call("input")(state.engine.block)("input")
             self._outlet.flush()
         return self._stream
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
-from smpy.engine.running import mpi_call
+from smpy.engine.running import named_call
 
 EPOCH_S: Final = 1_600_000_000
 """`time.time()` where simulated time begins: 2020-09-13 12:26:40 UTC, in every run the same."""
@@ -64,12 +64,12 @@ def look_s(state: RankState, caller: FrameType) -> float:
     return state.engine.glance_s() if is_shared and state.engine.is_here() else _exact_date_s(state)
 
 
-@mpi_call
+@named_call("time")
 def _exact_date_s(state: RankState) -> float:
     return state.engine.wtime()
 
 
-@mpi_call
+@named_call("sleep")
 def sleep_s(state: RankState, duration_s: float) -> None:
     """Let simulated time pass for the running rank."""
     state.engine.sleep(duration_s)

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from smpy.engine.accounts import Accounts, accounts, kept_waiting_s, message_pairs
 from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
@@ -84,7 +85,10 @@ class Engine(PointToPoint, Collectives):
 
     def _line(self, request: int) -> tuple[str, int]:
         """Where it was posted."""
-        number = lib.sim_request(self._sim, request).line
+        return self.line_at(lib.sim_request(self._sim, request).line)
+
+    def line_at(self, number: int) -> tuple[str, int]:
+        """The file and line that the kernel knows by a number; 0: none."""
         return surface.line_at(number) if number else ("", 0)
 
     def statistics(self) -> Any:
@@ -104,6 +108,22 @@ class Engine(PointToPoint, Collectives):
         dates_s = array("d", bytes(8 * self.n_ranks))
         lib.sim_finish_s(self._sim, ffi.from_buffer("double[]", dates_s))
         return dates_s
+
+    def accounts(self) -> Accounts:
+        """What each rank's calls cost, once the run is over."""
+        return accounts(self._sim)
+
+    def kept_waiting_s(self) -> array[float]:
+        """How long each rank kept others waiting."""
+        return kept_waiting_s(self._sim, self.n_ranks)
+
+    def keep_all_pairs(self) -> None:
+        """Before the run: count messages by pair of ranks, however many these are."""
+        lib.sim_keep_all_pairs(self._sim)
+
+    def message_pairs(self) -> tuple[bool, list[tuple[int, int, int, int]]]:
+        """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""
+        return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:
         """What the time of all ranks together went to, up to now or to their ends."""

@@ -108,7 +108,7 @@ class Loop:
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
     call_numbers : dict of str to int
-        Names of the calls that the program has made, and how the kernel's accounts name them.
+        Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -137,7 +137,7 @@ class Loop:
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
-        self.call_numbers: dict[str, int] = {}
+        self.call_numbers: dict[str, int] = {"": 0}
         self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0
@@ -459,13 +459,21 @@ class Loop:
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
 
-    def compute(self, flop: float, memory_bytes: float = 0.0) -> None:
-        """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory."""
+    def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
+        """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.
+
+        They are those of so many calls of a kernel, where one is named ("": the program itself); else of the call that
+        the program has made.
+        """
         if memory_bytes:
             memory = self.memory()
             limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
             check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
-        lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
+        if kernel is None:
+            lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
+        else:
+            number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
+            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, flop, memory_bytes)
         self._keep_pace()
 
     def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:

@@ -67,8 +67,15 @@ def explain_failures(explain: Callable[..., None]) -> None:
 
 def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public MPI call: what happens inside is not the rank's own computing."""
-    name = method.__name__.removeprefix("_")
+    return _call(method, method.__name__.removeprefix("_"))
 
+
+def named_call(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate what a program calls under another name, such as "sleep"; "": nothing that it calls MPI's."""
+    return lambda method: _call(method, name)
+
+
+def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         engine = _engine

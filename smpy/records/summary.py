@@ -19,6 +19,7 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
                         keeps_memory: what was freed stayed with the process;
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
+    profile             where time and bytes went, by call site (`smpy.records.profile`)
     remarks             what a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
@@ -37,6 +38,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.records.files import write_whole
 from smpy.records.inputs import Inputs
+from smpy.records.profile_text import highlights
 from smpy.records.remark import Remark
 from smpy.records.time_shares import TimeShares
 from smpy.units import format_bytes, format_time
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smpy.records.profile import Profile
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
@@ -90,6 +93,8 @@ class Summary:
         Most memory the process held.
     uncertainty : Uncertainty or None
         Of the makespan, as far as the costs of kernels make it uncertain; None: they do not, or a draw was made of it.
+    profile : Profile or None
+        Where time and bytes went.
     """
 
     inputs: Inputs
@@ -109,6 +114,7 @@ class Summary:
     wall_s: float
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
+    profile: Profile | None = None
 
     def to_json(self) -> str:
         """The summary as JSON, a key a line, as the module says."""
@@ -142,6 +148,7 @@ class Summary:
             "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
+            "profile": self.profile.to_record() if self.profile else None,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
             "finish_s": finish_s,
             "host": this_machine(self.wall_s)
@@ -168,6 +175,7 @@ class Summary:
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
             ("share of time", self.shares.render()),
+            *(highlights(self.profile) if self.profile else []),
             ("computing", self._computing()),
         ]
         if self.compute == "measured":

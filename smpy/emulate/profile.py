@@ -1,0 +1,66 @@
+"""The profile of a run that is over: the kernel's accounts, under the program's names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from smpy.emulate.ranks_in_text import place_of
+from smpy.engine.accounts import Accounts
+from smpy.engine.engine import Engine
+from smpy.records.profile import CallSite, Profile
+
+_SELF: Final = -2  # COMM_SELF, in an account
+
+
+def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s: float) -> Profile:
+    """Where the time and the bytes of a run went.
+
+    Parameters
+    ----------
+    engine : Engine
+        Its world, before it is closed.
+    home : str
+        Folder of the program.
+    finish_s : sequence of float
+        When each rank ended; NaN if it had not.
+    makespan_s : float
+        When the run ended.
+    """
+    accounts = engine.accounts()
+    sites, site = _sites(engine, home, accounts)
+    pairs_are_of_hosts, pairs = engine.message_pairs()
+    return Profile(
+        sites=sites,
+        rank=accounts.rank,
+        site=site,
+        count=accounts.count,
+        spent_s=accounts.spent_s,
+        sent_bytes=accounts.sent_bytes,
+        received_bytes=accounts.received_bytes,
+        messages_of_size=accounts.messages_of_size,
+        kept_waiting_s=engine.kept_waiting_s(),
+        finish_s=finish_s,
+        makespan_s=makespan_s,
+        pairs=pairs,
+        pairs_are_of_hosts=pairs_are_of_hosts,
+    )
+
+
+def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:
+    """The call sites, and which one each row is of.
+
+    Calls in one line are one site: the line is what a user sees.
+    """
+    names = list(engine.call_numbers)
+    number_of: dict[CallSite, int] = {}
+    known: dict[tuple[int, int, int], int] = {}
+    site = []
+    for key in zip(accounts.call, accounts.line, accounts.comm, strict=True):
+        if key not in known:
+            call, line, comm = key
+            place = place_of(*engine.line_at(line), home)
+            found = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
+            known[key] = number_of.setdefault(found, len(number_of))
+        site.append(known[key])
+    return list(number_of), site

@@ -1,0 +1,88 @@
+"""What the kernel has counted of each rank's calls, as columns."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from smpy.engine.kernel import ffi, lib
+
+_WORDS: Final = ffi.sizeof("call_account") // 8
+_HALVES: Final = ffi.sizeof("call_account") // 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accounts:
+    """A row for each rank and call site, in the order of first calls.
+
+    Parameters
+    ----------
+    rank, call, line, comm : sequence of int
+        Whose; the number of the call and of its line, 0 for none; the communicator, -1 for none.
+    count : sequence of int
+        Calls.
+    spent_s : sequence of sequence of float
+        A column for each kind, in the order of `smpy.engine.spent.Spent`.
+    sent_bytes, received_bytes : sequence of int
+        In messages.
+    messages_of_size : sequence of sequence of int
+        A column for each size: 0 bytes, then by powers of 4.
+    """
+
+    rank: Sequence[int]
+    call: Sequence[int]
+    line: Sequence[int]
+    comm: Sequence[int]
+    count: Sequence[int]
+    spent_s: Sequence[Sequence[float]]
+    sent_bytes: Sequence[int]
+    received_bytes: Sequence[int]
+    messages_of_size: Sequence[Sequence[int]]
+
+
+def accounts(sim: Any) -> Accounts:
+    """Of a world that is over."""
+    listed = ffi.new("const call_account **")
+    n = lib.sim_accounts(sim, listed)
+    content = memoryview(bytes(ffi.buffer(listed[0], n * ffi.sizeof("call_account"))) if n else b"")
+    ints, counts, words = content.cast("i"), content.cast("I"), content.cast("q")
+    spent_s = content.cast("d")
+
+    def member(name: str) -> int:
+        return int(ffi.offsetof("call_account", name))
+
+    first_kind, first_size = member("spent_s") // 8, member("messages_of_size") // 4
+    rank, call, line, comm = (array("i", ints[member(it) // 4 :: _HALVES]) for it in ("rank", "call", "line", "comm"))
+    count, sent, received = (
+        array("q", words[member(it) // 8 :: _WORDS]) for it in ("count", "sent_bytes", "received_bytes")
+    )
+    return Accounts(
+        rank=rank,
+        call=call,
+        line=line,
+        comm=comm,
+        count=count,
+        spent_s=[array("d", spent_s[first_kind + kind :: _WORDS]) for kind in range(lib.SPENT_KINDS)],
+        sent_bytes=sent,
+        received_bytes=received,
+        messages_of_size=[array("I", counts[first_size + size :: _HALVES]) for size in range(lib.ACCOUNT_SIZES)],
+    )
+
+
+def kept_waiting_s(sim: Any, n_ranks: int) -> array[float]:
+    """How long each rank kept others waiting."""
+    kept_s = array("d", bytes(8 * n_ranks))
+    lib.sim_kept_waiting_s(sim, ffi.from_buffer("double[]", kept_s))
+    return kept_s
+
+
+def message_pairs(sim: Any) -> tuple[bool, list[tuple[int, int, int, int]]]:
+    """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""
+    is_of_hosts = ffi.new("int *")
+    n = lib.sim_message_pairs(sim, is_of_hosts, ffi.NULL)
+    pairs = ffi.new("message_pair[]", max(n, 1))
+    lib.sim_message_pairs(sim, is_of_hosts, pairs)
+    found = sorted((pair.source, pair.target, pair.messages, pair.bytes) for pair in pairs[0:n])
+    return bool(is_of_hosts[0]), found

@@ -1,0 +1,219 @@
+"""The profile of a run: where each rank's time and bytes went, by call site, and who sent how much to whom.
+
+As JSON it is one object:
+
+    kinds               what time goes to, in the order below
+    sites               what the program calls, where: call (null: its own computing up to that line), line, comm (its
+                        number while it lived, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, of all ranks
+                        together, count, spent_s by kind, sent_bytes, received_bytes, messages_of_size; and slowest, the
+                        rank that spent most there, and slowest_s
+    message_sizes_bytes lower limits of messages_of_size
+    calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes; null above
+                        100,000 rows
+    kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
+    messages            who sent how much to whom: of (ranks or hosts), and as columns source, target, messages, bytes
+
+What a rank's calls have spent, and the time after its end, add up to the makespan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Final
+
+KINDS: Final = (
+    "compute",
+    "sleep",
+    "overhead",
+    "polling",
+    "probing",
+    "transfer",
+    "late_sender",
+    "late_receiver",
+    "late_members",
+)
+"""What time goes to: outside MPI; in what MPI's calls cost; in messages under way; waiting for whom."""
+
+LATE: Final = KINDS[-3:]
+SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
+"""Lower limits of the sizes by which messages are counted."""
+
+_ROWS_MAX: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call of the program's, in one line, on one communicator.
+
+    Parameters
+    ----------
+    call : str
+        "Recv"; empty: what the program computes itself, up to that line.
+    line : str
+        "program.py:12"; empty where it is not known.
+    comm : int
+        The communicator's number while it lived; -1: none; -2: COMM_SELF.
+    comm_size : int
+        Its ranks; 0: none, or freed.
+    """
+
+    call: str
+    line: str
+    comm: int = -1
+    comm_size: int = 0
+
+
+@dataclass(slots=True)
+class SiteTotal:
+    """What a call site cost all ranks together.
+
+    Parameters
+    ----------
+    site : CallSite
+        Which.
+    count : int
+        Calls.
+    spent_s : list of float
+        By kind.
+    sent_bytes, received_bytes : int
+        In messages, those of collectives included.
+    messages_of_size : list of int
+        Messages sent, by size.
+    slowest, slowest_s
+        The rank that spent most there, and how long.
+    """
+
+    site: CallSite
+    count: int = 0
+    spent_s: list[float] = field(default_factory=lambda: [0.0] * len(KINDS))
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    messages_of_size: list[int] = field(default_factory=lambda: [0] * len(SIZES_BYTES))
+    slowest: int = -1
+    slowest_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """Time of all kinds."""
+        return sum(self.spent_s)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """Where time and bytes went. Columns are of one length: a row for each rank and call site.
+
+    Parameters
+    ----------
+    sites : sequence of CallSite
+        What the column `site` counts from 0.
+    rank, site, count : sequence of int
+        Whose row; where; calls.
+    spent_s : sequence of sequence of float
+        A column for each of `KINDS`.
+    sent_bytes, received_bytes : sequence of int
+        In messages, those of collectives included.
+    messages_of_size : sequence of sequence of int
+        A column for each of `SIZES_BYTES`: messages sent.
+    kept_waiting_s : sequence of float
+        [ranks] how long others waited for each.
+    finish_s : sequence of float
+        [ranks] when each ended; NaN: it had not.
+    makespan_s : float
+        The run's.
+    pairs : sequence of (int, int, int, int)
+        Source, target, messages and bytes, in order.
+    pairs_are_of_hosts : bool
+        Whether sources and targets are hosts, not ranks.
+    """
+
+    sites: Sequence[CallSite]
+    rank: Sequence[int]
+    site: Sequence[int]
+    count: Sequence[int]
+    spent_s: Sequence[Sequence[float]]
+    sent_bytes: Sequence[int]
+    received_bytes: Sequence[int]
+    messages_of_size: Sequence[Sequence[int]]
+    kept_waiting_s: Sequence[float]
+    finish_s: Sequence[float]
+    makespan_s: float
+    pairs: Sequence[tuple[int, int, int, int]] = ()
+    pairs_are_of_hosts: bool = False
+
+    def by_site(self) -> list[SiteTotal]:
+        """What each call site cost, the most expensive first."""
+        totals = [SiteTotal(site) for site in self.sites]
+        for row, (rank, site) in enumerate(zip(self.rank, self.site, strict=True)):
+            total, row_s = totals[site], 0.0
+            total.count += self.count[row]
+            total.sent_bytes += self.sent_bytes[row]
+            total.received_bytes += self.received_bytes[row]
+            for kind, column in enumerate(self.spent_s):
+                total.spent_s[kind] += column[row]
+                row_s += column[row]
+            if row_s > total.slowest_s:
+                total.slowest, total.slowest_s = rank, row_s
+        for size, counts in enumerate(self.messages_of_size):
+            for site, n in zip(self.site, counts, strict=True):
+                totals[site].messages_of_size[size] += n
+        return sorted((it for it in totals if it.total_s or (it.count and it.site.call)), key=lambda it: -it.total_s)
+
+    def by_rank(self) -> list[list[float]]:
+        """What each rank's time went to, by kind; and last, the time after its end: together the makespan."""
+        spent_s = [[0.0] * (len(KINDS) + 1) for _ in self.finish_s]
+        for kind, column in enumerate(self.spent_s):
+            for rank, seconds in zip(self.rank, column, strict=True):
+                spent_s[rank][kind] += seconds
+        for rank, finish_s in enumerate(self.finish_s):
+            spent_s[rank][-1] = 0.0 if isnan(finish_s) else self.makespan_s - finish_s
+        return spent_s
+
+    def to_record(self) -> dict[str, Any]:
+        """The profile as JSON has it."""
+        return {
+            "kinds": KINDS,
+            "sites": [
+                {
+                    "call": it.site.call or None,
+                    "line": it.site.line or None,
+                    "comm": it.site.comm,
+                    "comm_size": it.site.comm_size,
+                    "count": it.count,
+                    "spent_s": it.spent_s,
+                    "sent_bytes": it.sent_bytes,
+                    "received_bytes": it.received_bytes,
+                    "messages_of_size": it.messages_of_size,
+                    "slowest": it.slowest,
+                    "slowest_s": it.slowest_s,
+                }
+                for it in self.by_site()
+            ],
+            "message_sizes_bytes": SIZES_BYTES,
+            "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,
+            "kept_waiting_s": list(self.kept_waiting_s) if len(self.kept_waiting_s) <= _ROWS_MAX else None,
+            "messages": {
+                "of": "hosts" if self.pairs_are_of_hosts else "ranks",
+                **dict(
+                    zip(
+                        ("source", "target", "messages", "bytes"),
+                        map(list, zip(*self.pairs, strict=True)) if self.pairs else ([], [], [], []),
+                        strict=True,
+                    )
+                ),
+            },
+        }
+
+    def _calls(self) -> dict[str, Any]:
+        """Columns; sites are counted as in the record's own list."""
+        place = {it.site: number for number, it in enumerate(self.by_site())}
+        rows = [row for row, site in enumerate(self.site) if self.sites[site] in place]
+        return {
+            "rank": [self.rank[row] for row in rows],
+            "site": [place[self.sites[self.site[row]]] for row in rows],
+            "count": [self.count[row] for row in rows],
+            "spent_s": [[column[row] for row in rows] for column in self.spent_s],
+            "sent_bytes": [self.sent_bytes[row] for row in rows],
+            "received_bytes": [self.received_bytes[row] for row in rows],
+        }

@@ -1,0 +1,224 @@
+"""Where a run says that its time and bytes went: by call site, by rank, by pair of ranks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, Profile
+from smpy.records.profile_text import highlights, tables
+
+LATE_S = 0.25
+HEAD = """import time
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+big, small = np.zeros(10**6), np.zeros(1)
+"""
+LATE_SENDER = (
+    HEAD + "if comm.rank == 0:\n    time.sleep(0.25)\n    comm.Send(small, 1)\nelse:\n    comm.Recv(small, 0)\n"
+)
+LATE_RECEIVER = HEAD + "if comm.rank == 0:\n    comm.Send(big, 1)\nelse:\n    time.sleep(0.25)\n    comm.Recv(big, 0)\n"
+LATE_MEMBER = HEAD + "if comm.rank == 2:\n    time.sleep(0.25)\ncomm.Barrier()\n"
+APPS = Path(__file__).parents[2] / "apps"
+PROGRAMS = [
+    ("ring.py", 7, ()),
+    ("pingpong.py", 2, ()),
+    ("jacobi.py", 6, ("--n", "24", "--iterations", "5")),
+    ("jacobi3d.py", 8, ("--n", "8", "--iterations", "3")),
+    ("conjugate_gradient.py", 5, ("--n", "12")),
+    ("fft2d.py", 4, ("--n", "16", "--m", "16")),
+    ("master_worker.py", 5, ()),
+    ("nbody.py", 4, ()),
+    ("hpl.py", 6, ("--n", "60", "--nb", "8", "--p", "2", "--q", "3", "--skeleton")),
+]
+
+
+def profile(ran) -> Profile:
+    assert ran.error == ""
+    found = ran.outcome.summary.profile
+    assert isinstance(found, Profile)
+    return found
+
+
+def spent(found: Profile, call: str, kind: str) -> float:
+    at = KINDS.index(kind)
+    return sum(it.spent_s[at] for it in found.by_site() if it.site.call == call)
+
+
+def rank_kept_waiting_longest(found: Profile) -> int:
+    return max(range(len(found.kept_waiting_s)), key=found.kept_waiting_s.__getitem__)
+
+
+@pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
+def test_what_each_rank_spent_adds_up_to_the_makespan_and_what_was_sent_was_received(
+    emulated: Callable, program: str, n_ranks: int, args: tuple[str, ...]
+):
+    ran = emulated(None, n_ranks, program=str(APPS / program), args=args)
+    found, summary = profile(ran), ran.outcome.summary
+    assert [math.fsum(row) for row in found.by_rank()] == pytest.approx([summary.makespan_s] * n_ranks, rel=1e-9)
+    assert sum(messages for _, _, messages, _ in found.pairs) == summary.messages
+    assert (
+        sum(nbytes for *_, nbytes in found.pairs) == summary.bytes == sum(found.sent_bytes) == sum(found.received_bytes)
+    )
+    assert sum(map(sum, found.messages_of_size)) == summary.messages
+    waited_s = sum(sum(found.spent_s[KINDS.index(kind)]) for kind in ("late_sender", "late_receiver", "late_members"))
+    assert sum(found.kept_waiting_s) == pytest.approx(waited_s, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("source", "call", "kind", "line", "who"),
+    [
+        (LATE_SENDER, "Recv", "late_sender", 10, 0),
+        (LATE_RECEIVER, "Send", "late_receiver", 7, 1),
+        (LATE_MEMBER, "Barrier", "late_members", 8, 2),
+    ],
+)
+def test_who_is_late_is_told_where_others_waited(
+    emulated: Callable, source: str, call: str, kind: str, line: int, who: int
+):
+    found = profile(emulated(source, 3 if who == 2 else 2))
+    assert spent(found, call, kind) == pytest.approx(LATE_S * (2 if who == 2 else 1), rel=1e-3)
+    assert rank_kept_waiting_longest(found) == who
+    assert {it.site.line for it in found.by_site() if it.site.call == call} == {f"program.py:{line}"}
+    assert spent(found, "sleep", "sleep") == LATE_S
+
+
+def test_a_call_inside_another_belongs_to_that_one(emulated: Callable):
+    source = HEAD + "comm.allreduce(comm.rank)\nif comm.rank:\n    comm.send(b'x', 0)\nelse:\n    comm.recv()\n"
+    found = profile(emulated(source, 2))
+    assert [it.site.call for it in found.by_site() if it.sent_bytes] == ["allreduce", "send"]
+    assert {it.site.call: it.count for it in found.by_site()} == {"allreduce": 2, "send": 1, "recv": 1}
+
+
+def test_calls_are_told_apart_by_line_and_communicator(emulated: Callable):
+    source = HEAD + "half = comm.Split(comm.rank % 2)\nfor c in (comm, half):\n    c.Barrier()\ncomm.Barrier()\n"
+    barriers = [it for it in profile(emulated(source, 4)).by_site() if it.site.call == "Barrier"]
+    found = sorted((it.site.line, it.site.comm_size, it.count) for it in barriers)
+    assert found == [("program.py:8", 2, 2), ("program.py:8", 2, 2), ("program.py:8", 4, 4), ("program.py:9", 4, 4)]
+
+
+def test_messages_are_counted_by_size_and_pair(emulated: Callable):
+    sizes = [0, 1, 3, 4, 15, 16, 10**6]
+    source = HEAD + f"for n in {sizes}:\n    if comm.rank == 0:\n        comm.Send(np.zeros(n, 'B'), 1)\n"
+    source += "    else:\n        comm.Recv(np.zeros(n, 'B'), 0)\n"
+    found = profile(emulated(source, 2))
+    assert found.pairs == [(0, 1, len(sizes), sum(sizes))]
+    (send,) = (it for it in found.by_site() if it.site.call == "Send")
+    expected = [
+        sum(low <= n < high for n in sizes) for low, high in zip(SIZES_BYTES, [*SIZES_BYTES[1:], 1e99], strict=True)
+    ]
+    assert send.messages_of_size == expected
+
+
+def test_computing_is_the_kernels_that_is_named_and_else_the_programs_own(emulated: Callable):
+    source = (
+        HEAD + "import smpy\n\n@smpy.kernel(flop='2*n')\ndef relax(n):\n    pass\n\nrelax(10**6)\nsmpy.execute(10**6)\n"
+    )
+    source += "smpy.blas.dgemm(1.0, np.eye(100), np.eye(100))\n"
+    found = profile(emulated(source, 1, compute="models"))
+    assert {it.site.call for it in found.by_site() if it.total_s} >= {"relax", "execute", "dgemm"}
+    assert spent(found, "relax", "compute") == pytest.approx(2 * spent(found, "execute", "compute"))
+
+
+def test_what_the_program_computes_itself_stands_at_the_line_that_ends_it(emulated: Callable):
+    source = HEAD + "began = time.process_time\nsum(range(2_000_000))\ncomm.Barrier()\n"
+    own = [it for it in profile(emulated(source, 1, compute="measured")).by_site() if not it.site.call]
+    assert own[0].site.line == "program.py:8"
+    assert own[0].spent_s[KINDS.index("compute")] == own[0].total_s > 1e-3
+
+
+def test_a_run_that_stops_early_has_a_profile_up_to_there(emulated: Callable):
+    ran = emulated(HEAD + "if comm.rank == 0:\n    time.sleep(1)\n    comm.Abort(3)\ncomm.Recv(small, 0)\n", 2)
+    found = ran.outcome.summary.profile
+    assert spent(found, "Recv", "late_sender") == pytest.approx(1)
+    assert [math.fsum(row) for row in found.by_rank()] == pytest.approx([1, 1], rel=1e-9)
+
+
+def test_the_profile_is_in_the_json_and_its_tables_are_printed_on_demand(smpy_run: Callable, tmp_path: Path):
+    ran = smpy_run(LATE_SENDER, 2, "--compute", "none", "--json", "out.json", "--profile")
+    record = json.loads((tmp_path / "out.json").read_text())["profile"]
+    assert record["kinds"] == list(KINDS)
+    assert record["sites"][0]["line"] in ("program.py:7", "program.py:10")
+    by_rank: dict[int, float] = defaultdict(float)
+    for row, rank in enumerate(record["calls"]["rank"]):
+        by_rank[rank] += sum(column[row] for column in record["calls"]["spent_s"])
+    assert by_rank[1] == pytest.approx(0.25, rel=1e-3)
+    assert record["messages"] == {"of": "ranks", "source": [0], "target": [1], "messages": [1], "bytes": [8]}
+    assert all(title in ran.err for title in ("All ranks, by call site", "By rank", "Who sends most to whom"))
+    assert "costs most" in ran.err
+    assert "waited for     rank 0 most: 100.0%" in ran.err
+
+
+@pytest.mark.slow
+def test_beyond_a_million_pairs_of_ranks_messages_are_counted_by_pair_of_hosts(emulated: Callable):
+    source = HEAD + "comm.Alltoall(np.zeros(comm.size, 'B'), np.zeros(comm.size, 'B'))\n"
+    config = {"platform": "fat-tree hosts=11 cores=100", "algorithms": (("alltoall", "linear"),)}
+    ran = emulated(source, 1100, **config)
+    found = profile(ran)
+    assert found.pairs_are_of_hosts
+    assert {source for source, *_ in found.pairs} == set(range(11))
+    assert sum(messages for _, _, messages, _ in found.pairs) == ran.outcome.summary.messages
+    all_of_them = profile(emulated(source, 1100, **config, profile_matrix=True))
+    assert not all_of_them.pairs_are_of_hosts
+    assert len(all_of_them.pairs) > 10**6
+    assert sum(nbytes for *_, nbytes in all_of_them.pairs) == sum(nbytes for *_, nbytes in found.pairs)
+
+
+# ---- as text ----
+
+
+def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> Profile:
+    """A profile of (rank, site, seconds by kind)."""
+    n = len(rows)
+    return Profile(
+        sites=[CallSite("Recv", "a.py:1"), CallSite("", "a.py:2"), CallSite("Bcast", "")],
+        rank=[rank for rank, _, _ in rows],
+        site=[site for _, site, _ in rows],
+        count=[1] * n,
+        spent_s=[[seconds[kind] for _, _, seconds in rows] for kind in range(len(KINDS))],
+        sent_bytes=[0] * n,
+        received_bytes=[0] * n,
+        messages_of_size=[[0] * n for _ in SIZES_BYTES],
+        kept_waiting_s=[0.0] * len(finish_s),
+        finish_s=finish_s,
+        makespan_s=max(finish_s),
+    )
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.integers(0, 2),
+            st.lists(st.floats(0, 1e3), min_size=len(KINDS), max_size=len(KINDS)),
+        ),
+        max_size=12,
+    )
+)
+def test_any_profile_has_text_and_json(rows: list[tuple[int, int, list[float]]]):
+    found = of_rows(rows, [0.0, 1.0, 2.0, 3.0])
+    assert all(len(topic) <= 14 for topic, _ in highlights(found))
+    assert tables(found).startswith("All ranks, by call site")
+    record = json.loads(json.dumps(found.to_record()))
+    totals = [total for column in record["calls"]["spent_s"] for total in column]
+    assert sum(totals) == pytest.approx(sum(sum(seconds) for _, _, seconds in rows), rel=1e-9, abs=1e-12)
+
+
+def test_nothing_stands_out_where_no_time_passes():
+    assert highlights(of_rows([(0, 0, [0.0] * len(KINDS))], [0.0])) == []
+
+
+def test_large_profiles_leave_the_rows_of_ranks_out_of_the_json():
+    seconds = [1.0] + [0.0] * (len(KINDS) - 1)
+    record = of_rows([(0, 0, seconds)] * 100_001, [1.0]).to_record()
+    assert record["calls"] is None
+    assert record["sites"][0]["spent_s"][0] == 100_001
