@@ -83,16 +83,13 @@ void sim_end_call(sim *s, int id)
     if (--t->n_open == 0) t->account_at_tail = 0;
 }
 
-int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, double bytes)
+int account_beside(sim *s, int id, int call, int n_calls)
 {
-    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    timeline *t = &s->timelines.at[id];
-    const int open = t->account_at_tail, line = open ? s->accounts.at[open].line : 0;
-    t->account_at_tail = number_of(s, t->rank, call, line, -1);
-    if (t->account_at_tail) s->accounts.at[t->account_at_tail].count += n_calls;
-    const int error = sim_append_compute(s, id, flop, bytes);
-    t->account_at_tail = open;
-    return error;
+    const timeline *t = &s->timelines.at[id];
+    const int open = t->account_at_tail;
+    const int number = number_of(s, t->rank, call, open ? s->accounts.at[open].line : 0, -1);
+    if (number) s->accounts.at[number].count += n_calls;
+    return number;
 }
 
 /* ---- time ----

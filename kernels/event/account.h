@@ -22,6 +22,8 @@ typedef struct {
 
 void accounts_free(accounts *all);
 
+/* Of so many calls of something else in the line of the open call: its number, or 0 without memory. */
+int account_beside(sim *s, int timeline, int call, int n_calls);
 /* The time that a timeline has spent in its present state: to its account, and to who kept it waiting. */
 void account_time(sim *s, timeline *t);
 /* A blocked timeline goes on because of a request: from when on nobody kept it waiting, and who did before. */

@@ -33,6 +33,16 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     return 0;
 }
 
+int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, double bytes)
+{
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    const int open = s->timelines.at[id].account_at_tail;
+    s->timelines.at[id].account_at_tail = account_beside(s, id, call, n_calls);
+    const int error = sim_append_compute(s, id, flop, bytes);
+    s->timelines.at[id].account_at_tail = open;
+    return error;
+}
+
 double sim_speed_flop_per_s(const sim *s, int id)
 {
     return host_speed_flop_per_s(&s->hosts.at[s->timelines.at[id].host]);

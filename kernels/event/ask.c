@@ -80,6 +80,11 @@ void sim_polling(const sim *s, int id, waiting *out)
         *out = request_describe(&s->requests, q->request, 1);
 }
 
+int sim_link_loads(const sim *s, link_load *list)
+{
+    return s->network.kind->link_loads ? s->network.kind->link_loads(s, s->network.state, list) : 0;
+}
+
 const void *sim_kernel_calls(void)
 {
     static const kernel_calls calls = {

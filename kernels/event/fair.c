@@ -334,3 +334,31 @@ int fair_owner(const fair *f, int flow)
 {
     return f->flow[flow].owner;
 }
+
+int fair_n_links(const fair *f, int flow)
+{
+    return f->flow[flow].n;
+}
+
+int fair_link_at(const fair *f, int flow, int i)
+{
+    return (int)f->element[f->flow[flow].first + i].link;
+}
+
+/* What the flows of a link with room for all of them take of it. */
+static double load_of_unconstrained(const fair *f, const fair_link *k)
+{
+    double load = 0;
+    for (int e = k->unconstrained; e >= 0; e = f->element[e].next)
+        load += f->element[e].coefficient * f->flow[f->element[e].flow].share;
+    return load;
+}
+
+int fair_is_saturated(const fair *f, int link)
+{
+    const fair_link *k = &f->link[link];
+    const double full = k->capacity * (1 - FAIR_PRECISION);
+    if (k->bottlenecked_here >= 0) return 1;
+    if (!k->is_uncontended) return k->load.hi >= full;
+    return k->demand.hi >= full && load_of_unconstrained(f, k) >= full;
+}

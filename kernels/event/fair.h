@@ -35,5 +35,8 @@ enum { FAIR_NOT_YET = -3 };
 const int *fair_changed(const fair *f); /* numbers of the flows whose share changed; valid until the next fair_solve() */
 double fair_share_bytes_per_s(const fair *f, int flow);
 int fair_owner(const fair *f, int flow);
+int fair_n_links(const fair *f, int flow);
+int fair_link_at(const fair *f, int flow, int i);
+int fair_is_saturated(const fair *f, int link);         /* its flows take all of it; after fair_solve() */
 /* end cdef */
 #endif

@@ -26,6 +26,8 @@ typedef struct {
     /* What `kind` (PROFILE_BANDWIDTH, ...: profile.h) of a link is another now than `before`: 0, or an error. Between next_date
      * and fire. NULL: machines whose links change are refused. */
     int (*link_changed)(sim *s, void *state, int kind, int link, double before);
+    /* As sim_link_loads. NULL: links are not shared. */
+    int (*link_loads)(const sim *s, const void *state, link_load *list);
 } network_kind;
 
 typedef struct {

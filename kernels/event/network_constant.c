@@ -58,4 +58,4 @@ static int fire(sim *s, void *state)
     return n_fired;
 }
 
-const network_kind network_constant = {"constant", begin, start, next_date, fire, free_state, NULL, NULL};
+const network_kind network_constant = {"constant", begin, start, next_date, fire, free_state, NULL, NULL, NULL};

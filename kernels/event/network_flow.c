@@ -8,6 +8,7 @@
 #include "flow_links.h"
 #include "heap.h"
 #include "lanes.h"
+#include "link_traffic.h"
 #include "link_uses.h"
 #include "plan_cache.h"
 #include "profile.h"
@@ -59,6 +60,7 @@ typedef struct {
     flow *at;                    /* by transfer */
     flow_origin *origin;         /* likewise; NULL: no link of the machine changes */
     link_uses uses;
+    link_traffic traffic;
     int room;
     lanes latencies;             /* ends of latency phases; ids are transfers */
     heap ends;                   /* of flows */
@@ -82,6 +84,7 @@ static void free_state(void *state)
     free(n->at);
     free(n->origin);
     link_uses_free(&n->uses);
+    link_traffic_free(&n->traffic);
     free(n->path.link);
     free(n->way_back.link);
     flow_links_free(&n->links);
@@ -99,7 +102,8 @@ static void *begin(sim *s, const void *parameters)
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
     n->shares = fair_new(platform_n_links(p), network_bandwidth_bytes_per_s(s), platform_policy(p));
-    if (link_uses_init(&n->uses, p) == 0 && n->ends.place && n->shares) return n;
+    const int has_traffic = link_traffic_init(&n->traffic, platform_n_links(p)) == 0;
+    if (link_uses_init(&n->uses, p) == 0 && has_traffic && n->ends.place && n->shares) return n;
     free_state(n);
     return NULL;
 }
@@ -294,7 +298,11 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     if (n->origin) n->origin[id].order = -1;
     double end_s = now_s; /* no link on the way: nothing left to wait for */
     if (n->planned.n && !n->model.has_no_bandwidth_limit) {
-        if (!n->model.has_no_contention) return add_share(n, id);
+        const flow_plan *p = &n->planned;
+        if (!n->model.has_no_contention) {
+            link_traffic_begin(&n->traffic, p->n, p->link, p->coefficient, (double)transfer_at(s, id)->bytes, now_s);
+            return add_share(n, id);
+        }
         end_s = end_alone_s(s, n, id);
     }
     return heap_push(&n->ends, end_s, transfer_at(s, id)->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
@@ -471,6 +479,7 @@ static int update_shares(sim *s, flow_network *n)
         else if (heap_push(&n->ends, date_s, transfer_at(s, id)->order, id) < 0)
             return SIM_OUT_OF_MEMORY;
     }
+    link_traffic_solved(&n->traffic, n->shares, n_changed, now_s);
     n->shares_are_old = 0;
     network_worked(s, n_changed, 1);
     return 0;
@@ -529,6 +538,7 @@ static void end_flow(sim *s, flow_network *n, int id)
 {
     if (n->origin) link_uses_leave(&n->uses, id);
     if (n->at[id].share >= 0) {
+        link_traffic_end(&n->traffic, n->shares, n->at[id].share, network_clock(s)->now_s);
         fair_remove(n->shares, n->at[id].share);
         n->shares_are_old = 1;
     }
@@ -556,6 +566,12 @@ static int fire(sim *s, void *state)
     return n_due;
 }
 
+static int link_loads(const sim *s, const void *state, link_load *list)
+{
+    const flow_network *n = state;
+    return link_traffic_list(&n->traffic, network_clock(s)->now_s, list);
+}
+
 static void check(const sim *s, const void *state)
 {
 #ifdef SMPY_CHECK
@@ -570,4 +586,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed};
+const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed, link_loads};

@@ -358,6 +358,12 @@ static int fire(sim *s, void *state)
     return network_flow.fire(s, n->flows);
 }
 
+static int link_loads(const sim *s, const void *state, link_load *list)
+{
+    const ib_network *n = state;
+    return network_flow.link_loads(s, n->flows, list);
+}
+
 static void check(const sim *s, const void *state)
 {
     const ib_network *n = state;
@@ -383,4 +389,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, link_changed};
+const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, link_changed, link_loads};

@@ -194,6 +194,12 @@ typedef struct {
     int64_t messages, bytes;
 } message_pair;
 
+/* What went over a link. Its flows are there from the end of their latency phase on. */
+typedef struct {
+    int link, most_flows;             /* at once */
+    double bytes, busy_s, saturated_s; /* with flows on it; with flows that take all of it */
+} link_load;
+
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
@@ -233,6 +239,9 @@ void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long eac
 void sim_keep_all_pairs(sim *s);                         /* before the first message: of ranks, however many */
 /* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
+/* The links that were used, in the order of their numbers: how many; 0 in networks without shared links. They are written to
+ * `list`, unless it is NULL. */
+int sim_link_loads(const sim *s, link_load *list);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */

@@ -78,6 +78,14 @@ def kept_waiting_s(sim: Any, n_ranks: int) -> array[float]:
     return kept_s
 
 
+def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
+    """Of each link that was used: number, most flows at once, bytes, seconds with flows, and when it is full."""
+    n = lib.sim_link_loads(sim, ffi.NULL)
+    loads = ffi.new("link_load[]", max(n, 1))
+    lib.sim_link_loads(sim, loads)
+    return [(load.link, load.most_flows, load.bytes, load.busy_s, load.saturated_s) for load in loads[0:n]]
+
+
 def message_pairs(sim: Any) -> tuple[bool, list[tuple[int, int, int, int]]]:
     """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""
     is_of_hosts = ffi.new("int *")

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from smpy.engine.accounts import Accounts, accounts, kept_waiting_s, message_pairs
+from smpy.engine.accounts import Accounts, accounts, kept_waiting_s, link_loads, message_pairs
 from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
@@ -120,6 +120,10 @@ class Engine(PointToPoint, Collectives):
     def keep_all_pairs(self) -> None:
         """Before the run: count messages by pair of ranks, however many these are."""
         lib.sim_keep_all_pairs(self._sim)
+
+    def link_loads(self) -> list[tuple[str, int, float, float, float]]:
+        """Of each link that was used: name, most flows at once, bytes, seconds with flows, and when it is full."""
+        return [(self.platform.link_name(load[0]), *load[1:]) for load in link_loads(self._sim)]
 
     def message_pairs(self) -> tuple[bool, list[tuple[int, int, int, int]]]:
         """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""

@@ -11,6 +11,9 @@ As JSON it is one object:
     calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes; null above
                         100,000 rows
     kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
+    links               what went over each link that was used, as columns: link, its name; most_flows, at once; bytes;
+                        busy_s, with messages on it; saturated_s, when they take all of it; null above 100,000
+    hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
     messages            who sent how much to whom: of (ranks or hosts), and as columns source, target, messages, bytes
 
 What a rank's calls have spent, and the time after its end, add up to the makespan.
@@ -21,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 KINDS: Final = (
     "compute",
@@ -63,6 +66,28 @@ class CallSite:
     line: str
     comm: int = -1
     comm_size: int = 0
+
+
+class LinkLoad(NamedTuple):
+    """What went over a link.
+
+    Parameters
+    ----------
+    link : str
+        Its name.
+    most_flows : int
+        Messages on it at once, at most.
+    bytes : float
+        Of messages; not of what they are wrapped in, or of acknowledgements.
+    busy_s, saturated_s : float
+        With messages on it; with messages that take all of its bandwidth.
+    """
+
+    link: str
+    most_flows: int
+    bytes: float
+    busy_s: float
+    saturated_s: float
 
 
 @dataclass(slots=True)
@@ -126,6 +151,10 @@ class Profile:
         Source, target, messages and bytes, in order.
     pairs_are_of_hosts : bool
         Whether sources and targets are hosts, not ranks.
+    links : sequence of LinkLoad
+        Those that were used; empty where the network shares none.
+    host_of_rank : sequence of str
+        Where each rank ran.
     """
 
     sites: Sequence[CallSite]
@@ -141,6 +170,15 @@ class Profile:
     makespan_s: float
     pairs: Sequence[tuple[int, int, int, int]] = ()
     pairs_are_of_hosts: bool = False
+    links: Sequence[LinkLoad] = ()
+    host_of_rank: Sequence[str] = ()
+
+    def by_host(self) -> dict[str, float]:
+        """Seconds that the ranks of each host computed, together."""
+        compute_s = dict.fromkeys(self.host_of_rank, 0.0)
+        for rank, seconds in zip(self.rank, self.spent_s[0], strict=True):
+            compute_s[self.host_of_rank[rank]] += seconds
+        return compute_s
 
     def by_site(self) -> list[SiteTotal]:
         """What each call site cost, the most expensive first."""
@@ -193,15 +231,11 @@ class Profile:
             "message_sizes_bytes": SIZES_BYTES,
             "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,
             "kept_waiting_s": list(self.kept_waiting_s) if len(self.kept_waiting_s) <= _ROWS_MAX else None,
+            "links": _columns(LinkLoad._fields, self.links),
+            "hosts": _columns(("host", "compute_s"), list(self.by_host().items())),
             "messages": {
                 "of": "hosts" if self.pairs_are_of_hosts else "ranks",
-                **dict(
-                    zip(
-                        ("source", "target", "messages", "bytes"),
-                        map(list, zip(*self.pairs, strict=True)) if self.pairs else ([], [], [], []),
-                        strict=True,
-                    )
-                ),
+                **(_columns(("source", "target", "messages", "bytes"), self.pairs, rows_max=len(self.pairs)) or {}),
             },
         }
 
@@ -217,3 +251,10 @@ class Profile:
             "sent_bytes": [self.sent_bytes[row] for row in rows],
             "received_bytes": [self.received_bytes[row] for row in rows],
         }
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]], rows_max: int = _ROWS_MAX) -> dict[str, Any] | None:
+    """Rows as JSON has them; None where they are too many."""
+    if len(rows) > rows_max:
+        return None
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}

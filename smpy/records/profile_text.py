@@ -68,14 +68,14 @@ def _split(total: SiteTotal) -> str:
 
 
 def tables(profile: Profile) -> str:
-    """The profile as tables: by call site, by rank, by pair of ranks or hosts.
+    """The profile as tables: by call site, by rank, by pair of ranks or hosts, by link.
 
     Parameters
     ----------
     profile : Profile
         Of the run.
     """
-    parts = [_sites_table(profile.by_site()), _ranks_table(profile), _pairs_table(profile)]
+    parts = [_sites_table(profile.by_site()), _ranks_table(profile), _pairs_table(profile), _links_table(profile)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -129,6 +129,25 @@ def _pairs_table(profile: Profile) -> str:
     return "Who sends most to whom\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
+def _links_table(profile: Profile) -> str:
+    if not profile.links:
+        return ""
+    hottest = sorted(profile.links, key=lambda it: (-it.saturated_s, -it.bytes))
+    rows = [
+        (
+            f"{it.saturated_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
+            f"{it.busy_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
+            format_bytes(it.bytes),
+            str(it.most_flows),
+            it.link,
+        )
+        for it in hottest[:_MANY_ROWS]
+    ]
+    left = len(hottest) - len(rows)
+    table = _table(("saturated", "busy", "bytes", "most at once", "link"), rows)
+    return "Links\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
+
+
 def _first_and_last(numbers: range) -> tuple[list[int], int]:
     """As many as a table has, and how many it leaves out."""
     if len(numbers) <= _MANY_ROWS:
@@ -141,7 +160,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Columns aligned to the right, words at the end to the left."""
     lines = [head, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    n_words = sum(name in ("call", "line") for name in head)
+    n_words = sum(name in ("call", "line", "link") for name in head)
     return "\n".join(
         "  "
         + "  ".join(

@@ -157,6 +157,50 @@ def test_the_profile_is_in_the_json_and_its_tables_are_printed_on_demand(smpy_ru
     assert "waited for     rank 0 most: 100.0%" in ran.err
 
 
+N = 10**6 - 16  # with its envelope a message of 1 MB
+TWO_HOSTS = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full">
+<host id="a" speed="1Gf" core="2"/><host id="b" speed="1Gf" core="2"/>
+<link id="wire" bandwidth="100MBps" latency="1ms"/><link id="unused" bandwidth="1MBps" latency="1s"/>
+<route src="a" dst="b"><link_ctn id="wire"/></route></zone></platform>
+"""
+
+
+@pytest.mark.parametrize(("sizes", "busy_s"), [((N, N), 0.02), ((N, 0), 0.01), ((N, 3 * 10**6 - 16), 0.04)])
+def test_a_link_is_busy_and_saturated_while_messages_share_it(
+    emulated: Callable, sizes: tuple[int, int], busy_s: float
+):
+    source = HEAD + f"data = np.zeros({sizes}[comm.rank % 2], 'B')\nif comm.rank < 2 and data.size:\n"
+    source += "    comm.Send(data, comm.rank + 2)\nelif data.size:\n    comm.Recv(data, comm.rank - 2)\n"
+    options = (("network/model", "raw"), ("network/crosstraffic", "0"), ("network/TCP-gamma", "0"))
+    ran = emulated(source, 4, files={"two.xml": TWO_HOSTS}, platform="two.xml", ranks_per_host=2, options=options)
+    (wire,) = profile(ran).links
+    assert (wire.link, wire.bytes, wire.most_flows) == ("wire", sum(sizes), sum(map(bool, sizes)))
+    assert (wire.busy_s, wire.saturated_s) == pytest.approx((busy_s, busy_s), rel=1e-9)
+
+
+def test_a_link_that_has_room_for_all_its_messages_is_busy_and_not_saturated(emulated: Callable):
+    source = (
+        HEAD
+        + "if comm.rank == 0:\n    comm.Send(np.zeros(10**6, 'B'), 1)\nelse:\n    comm.Recv(np.zeros(10**6, 'B'), 0)\n"
+    )
+    thin = TWO_HOSTS.replace('<link_ctn id="wire"/>', '<link_ctn id="wire"/><link_ctn id="thin"/>')
+    thin = thin.replace('<link id="unused"', '<link id="thin" bandwidth="10MBps" latency="1ms"/><link id="unused"')
+    options = (("network/model", "raw"), ("network/crosstraffic", "0"), ("network/TCP-gamma", "0"))
+    ran = emulated(source, 2, files={"two.xml": thin}, platform="two.xml", options=options)
+    found = {it.link: it for it in profile(ran).links}
+    assert found["thin"].saturated_s == pytest.approx(0.1, rel=1e-9)
+    assert found["wire"].busy_s == pytest.approx(0.1, rel=1e-9)
+    assert found["wire"].saturated_s == 0
+
+
+def test_the_computing_of_a_hosts_ranks_is_added_up(emulated: Callable):
+    source = HEAD + "import smpy\nsmpy.execute(1e9 * (1 + comm.rank))\n"
+    ran = emulated(source, 4, files={"two.xml": TWO_HOSTS}, platform="two.xml", ranks_per_host=2)
+    assert profile(ran).by_host() == pytest.approx({"a": 3.0, "b": 7.0})
+
+
 @pytest.mark.slow
 def test_beyond_a_million_pairs_of_ranks_messages_are_counted_by_pair_of_hosts(emulated: Callable):
     source = HEAD + "comm.Alltoall(np.zeros(comm.size, 'B'), np.zeros(comm.size, 'B'))\n"
@@ -190,6 +234,7 @@ def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> 
         kept_waiting_s=[0.0] * len(finish_s),
         finish_s=finish_s,
         makespan_s=max(finish_s),
+        host_of_rank=["h"] * len(finish_s),
     )
 
 
