@@ -183,7 +183,7 @@ def test_a_link_is_busy_and_saturated_while_messages_share_it(
 def test_a_link_that_has_room_for_all_its_messages_is_busy_and_not_saturated(emulated: Callable):
     source = (
         HEAD
-        + "if comm.rank == 0:\n    comm.Send(np.zeros(10**6, 'B'), 1)\nelse:\n    comm.Recv(np.zeros(10**6, 'B'), 0)\n"
+        + f"if comm.rank == 0:\n    comm.Send(np.zeros({N}, 'B'), 1)\nelse:\n    comm.Recv(np.zeros({N}, 'B'), 0)\n"
     )
     thin = TWO_HOSTS.replace('<link_ctn id="wire"/>', '<link_ctn id="wire"/><link_ctn id="thin"/>')
     thin = thin.replace('<link id="unused"', '<link id="thin" bandwidth="10MBps" latency="1ms"/><link id="unused"')
