@@ -1,4 +1,4 @@
-"""The page on computing: its commands give the output that it shows."""
+"""The pages on computing and on profiles: their commands give the output that they show."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 
-PAGE = (Path(__file__).parents[2] / "docs" / "computing.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^    \$ smpy (.*)\n((?:    (?!\$).*\n)*)", PAGE, re.MULTILINE)
-FILES = re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [(DOCS / name).read_text(encoding="utf-8") for name in ("computing.md", "profile.md")]
+SHOWN = [
+    found
+    for page in PAGES
+    for found in re.findall(r"^    \$ smpy (.*)\n((?:    (?!\$).*\n|\n(?=    ))*)", page, re.MULTILINE)
+]
+FILES = [found for page in PAGES for found in re.findall(r"```\w+\n# (\S+)\n(.*?)```", page, re.DOTALL)]
 OF_THIS_MACHINE = ("wall time", "peak memory")
 
 
 def told(output: str) -> list[str]:
     lines = (line.strip() for line in output.splitlines())
-    return [line for line in lines if not line.startswith(OF_THIS_MACHINE)]
+    return [line for line in lines if line and not line.startswith(OF_THIS_MACHINE)]
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN)
-def test_a_command_of_the_page_gives_what_it_shows(
+def test_a_command_of_a_page_gives_what_it_shows(
     command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in FILES:
