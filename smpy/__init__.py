@@ -9,6 +9,8 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
+
+What runs programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`, `%%smpy`.
 """
 
 from __future__ import annotations
@@ -27,11 +29,15 @@ if TYPE_CHECKING:
     from smpy.compute.shared_arrays import partial_shared_array, shared_array
     from smpy.engine.polling import poll_until
     from smpy.engine.sequences import Arrival, MessageSequence
+    from smpy.runs.run import Run, RunError
+    from smpy.runs.simulate import simulate
 
 __all__ = [
     "Arrival",
     "KernelModels",
     "MessageSequence",
+    "Run",
+    "RunError",
     "__version__",
     "blas",
     "execute",
@@ -43,6 +49,7 @@ __all__ = [
     "poll_until",
     "sample",
     "shared_array",
+    "simulate",
 ]
 
 __version__ = "0.1.0"
@@ -51,15 +58,19 @@ _HOMES: Final = {
     "Arrival": "smpy.engine.sequences",
     "KernelModels": "smpy.compute.kernel_models",
     "MessageSequence": "smpy.engine.sequences",
+    "Run": "smpy.runs.run",
+    "RunError": "smpy.runs.run",
     "execute": "smpy.compute.execute",
     "folded": "smpy.compute.folded",
     "inject_seconds": "smpy.compute.execute",
     "is_simulated": "smpy.compute.execute",
     "kernel": "smpy.compute.kernel",
+    "load_ipython_extension": "smpy.runs.notebook",
     "partial_shared_array": "smpy.compute.shared_arrays",
     "poll_until": "smpy.engine.polling",
     "sample": "smpy.compute.sampling",
     "shared_array": "smpy.compute.shared_arrays",
+    "simulate": "smpy.runs.simulate",
 }
 
 

@@ -44,7 +44,7 @@ class OwnStream(io.TextIOBase):
         stream.flush()
         self.name: str = stream.name
         self._standard = stream.fileno()
-        self._descriptor = _copy(self._standard)
+        self._descriptor = own_copy(self._standard)
         self._encoding = stream.encoding or "utf-8"
         self._is_terminal = stream.isatty()
         is_file = stat.S_ISREG(os.fstat(self._standard).st_mode)
@@ -150,7 +150,7 @@ def _no_broken_pipe_signal() -> Iterator[None]:
             _mask(signal.SIG_SETMASK, blocked)
 
 
-def _copy(descriptor: int) -> int:
+def own_copy(descriptor: int) -> int:
     """A copy of a descriptor under a high number, which child processes do not inherit."""
     with suppress(ImportError):  # not every system has it
         import fcntl

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -174,7 +174,38 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def command(
+def command(json_path: Path | None, profile: bool, quiet: bool, **given: Any) -> None:
+    """Run an mpi4py program on a simulated machine.
+
+    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
+    the first of a rank, in simulated time, that is not 0. The summary follows however the program ends.
+
+    \b
+      smpy run -np 16 program.py --steps 100
+      smpy run -np 4096 --platform cluster.xml --compute none --json summary.json program.py
+    """
+    end: Callable[[int], NoReturn] = sys.exit
+    with own_streams():
+        try:
+            config = run_config(**given)
+            if json_path is not None:
+                json_path = json_path.absolute()  # wherever the program goes
+                check_writable(json_path)
+            outcome = _run(config, is_quiet=quiet)
+        except KeyboardInterrupt:
+            _say("smpy: interrupted before the simulation started")
+            code = EXIT_INTERRUPTED
+        except SmpyError as error:
+            _say(f"smpy: {error}")
+            code = EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
+        else:
+            code = _report(outcome, json_path, is_quiet=quiet, shows_profile=profile)
+            if outcome.error is not None:
+                from smpy.emulate.left_behind import leave as end
+    end(code)
+
+
+def run_config(
     n_ranks: int | None,
     platform: str | None,
     hostfile: Path | None,
@@ -196,22 +227,17 @@ def command(
     algorithms: tuple[tuple[str, str], ...],
     synchronous_sends: bool,
     strict: bool,
-    json_path: Path | None,
-    profile: bool,
     profile_matrix: bool,
-    quiet: bool,
     is_module: bool,
     program: str,
     args: tuple[str, ...],
-) -> None:
-    """Run an mpi4py program on a simulated machine.
+) -> RunConfig:
+    """What to run, and on what, as the command's options say it.
 
-    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
-    the first of a rank, in simulated time, that is not 0. The summary follows however the program ends.
-
-    \b
-      smpy run -np 16 program.py --steps 100
-      smpy run -np 4096 --platform cluster.xml --compute none --json summary.json program.py
+    Raises
+    ------
+    click.UsageError
+        If they contradict each other, or say no number of ranks.
     """
     if n_ranks is None:
         raise click.UsageError(_without_ranks(program, args))
@@ -219,50 +245,32 @@ def command(
         if host_speed_flop_per_s is not None:
             raise click.UsageError("--host and --host-speed both say how fast this machine is: give one of them")
         host_speed_flop_per_s = host_measured_flop_per_s
-    end: Callable[[int], NoReturn] = sys.exit
-    with own_streams():
-        try:
-            from smpy.emulate.config import RunConfig
+    from smpy.emulate.config import RunConfig
 
-            config = RunConfig(
-                n_ranks=n_ranks,
-                program=program,
-                is_module=is_module,
-                args=args,
-                platform=platform,
-                hostfile=hostfile,
-                ranks_per_host=ranks_per_host,
-                map_by=map_by,
-                host_order=host_order,
-                seed=seed,
-                options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
-                compute=compute,
-                kernels=kernels,
-                noise=noise,
-                host_speed_flop_per_s=host_speed_flop_per_s,
-                keep_memory=keep_memory,
-                private=private,
-                shared=shared,
-                algorithms=algorithms,
-                synchronous_sends=synchronous_sends,
-                strict=strict,
-                profile_matrix=profile_matrix,
-            )
-            if json_path is not None:
-                json_path = json_path.absolute()  # wherever the program goes
-                check_writable(json_path)
-            outcome = _run(config, is_quiet=quiet)
-        except KeyboardInterrupt:
-            _say("smpy: interrupted before the simulation started")
-            code = EXIT_INTERRUPTED
-        except SmpyError as error:
-            _say(f"smpy: {error}")
-            code = EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
-        else:
-            code = _report(outcome, json_path, is_quiet=quiet, shows_profile=profile)
-            if outcome.error is not None:
-                from smpy.emulate.left_behind import leave as end
-    end(code)
+    return RunConfig(
+        n_ranks=n_ranks,
+        program=program,
+        is_module=is_module,
+        args=args,
+        platform=platform,
+        hostfile=hostfile,
+        ranks_per_host=ranks_per_host,
+        map_by=map_by,
+        host_order=host_order,
+        seed=seed,
+        options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
+        compute=compute,
+        kernels=kernels,
+        noise=noise,
+        host_speed_flop_per_s=host_speed_flop_per_s,
+        keep_memory=keep_memory,
+        private=private,
+        shared=shared,
+        algorithms=algorithms,
+        synchronous_sends=synchronous_sends,
+        strict=strict,
+        profile_matrix=profile_matrix,
+    )
 
 
 def _named(*options: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:

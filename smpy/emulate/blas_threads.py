@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from functools import partial
@@ -13,12 +14,24 @@ from smpy.records.remark import Remark
 # OpenBLAS, MKL and BLIS have variables of their own, which stand above this one; Apple's Accelerate has but its own
 _VARIABLES: Final = ("OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
+_has_one = False
+
 
 def remarks_on_threads() -> tuple[Remark, ...]:
     """A remark when BLAS is there before a measured run, and nobody has said how many threads it is to have."""
-    if "numpy" not in sys.modules or any(name.endswith("_NUM_THREADS") for name in os.environ):
+    if "numpy" not in sys.modules or _has_one or any(name.endswith("_NUM_THREADS") for name in os.environ):
         return ()
     return (Remark("threads", ("BLAS was loaded too early to be given one thread: set OMP_NUM_THREADS=1",), {}),)
+
+
+def load_with_one_thread() -> None:
+    """Load numpy, whose BLAS gets one thread, ahead of measured runs."""
+    global _has_one
+    patches = Patches()
+    install_blas_threads(patches)
+    importlib.import_module("numpy")
+    patches.undo()
+    _has_one = True
 
 
 def install_blas_threads(patches: Patches) -> None:

@@ -65,6 +65,8 @@ class RunConfig:
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
     profile_matrix : bool
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
+    home : str or None
+        Folder whose modules are the program's own, and come first; None: the one that `program` lies in.
     """
 
     n_ranks: int
@@ -89,6 +91,7 @@ class RunConfig:
     synchronous_sends: bool = False
     strict: bool = False
     profile_matrix: bool = False
+    home: str | None = None
 
 
 def description_of(config: RunConfig) -> Description:

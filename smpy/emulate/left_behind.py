@@ -12,16 +12,21 @@ from contextlib import suppress
 from typing import NoReturn
 
 
-def leave(code: int) -> NoReturn:
-    """End the process of a run that ended early; mpiexec kills processes without asking, too.
-
-    Files are flushed, as Python does when a process of its own fails.
-    """
+def flush_files() -> None:
+    """Write what open files hold, as Python does when it ends."""
     for found in gc.get_objects():
         if isinstance(found, io.TextIOWrapper | io.BufferedWriter | io.BufferedRandom):
             with suppress(OSError, ValueError):  # closed, or the disk is full
                 if stat.S_ISREG(os.fstat(found.fileno()).st_mode):  # a pipe may block
                     found.flush()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process of a run that ended early; mpiexec kills processes without asking, too.
+
+    Files are flushed, as Python does when a process of its own fails.
+    """
+    flush_files()
     multiprocessing = sys.modules.get("multiprocessing")
     children = [] if multiprocessing is None else multiprocessing.active_children()
     for child in children:

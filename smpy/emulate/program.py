@@ -48,8 +48,8 @@ class Program(Protocol):
         ...
 
 
-def open_program(program: str, is_module: bool, supply: CodeSupply) -> Program:
-    """Find the program and compile it.
+def open_program(program: str, is_module: bool, supply: CodeSupply, home: str | None = None) -> Program:
+    """Find the program and compile it; `home` is the folder of a file's own modules, if it is not the file's.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def open_program(program: str, is_module: bool, supply: CodeSupply) -> Program:
         return ArchiveProgram(program, main, supply)
     if os.path.isdir(program):
         raise UsageError(f"{program!r} is a directory without __main__.py: name the file to run")
-    return ScriptProgram(program, supply)
+    return ScriptProgram(program, supply, home)
 
 
 class ScriptProgram:
@@ -80,9 +80,9 @@ class ScriptProgram:
 
     packages: tuple[str, ...] = ()
 
-    def __init__(self, path: str, supply: CodeSupply) -> None:
+    def __init__(self, path: str, supply: CodeSupply, home: str | None = None) -> None:
         self.name = path
-        self.home = os.path.dirname(os.path.realpath(path))
+        self.home = os.path.dirname(os.path.realpath(path)) if home is None else home
         self._path = os.path.abspath(path)
         self._loader = SourceFileLoader("__main__", self._path)
         self._take_code = supply.of(self._compile())

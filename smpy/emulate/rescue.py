@@ -24,9 +24,9 @@ class Rescue:
     """
 
     def __init__(self, n_ranks: int) -> None:
-        # address space: their pages are never touched
-        self._for_words: bytearray | None = bytearray(_WORDS_BYTES)
-        self._for_end: bytearray | None = bytearray(_END_BYTES + n_ranks * _END_BYTES_PER_RANK)
+        # address space: their pages are never touched (those of a bytearray would be)
+        self._for_words: bytes | None = bytes(_WORDS_BYTES)
+        self._for_end: bytes | None = bytes(_END_BYTES + n_ranks * _END_BYTES_PER_RANK)
         self._loaded = dict(sys.modules)
         loaded = [sys.modules[name] for name in _MODULES if name in sys.modules]
         self._contents: list[tuple[dict[str, Any], dict[str, Any]]] = [(vars(one), vars(one).copy()) for one in loaded]

@@ -130,7 +130,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         keep_freed_memory()
     check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
     supply = CodeSupply(config.n_ranks)
-    program = open_program(config.program, is_module=config.is_module, supply=supply)
+    program = open_program(config.program, is_module=config.is_module, supply=supply, home=config.home)
     check_names(config.private, config.shared, [program.home, *sys.path])
     machine = description_of(config)
     platform, host_of_rank, engine = new_world(config, machine)

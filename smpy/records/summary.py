@@ -31,10 +31,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from smpy.records.files import write_whole
 from smpy.records.inputs import Inputs
@@ -95,6 +95,8 @@ class Summary:
         Of the makespan, as far as the costs of kernels make it uncertain; None: they do not, or a draw was made of it.
     profile : Profile or None
         Where time and bytes went.
+    host : mapping or None
+        The machine that ran it, and when, as JSON has it (`this_machine`); None: this one, now.
     """
 
     inputs: Inputs
@@ -115,6 +117,7 @@ class Summary:
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
     profile: Profile | None = None
+    host: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """The summary as JSON, a key a line, as the module says."""
@@ -151,7 +154,7 @@ class Summary:
             "profile": self.profile.to_record() if self.profile else None,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
             "finish_s": finish_s,
-            "host": this_machine(self.wall_s)
+            "host": (this_machine(self.wall_s) if self.host is None else dict(self.host))
             | {"peak_rss_bytes": self.peak_rss_bytes, "speed_flop_per_s": self.host_speed_flop_per_s},
         }
         lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())

@@ -15,6 +15,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"collectives"},
     {"mpi"},
     {"emulate"},
+    {"runs"},
     {"study", "calibrate"},
     {"cli"},
     {"__main__"},

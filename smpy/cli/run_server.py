@@ -1,0 +1,391 @@
+"""A process that has imported what runs need, and forks itself for each: `smpy.runs.warm_server` starts it.
+
+It has one thread. It reads and parses nothing: what comes through its socket is a number, the most memory the run may
+hold (0: no limit), and descriptors: of the run's control socket, of the file with the request, which becomes the
+reply's, and of standard input, output and error.
+
+Through its control socket the caller interrupts the run (any byte) or has it killed (by closing it), and learns that it
+has begun, and how its process ended: the status that `waitpid` tells, and whether it held too much memory.
+
+The process of a run has a group of its own. It ends with the server, and the server with whoever started it.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import ctypes
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from smpy.cli import run as run_command
+from smpy.cli.own_stream import own_copy, own_streams
+from smpy.collectives.register import OPERATIONS, algorithms_of
+from smpy.emulate.blas_threads import load_with_one_thread
+from smpy.emulate.config import RunConfig
+from smpy.emulate.left_behind import flush_files, leave
+from smpy.emulate.run import run
+from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.records.files import check_writable
+from smpy.records.this_machine import this_machine
+from smpy.runs.request import (
+    BEGUN,
+    ENDED,
+    N_DESCRIPTORS,
+    WANTED,
+    Elsewhere,
+    Reply,
+    Request,
+    Threads,
+    read_value,
+    write_value,
+)
+
+_WATCH_S: Final = 0.02  # between two looks at how much memory runs hold
+_LAST_WORDS_S: Final = 1.0  # for a run that holds too much, to tell where it was
+_FAR_ABOVE: Final = 1.25  # if it holds so many times the limit, it has no time for that
+_IMPORTED: Final = ("smpy.mpi.MPI", "smpy.platforms.machine")
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_C: Final = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG: Final = 1  # of <linux/prctl.h>
+
+
+def main(of_every_run: frozenset[str]) -> NoReturn:
+    """Serve until the caller has gone; in the process of a run, perform it.
+
+    Parameters
+    ----------
+    of_every_run : set of str
+        Modules that `smpy run` has imported, too, before it begins a run.
+    """
+    _, number, threads = sys.argv
+    gc.disable()
+    _import(threads)
+    gc.collect()
+    gc.freeze()  # what is here stays: collections in runs need not look at it, nor copy its pages
+    gc.enable()
+    request = Server(socket.socket(fileno=int(number))).serve()
+    perform(request, threads, _tops(sys.modules) - _tops(of_every_run))
+
+
+def _tops(modules: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.partition(".")[0] for name in modules)
+
+
+def _import(threads: str) -> None:
+    if threads == "one":
+        load_with_one_thread()
+    else:
+        import_module("numpy")
+    for name in _IMPORTED:
+        import_module(name)
+    for operation in OPERATIONS:
+        algorithms_of(operation)
+
+
+# ---- the server ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """The process of a run under way."""
+
+    pid: int
+    control: socket.socket
+    limit_bytes: int
+
+
+class Server:
+    """Forks a process for each run that is asked for.
+
+    Parameters
+    ----------
+    requests : socket
+        Where they come from.
+    """
+
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._children: dict[int, _Child] = {}
+        self._over_limit: dict[int, float] = {}  # since when
+        self._selector = selectors.DefaultSelector()
+        self._dies_with_parent = _death_signal()
+
+    def serve(self) -> int:
+        """Serve; returns in each run's process, with the descriptor of its request."""
+        woken, wakes = socket.socketpair()
+        for end in (woken, wakes):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector.register(woken, selectors.EVENT_READ)
+        self._selector.register(self._requests, selectors.EVENT_READ)
+        is_open = True
+        while is_open or self._children:
+            timeout_s = _WATCH_S if any(child.limit_bytes for child in self._children.values()) else None
+            for key, _ in self._selector.select(timeout_s):
+                if key.fileobj is woken:
+                    with suppress(BlockingIOError):
+                        woken.recv(4096)
+                elif key.fileobj is self._requests:
+                    request = self._receive()
+                    if request is None:
+                        is_open = False
+                        self._selector.unregister(self._requests)
+                    elif (mine := self._fork(*request)) is not None:
+                        for end in (woken, wakes):
+                            end.close()
+                        return mine
+                else:
+                    self._obey(key.data)
+            self._watch_memory()
+            self._reap()
+        os._exit(0)
+
+    def _receive(self) -> tuple[int, list[int]] | None:
+        """A request's number and descriptors; None: the caller has gone."""
+        room = socket.CMSG_LEN(N_DESCRIPTORS * array.array("i").itemsize)
+        try:
+            data, ancillary, _, _ = self._requests.recvmsg(WANTED.size, room, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+        except OSError:
+            return None
+        if len(data) < WANTED.size:
+            return None
+        descriptors = array.array("i")
+        for _, _, content in ancillary:
+            descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
+        return WANTED.unpack(data)[0], list(descriptors)
+
+    def _fork(self, limit_bytes: int, descriptors: list[int]) -> int | None:
+        """In the run's process, the descriptor of its request."""
+        try:
+            control, request, *standard = descriptors
+            pid = os.fork()
+        except (OSError, ValueError):  # no room for a process, or for descriptors: the caller sees its socket closed
+            for descriptor in descriptors:
+                os.close(descriptor)
+            return None
+        if not pid:
+            self._become_run(standard)
+            os.close(control)
+            return own_copy(request)
+        with suppress(OSError):
+            os.setpgid(pid, pid)
+        for descriptor in (request, *standard):
+            os.close(descriptor)
+        child = self._children[pid] = _Child(pid, socket.socket(fileno=control), limit_bytes)
+        with suppress(OSError):  # the caller has gone: that comes next
+            child.control.send(BEGUN)
+        self._selector.register(child.control, selectors.EVENT_READ, child)
+        return None
+
+    def _become_run(self, standard: list[int]) -> None:
+        """Leave what is the server's."""
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._dies_with_parent()
+        self._selector.close()
+        self._requests.close()
+        for child in self._children.values():
+            child.control.close()
+        for number, descriptor in enumerate(standard):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+    def _obey(self, child: _Child) -> None:
+        """Do with a run what its caller wants."""
+        try:
+            wants_interrupt = child.control.recv(1) != b""
+        except OSError:
+            wants_interrupt = False
+        if not wants_interrupt:
+            self._selector.unregister(child.control)
+        self._signal(child, signal.SIGINT if wants_interrupt else signal.SIGKILL)
+
+    @staticmethod
+    def _signal(child: _Child, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+
+    def _watch_memory(self) -> None:
+        """Interrupt what holds too much, so that it tells where it was; kill what goes on."""
+        for child in self._children.values():
+            if not child.limit_bytes:
+                continue
+            held_bytes = _held_bytes(child.pid, child.limit_bytes)
+            if child.pid in self._over_limit:
+                has_time = time.monotonic() < self._over_limit[child.pid] + _LAST_WORDS_S
+                if not has_time or held_bytes > _FAR_ABOVE * child.limit_bytes:
+                    self._signal(child, signal.SIGKILL)
+            elif held_bytes > child.limit_bytes:
+                self._over_limit[child.pid] = time.monotonic()
+                self._signal(child, signal.SIGINT)
+
+    def _reap(self) -> None:
+        for child in list(self._children.values()):
+            pid, status = os.waitpid(child.pid, os.WNOHANG)
+            if not pid:
+                continue
+            del self._children[pid]
+            with suppress(KeyError):
+                self._selector.unregister(child.control)
+            with suppress(OSError):  # nobody wants to know
+                child.control.send(ENDED.pack(status, pid in self._over_limit))
+            self._over_limit.pop(pid, None)
+            child.control.close()
+
+
+def _held_bytes(pid: int, limit_bytes: int) -> int:
+    """The memory a process holds.
+
+    Of folded memory the same pages stand in many places: what is above the limit is looked at anew, page by page.
+    """
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            rss_bytes = int(file.read().split()[1]) * _PAGE_BYTES
+        if rss_bytes <= limit_bytes:
+            return rss_bytes
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+    except (OSError, IndexError, StopIteration):  # it has just ended
+        return 0
+
+
+def _death_signal() -> Callable[[], object]:
+    """What has the calling process killed when its parent dies, where the system can do that."""
+    if sys.platform != "linux":
+        return lambda: None
+    return lambda: _C.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+# ---- the process of a run ----
+
+
+def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn:
+    """Perform a run as `smpy run` does, and leave the reply in the file of the request.
+
+    Parameters
+    ----------
+    descriptor : int
+        Of that file.
+    threads : {"one", "own"}
+        How this process has loaded BLAS.
+    imported : set of str
+        Packages that this process has imported, and that of `smpy run` has not.
+    """
+    request = read_value(descriptor)
+    assert isinstance(request, Request)
+    _enter(request)
+    end: Callable[[int], NoReturn] = _end_process
+    with own_streams():
+        try:
+            reply = _perform(request, threads, imported)
+        except KeyboardInterrupt:
+            reply = Reply(
+                run_command.EXIT_INTERRUPTED, Interrupted("interrupted before the simulation started"), summary=None
+            )
+        except click.exceptions.Exit:
+            reply = Reply(run_command.EXIT_USAGE, UsageError("these options show something, and run nothing"))
+        except click.ClickException as error:
+            reply = Reply(run_command.EXIT_USAGE, UsageError(error.format_message()))
+        except SmpyError as error:
+            is_usage = isinstance(error, UsageError)
+            reply = Reply(run_command.EXIT_USAGE if is_usage else run_command.EXIT_FAILURE, error)
+        else:
+            if isinstance(reply, Reply):
+                reply = _with_flushed_streams(reply)
+                if reply.failure is not None:
+                    end = leave
+    write_value(descriptor, reply)
+    end(reply.exit_code if isinstance(reply, Reply) else 0)
+
+
+def _end_process(code: int) -> NoReturn:
+    """End as Python does, without taking its modules apart: that would copy all pages they share with the server."""
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads that are no daemons
+    atexit._run_exitfuncs()
+    flush_files()
+    _C.exit(code)  # libraries may have something to do
+    os._exit(code)
+
+
+def _enter(request: Request) -> None:
+    os.chdir(request.directory)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    time.tzset()
+    if request.made is not None:
+        sys.path += [entry for entry in request.made.path if entry not in sys.path]
+    sys.argv = ["smpy", "run", *request.arguments]
+
+
+def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply | Elsewhere:
+    context = run_command.command.make_context("smpy run", list(request.arguments))
+    of_config = signature(run_command.run_config).parameters.keys()  # the other options say what the command shows
+    config = run_command.run_config(**{name: context.params[name] for name in of_config})
+    json_path: Path | None = context.params["json_path"]
+    if request.platform is not None:
+        config = replace(config, platform=request.platform)
+    made = request.made
+    if made is not None:
+        config = replace(config, home=made.home)
+    needed: Threads = "one" if config.compute == "measured" else "own"
+    if needed != threads:
+        return Elsewhere(needed)
+    _check_own_modules(config, imported)
+    if json_path is not None:
+        json_path = json_path.absolute()
+        check_writable(json_path)
+    outcome = run(config)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over
+    summary = replace(outcome.summary, host=this_machine(outcome.summary.wall_s))
+    if made is not None:
+        summary = replace(summary, inputs=replace(summary.inputs, program=made.name, args=(*config.args, *made.args)))
+    if json_path is not None:
+        summary.write_json(json_path)
+    return Reply(outcome.exit_code, outcome.error, outcome.first_exit, summary, sys.stdout.encoding or "utf-8")
+
+
+def _with_flushed_streams(reply: Reply) -> Reply:
+    """The reply, which tells if there was no room for what the program has printed last."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            if reply.failure is None:
+                lost = SmpyError(f"the program's output was lost: {error.strerror}; make room for it")
+                reply = replace(reply, failure=lost, exit_code=reply.exit_code or run_command.EXIT_FAILURE)
+    return reply
+
+
+def _check_own_modules(config: RunConfig, imported: frozenset[str]) -> None:
+    """Refuse modules of the program's that it would not get, because others of their names are imported."""
+    if config.home is not None:
+        home = config.home
+    else:
+        home = "." if config.is_module else os.path.dirname(os.path.realpath(config.program))
+    for name in imported:
+        for file in (f"{name}.py", os.path.join(name, "__init__.py")):
+            path = os.path.join(home, file)
+            if os.path.exists(path):
+                raise UsageError(
+                    f"{path} has the name of a module that smpy.simulate has imported, so the program would not get "
+                    "it: rename it, or use `smpy run`"
+                )

@@ -1,0 +1,142 @@
+"""What a caller asks of the process that performs a run, and what that process answers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from smpy.errors import SmpyError
+
+if TYPE_CHECKING:
+    from smpy.platforms.description import Description
+    from smpy.records.summary import Summary
+
+WANTED: Final = struct.Struct("=Q")
+"""What goes to the server beside descriptors: the most memory the run may hold, in bytes; 0: no limit."""
+
+N_DESCRIPTORS: Final = 5
+"""Of the control socket, the request, standard input, output and error."""
+
+BEGUN: Final = b"b"
+"""What comes back through the control socket when there is a process for the run."""
+
+ENDED: Final = struct.Struct("=i?")
+"""What comes when it has ended: the status of `waitpid`, and whether it held too much memory."""
+
+Threads = Literal["one", "own"]
+"""How BLAS was loaded: with one thread, or as the environment says."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeProgram:
+    """A file that was written for one run.
+
+    Attributes
+    ----------
+    file : str
+        Its path.
+    name : str
+        What the run's record calls the program.
+    home : str
+        Folder whose modules are the program's own.
+    private : tuple of str
+        Packages of which each rank has its own copy.
+    path : tuple of str
+        Where to look for modules behind `sys.path`.
+    args : tuple of str
+        The program's arguments, for the record.
+    """
+
+    file: str
+    name: str
+    home: str
+    private: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        What stands after `smpy run`.
+    directory : str
+        Working directory.
+    environment : mapping of str to str
+        All environment variables.
+    platform : Description or None
+        The machine, if it was made in Python.
+    made : MadeProgram or None
+        The program, if it was made for this run.
+    """
+
+    arguments: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    platform: Description | None = None
+    made: MadeProgram | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How a run ended.
+
+    Attributes
+    ----------
+    exit_code : int
+        The command's.
+    failure : SmpyError or None
+        Why the run ended before all ranks had, or did not begin.
+    first_exit : str
+        Whose exit code that is, if the run ended by itself; empty when it is 0.
+    summary : Summary or None
+        What it took; None: it did not begin.
+    encoding : str
+        Of what it printed.
+    """
+
+    exit_code: int
+    failure: SmpyError | None = None
+    first_exit: str = ""
+    summary: Summary | None = None
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The run has not begun: it needs a process where BLAS was loaded otherwise."""
+
+    threads: Threads
+
+
+def write_value(descriptor: int, value: Request | Reply | Elsewhere) -> None:
+    """Make a value the content of a file."""
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    data = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def read_value(descriptor: int) -> Request | Reply | Elsewhere:
+    """The value that is the content of a file."""
+    value = pickle.loads(read_bytes(descriptor))  # noqa: S301  # of a process that runs what this one asked for
+    assert isinstance(value, Request | Reply | Elsewhere)
+    return value
+
+
+def read_bytes(descriptor: int) -> bytes:
+    """The whole content of a file, wherever it was read last."""
+    size = os.fstat(descriptor).st_size
+    pieces, at = [], 0
+    while at < size and (piece := os.pread(descriptor, size - at, at)):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)

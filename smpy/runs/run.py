@@ -1,0 +1,105 @@
+"""A run that has ended, and the error that one raises which failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from smpy.errors import SmpyError
+from smpy.records.profile import Profile
+from smpy.records.summary import Summary
+from smpy.units import format_time
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Run:
+    """A run that has ended, all its ranks with exit code 0.
+
+    Attributes
+    ----------
+    summary : Summary
+        What it took.
+    stdout, stderr : str
+        What the program printed.
+    exit_code : int
+        That of `smpy run`.
+    """
+
+    summary: Summary
+    stdout: str
+    stderr: str
+    exit_code: int = 0
+
+    @property
+    def makespan_s(self) -> float:
+        """Simulated time until the last rank ended, in seconds."""
+        return self.summary.makespan_s
+
+    @property
+    def profile(self) -> Profile | None:
+        """Where its time and bytes went."""
+        return self.summary.profile
+
+    def to_json(self) -> str:
+        """The summary, as `smpy run --json` writes it."""
+        return self.summary.to_json()
+
+    def __repr__(self) -> str:
+        ranks = "1 rank" if self.summary.n_ranks == 1 else f"{self.summary.n_ranks:,} ranks"
+        return (
+            f"<Run of {self.summary.inputs.program} on {ranks}, {self.summary.platform}: "
+            f"{format_time(self.makespan_s)} simulated>"
+        )
+
+    def _repr_html_(self) -> str:
+        head, *facts = self.summary.render().splitlines()
+        rows = (
+            f"<tr><th style='text-align: left'>{escape(fact[:17].strip())}</th>"
+            f"<td style='text-align: left'>{escape(fact[17:])}</td></tr>"
+            for fact in facts
+        )
+        return f"<table><caption>{escape(head)}</caption>{''.join(rows)}</table>"
+
+
+class RunError(SmpyError):
+    """A run failed; the message is what `smpy run` prints.
+
+    It is not in `smpy.errors` because it holds a summary.
+
+    Attributes
+    ----------
+    stdout, stderr : str
+        What the program had printed.
+    exit_code : int
+        That of `smpy run`.
+    summary : Summary or None
+        What the run took until then; None where its process could not say.
+    failure : SmpyError or None
+        What went wrong, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
+        process of the run died.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stdout: str = "",
+        stderr: str = "",
+        exit_code: int = 1,
+        summary: Summary | None = None,
+        failure: SmpyError | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.stdout = stdout
+        self.stderr = stderr
+        self.exit_code = exit_code
+        self.summary = summary
+        self.failure = failure
+
+
+class TimeLimitError(RunError):
+    """A run took longer than it was allowed to."""
+
+
+class MemoryLimitError(RunError):
+    """A run held more memory than it was allowed to."""

@@ -1,0 +1,299 @@
+"""The caller's side of the process that forks one for each run: it is started when it is first needed, and kept.
+
+A server is kept as long as it is what a new one would be: it has smpy's files as they are, and the variables that an
+interpreter or a library reads but once. Everything else goes with each request. Any number of threads may ask for runs
+at the same time. A process that is forked starts servers of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import BinaryIO, Final
+
+from smpy.errors import SmpyError
+from smpy.runs.request import BEGUN, ENDED, WANTED, Threads, read_bytes
+
+_SERVERS_MAX: Final = 4
+_GRACE_S: Final = 5.0  # for a run that was interrupted, to tell where it was
+_SHOWING_S: Final = 0.1  # between two looks at what a run has printed
+_CLOSING_S: Final = 5.0
+_TOLD_MAX: Final = 2000
+
+_SMPY: Final = Path(__file__).parent.parent
+_BOOT: Final = """
+import sys
+if sys.path[:1] == [""]:
+    del sys.path[0]
+sys.path.insert(0, sys.argv.pop(1))
+import smpy
+del sys.path[0]
+import smpy.cli.run, smpy.emulate.run
+of_every_run = frozenset(sys.modules)
+from smpy.cli.run_server import main
+main(of_every_run)
+"""
+
+# variables that are read once: by the interpreter, the C library, and those for linear algebra
+_READ_ONCE: Final = (
+    "BLIS_", "DYLD_", "GLIBC_", "GOMP_", "GOTO_", "HOME", "KMP_", "LANG", "LC_", "LD_", "MALLOC_", "MKL_", "NPY_",
+    "OMP_", "OPENBLAS_", "PYTHON", "VECLIB_"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the process of a run ended.
+
+    Attributes
+    ----------
+    status : int
+        What `os.waitpid` tells.
+    by_memory_limit, by_time_limit : bool
+        Whether it was ended because of one.
+    """
+
+    status: int
+    by_memory_limit: bool
+    by_time_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a run reads and writes: descriptors.
+
+    Attributes
+    ----------
+    request : int
+        Of a file with the request, which is the reply's when the run has ended.
+    stdin, stdout, stderr : int
+        As the run has them; the last two are files.
+    """
+
+    request: int
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+class WarmServer:
+    """A server, and the socket to it.
+
+    Parameters
+    ----------
+    threads : {"one", "own"}
+        How it loads BLAS.
+    """
+
+    def __init__(self, threads: Threads) -> None:
+        self._sending = threading.Lock()
+        self._controls: set[socket.socket] = set()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the server
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603  # this interpreter
+                [sys.executable, "-c", _BOOT, str(_SMPY.parent), str(theirs.fileno()), threads],
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+                start_new_session=True,  # Ctrl-C comes to the caller alone
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._controls
+
+    def run(
+        self,
+        files: Files,
+        timeout_s: float | None = None,
+        memory_limit_bytes: int | None = None,
+        show: Callable[[], None] | None = None,
+    ) -> Ended | None:
+        """Have a run performed, and wait for its end.
+
+        Parameters
+        ----------
+        files : Files
+            What it reads and writes.
+        timeout_s : float, optional
+            How long it may take in real time, once its process is there.
+        memory_limit_bytes : int, optional
+            How much memory its process may hold.
+        show : callable, optional
+            Called again and again while it runs.
+
+        Returns
+        -------
+        Ended or None
+            None: the server had gone before it began the run.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If Ctrl-C came: the run has ended.
+        SmpyError
+            If the server ended before its run.
+        """
+        control, theirs = socket.socketpair()
+        self._controls.add(control)
+        try:
+            with theirs:
+                descriptors = [theirs.fileno(), files.request, files.stdin, files.stdout, files.stderr]
+                try:
+                    with self._sending:
+                        socket.send_fds(self._socket, [WANTED.pack(memory_limit_bytes or 0)], descriptors)
+                except OSError:
+                    return None
+            if control.recv(len(BEGUN)) != BEGUN:
+                return None
+            return self._await(control, timeout_s, show)
+        finally:
+            self._controls.discard(control)
+            control.close()  # a run that is still there is killed
+
+    def _await(self, control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None) -> Ended | None:
+        try:
+            is_over = _readable(control, timeout_s, show)
+        except KeyboardInterrupt:
+            _end(control)
+            raise
+        if not is_over:
+            _end(control)
+        told = control.recv(ENDED.size)
+        if len(told) == ENDED.size:
+            status, by_memory_limit = ENDED.unpack(told)
+            return Ended(status, by_memory_limit, not is_over)
+        raise SmpyError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
+
+    def last_words(self) -> str:
+        """What it has told when it ended, to be put behind a sentence."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSING_S)
+        text = read_bytes(self._stderr.fileno())[-_TOLD_MAX:].decode(errors="replace").strip()
+        return f":\n{text}" if text else ""
+
+    def close(self) -> None:
+        """Have the server end, with its runs."""
+        self._socket.close()
+        for control in list(self._controls):
+            with suppress(OSError):
+                control.shutdown(socket.SHUT_RDWR)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSING_S)
+        self._stderr.close()
+
+    def forget(self) -> None:
+        """In a forked process, leave the server to the one that has started it."""
+        self._socket.close()
+        self._stderr.close()
+        for control in self._controls:
+            control.close()
+        self._process.returncode = 0  # it is not ours to wait for
+
+
+def _readable(control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None) -> bool:
+    """Wait until there is something to read; False: it took too long."""
+    until_s = None if timeout_s is None else monotonic() + timeout_s
+    poller = select.poll()
+    poller.register(control, select.POLLIN)
+    while True:
+        left_s = None if until_s is None else max(0.0, until_s - monotonic())
+        step_s = left_s if show is None else min(_SHOWING_S, _SHOWING_S if left_s is None else left_s)
+        if poller.poll(None if step_s is None else step_s * 1000):
+            return True
+        if show is not None:
+            show()
+        if left_s is not None and left_s <= 0:
+            return False
+
+
+def _end(control: socket.socket) -> None:
+    """Interrupt a run; kill it when it does not end, or a second Ctrl-C comes."""
+    with suppress(OSError, KeyboardInterrupt):
+        control.send(b"i")
+        if _readable(control, _GRACE_S, None):
+            return
+    with suppress(OSError):
+        control.shutdown(socket.SHUT_WR)
+        _readable(control, _GRACE_S, None)
+
+
+# ---- those of this process ----
+
+_Key = tuple[object, ...]
+_servers: Final[dict[_Key, WarmServer]] = {}  # the one that was used last comes last
+_choosing: Final = threading.Lock()
+
+
+def warm_server(threads: Threads) -> WarmServer:
+    """A server that is as a new one would be."""
+    key = (threads, sys.executable, _variables_read_once(), frozenset(_state_of_files()))
+    with _choosing:
+        server = _servers.pop(key, None)
+        if server is None or not server.is_alive:
+            if server is not None:
+                server.close()
+            for old in [old for old, kept in _servers.items() if kept.is_idle][: len(_servers) - _SERVERS_MAX + 1]:
+                _servers.pop(old).close()
+            server = WarmServer(threads)
+        _servers[key] = server
+        return server
+
+
+def _variables_read_once() -> frozenset[tuple[str, str]]:
+    return frozenset((name, value) for name, value in os.environ.items() if name.startswith(_READ_ONCE))
+
+
+def _state_of_files() -> Iterator[tuple[str, int, int]]:
+    """Of each of smpy's files, the name, when it was written, and its size."""
+    waiting = [str(_SMPY)]
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            if entry.name == "__pycache__":
+                continue
+            if entry.is_dir():
+                waiting.append(entry.path)
+            else:
+                stat = entry.stat()
+                yield entry.path, stat.st_mtime_ns, stat.st_size
+
+
+@atexit.register
+def close_servers() -> None:
+    """Have all servers of this process end."""
+    with _choosing:
+        while _servers:
+            _servers.popitem()[1].close()
+
+
+def _forget_servers() -> None:
+    for server in _servers.values():
+        server.forget()
+    _servers.clear()
+    _choosing._at_fork_reinit()  # type: ignore[attr-defined]  # as threading does with its own
+
+
+os.register_at_fork(after_in_child=_forget_servers)
+
+
+def empty_file() -> BinaryIO:
+    """A file without a name."""
+    return tempfile.TemporaryFile()

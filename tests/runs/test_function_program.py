@@ -1,0 +1,114 @@
+"""Functions as programs."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import smpy
+from smpy.errors import UsageError
+from tests.conftest import write_files
+
+SOLVER = """
+    from helpers import scaled
+    seen = []
+    def solve(values, factor=1):
+        from mpi4py import MPI
+        seen.append(MPI.COMM_WORLD.rank)
+        total = MPI.COMM_WORLD.allreduce(sum(values))
+        print(seen, scaled(total, factor))
+        if factor < 0:
+            raise ValueError("negative")
+    class Methods:
+        @staticmethod
+        def run():
+            print("a method")
+"""
+
+
+@pytest.fixture(params=["project", "site-packages"])
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """A module beside another one that it imports."""
+    folder = tmp_path / request.param
+    write_files(folder, {"a_solver.py": SOLVER, "helpers.py": "def scaled(x, by): return x * by\n"})
+    write_files(folder, {"no_mpi.py": "calls = []\ndef count():\n    calls.append(1)\n    print(len(calls))\n"})
+    monkeypatch.syspath_prepend(folder)
+    yield import_module("a_solver")
+    for name in ("a_solver", "helpers", "no_mpi"):
+        sys.modules.pop(name, None)
+
+
+def test_a_function_of_a_module_is_called_by_each_rank_in_its_own_copy_of_the_module(module: ModuleType):
+    run = smpy.simulate(module.solve, [1, 2], 10, ranks=2, compute="none")
+    assert sorted(run.stdout.splitlines()) == ["[0] 60", "[1] 60"]
+    assert module.seen == []
+    assert run.summary.inputs.program == "a_solver.solve"
+    assert run.summary.inputs.args == ("[1, 2]", "10")
+    assert smpy.simulate(module.Methods.run, ranks=1).stdout == "a method\n"
+    assert smpy.simulate(import_module("no_mpi").count, ranks=2).stdout == "1\n1\n"
+
+
+def test_the_traceback_of_a_function_of_a_module_names_its_file(module: ModuleType):
+    with pytest.raises(smpy.RunError, match=r'a_solver.py", line 10, in solve\n.*\nValueError: negative'):
+        smpy.simulate(module.solve, [1], -1, ranks=2)
+
+
+SCRIPT = """
+    from __future__ import annotations
+    import collections as c
+    from dataclasses import dataclass
+    from functools import partial
+    import numpy as np
+    import smpy
+
+    offset = np.arange(3)
+
+    @dataclass
+    class Point:
+        x: int
+
+    def doubled(n: NotThere):
+        return 2 * n
+    twice = doubled
+
+    def main(point: NotThere, n, fails=False):
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        print(comm.rank, twice(n), point, offset.sum(), type(c.deque()).__name__)
+        if fails:
+            raise ValueError("as asked")
+
+    print(smpy.simulate(main, Point(4), 5, ranks=2, compute="none").stdout, end="")
+    for program, *args in ((main, Point(4), 5, True), (lambda: None,), (main, open(__file__)), (partial(main, 1),)):
+        try:
+            smpy.simulate(program, *args, ranks=1, compute="none")
+        except smpy.errors.SmpyError as error:
+            print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.slow
+def test_a_function_of_the_script_that_runs_is_sent_with_what_it_names(tmp_path: Path):
+    write_files(tmp_path, {"script.py": SCRIPT})
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    first, second, *rest = done.stdout.splitlines()
+    assert {first, second} == {f"{rank} 10 Point(x=4) 3 deque" for rank in (0, 1)}
+    told = "\n".join(rest)
+    assert f'File "{tmp_path / "script.py"}", line 24, in main\n    raise ValueError("as asked")' in told
+    assert "UsageError a lambda cannot be a program" in told
+    assert "UsageError function main: argument <_io.Text" in told
+    assert "UsageError functools.partial(" in told
+
+
+def test_a_function_that_uses_variables_of_the_one_around_it_is_refused(program: Callable[[str], str]):
+    size = 3
+
+    def inner() -> int:
+        return size
+
+    with pytest.raises(UsageError, match="function inner uses size of the function around it: give it as an argument"):
+        smpy.simulate(inner, ranks=1)
