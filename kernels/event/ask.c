@@ -85,6 +85,15 @@ int sim_link_loads(const sim *s, link_load *list)
     return s->network.kind->link_loads ? s->network.kind->link_loads(s, s->network.state, list) : 0;
 }
 
+int sim_polls_in_vain(const sim *s, int id)
+{
+    const timeline *t = &s->timelines.at[id];
+    if (!t->poll.in_vain.kind) return 0;
+    for (int i = 0; i < t->n; i++)
+        if (t->queue[(t->first + i) & (t->room - 1)].kind->nature == ACTION_PROGRESS) return 0;
+    return 1;
+}
+
 const void *sim_kernel_calls(void)
 {
     static const kernel_calls calls = {
@@ -93,7 +102,7 @@ const void *sim_kernel_calls(void)
         sim_sends_at_once, sim_clock_s, sim_speed_flop_per_s, sim_next, sim_now_s, sim_answer, sim_begin_call, sim_end_call,
         sim_request, sim_probed, sim_payload, sim_release, payload_fill, payload_folded_share, strided_lies_within, sim_deliveries,
         sim_deliveries_done, sim_notes,
-        sim_comm_size, sim_comm_peers, sim_comm_other, sim_comm_rank, sim_comm_self, sim_rank_of,
+        sim_comm_size, sim_comm_peers, sim_comm_other, sim_comm_rank, sim_comm_self, sim_rank_of, sim_polls_in_vain,
     };
     return &calls;
 }

@@ -328,6 +328,7 @@ int sim_left_over(const sim *s, int after, int *kind);                 /* the ne
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int timeline, waiting *out);
 void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, what it polls for again and again, in vain */
+int sim_polls_in_vain(const sim *s, int timeline); /* its last poll was, and it has been told since only to compute and to sleep */
 void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the critical path to its date */
 void sim_finish_s(const sim *s, double *finish_s); /* [ranks] date when a rank's last timeline ended, NaN before */
 void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
@@ -370,6 +371,7 @@ typedef struct {
     int (*comm_rank)(const sim *, int, int);
     int (*comm_self)(sim *, int);
     int (*rank_of)(const sim *, int);
+    int (*polls_in_vain)(const sim *, int);
 } kernel_calls;
 /* cdef */
 const void *sim_kernel_calls(void);   /* a kernel_calls */

@@ -52,9 +52,24 @@ void clock_start(void)
     start_after(0);
 }
 
+/* Asks whoever keeps bursts, by one of its methods; -1 with an exception. */
+static double answer_of(PyObject *bursts, PyObject *method, double seconds)
+{
+    PyObject *asked = PyFloat_FromDouble(seconds);
+    PyObject *answer = asked ? PyObject_CallMethodOneArg(bursts, method, asked) : NULL;
+    const double answer_s = answer ? PyFloat_AsDouble(answer) : -1;
+    Py_XDECREF(asked);
+    Py_XDECREF(answer);
+    return answer_s;
+}
+
 int clock_charge(void)
 {
-    const double computed_s = surface.clock.carried_s + burst_s();
+    double computed_s = surface.clock.carried_s + burst_s();
+    if (surface.clock.bursts && surface_is_here()) {
+        computed_s = answer_of(surface.clock.bursts, surface.name.take, computed_s);
+        if (computed_s < 0) return -1;
+    }
     if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
     const double given = surface.clock.flop_per_s;
     const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
@@ -102,17 +117,28 @@ PyObject *clock_compute(PyObject *module, PyObject *flop)
 typedef struct {
     PyObject_HEAD
     double flop_per_s;
+    PyObject *bursts; /* owned, or NULL */
 } clock_object;
 
 static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"engine", "flop_per_s", NULL};
-    PyObject *engine;
+    static char *names[] = {"engine", "flop_per_s", "bursts", NULL};
+    PyObject *engine, *bursts = Py_None;
     double flop_per_s;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od:Clock", names, &engine, &flop_per_s)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od|O:Clock", names, &engine, &flop_per_s, &bursts)) return NULL;
     clock_object *self = (clock_object *)type->tp_alloc(type, 0);
-    if (self) self->flop_per_s = flop_per_s;
+    if (!self) return NULL;
+    self->flop_per_s = flop_per_s;
+    self->bursts = bursts == Py_None ? NULL : Py_NewRef(bursts);
     return (PyObject *)self;
+}
+
+static void Clock_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((clock_object *)self)->bursts);
+    type->tp_free(self);
+    Py_DECREF(type);
 }
 
 static PyObject *Clock_start(PyObject *self, PyObject *unused)
@@ -120,6 +146,7 @@ static PyObject *Clock_start(PyObject *self, PyObject *unused)
     (void)unused;
     if (!surface_is_here()) Py_RETURN_NONE;
     surface.clock.flop_per_s = ((clock_object *)self)->flop_per_s;
+    Py_XSETREF(surface.clock.bursts, Py_XNewRef(((clock_object *)self)->bursts));
     clock_start();
     Py_RETURN_NONE;
 }
@@ -151,9 +178,14 @@ static PyObject *Clock_resume(PyObject *self, PyObject *mark)
 
 static PyObject *Clock_charge_s(PyObject *self, PyObject *mark)
 {
-    const double computed_s = PyFloat_AsDouble(mark), flop_per_s = ((clock_object *)self)->flop_per_s;
+    const clock_object *clock = (clock_object *)self;
+    const double flop_per_s = clock->flop_per_s;
+    double computed_s = PyFloat_AsDouble(mark);
     if (computed_s == -1 && PyErr_Occurred()) return NULL;
-    if (computed_s < THRESHOLD_S || !surface_is_here()) return PyFloat_FromDouble(0);
+    if (computed_s < 0 || !surface_is_here()) return PyFloat_FromDouble(0);
+    if (clock->bursts) computed_s = answer_of(clock->bursts, surface.name.look, computed_s);
+    if (computed_s < 0) return NULL;
+    if (computed_s < THRESHOLD_S) return PyFloat_FromDouble(0);
     const double host_flop_per_s = surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
     return PyFloat_FromDouble(flop_per_s > 0 ? computed_s * flop_per_s / host_flop_per_s : computed_s);
 }
@@ -171,8 +203,10 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)PyDoc_STR("Clock(engine, flop_per_s)\n--\n\nMeasures the running rank of the attached world.")},
+    {Py_tp_doc,
+     (void *)PyDoc_STR("Clock(engine, flop_per_s, bursts=None)\n--\n\nMeasures the running rank of the attached world.")},
     {Py_tp_new, (void *)Clock_new},
+    {Py_tp_dealloc, (void *)Clock_dealloc},
     {Py_tp_methods, methods},
     {0},
 };

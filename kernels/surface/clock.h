@@ -9,7 +9,8 @@
  *   (3) the thread's processor clock, some twenty times dearer, is read at the end of longer bursts only. What the thread did not
  *       run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than
  *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it;
- *   (4) it is the running rank's: another thread that starts, stops or pauses it does nothing. */
+ *   (4) it is the running rank's: another thread that starts, stops or pauses it does nothing;
+ *   (5) where bursts are kept (smpy.compute.bursts), every burst that ends is told, short ones too, and its answer is charged. */
 #ifndef SMPY_SURFACE_CLOCK_H
 #define SMPY_SURFACE_CLOCK_H
 #include "surface.h"

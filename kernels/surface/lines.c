@@ -72,6 +72,14 @@ int lines_here(void)
     return number;
 }
 
+PyObject *lines_situation(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (!surface_is_here()) return PyErr_Format(PyExc_RuntimeError, "no rank runs here");
+    const int polls = surface.calls->polls_in_vain(surface.sim, surface.timeline);
+    return PyLong_FromLongLong((long long)surface.rank << 32 | (long long)lines_here() << 1 | polls);
+}
+
 PyObject *lines_at(PyObject *module, PyObject *number)
 {
     (void)module;

@@ -11,5 +11,6 @@ int lines_here(void);           /* of the innermost frame that is not ours; 0: n
 void lines_forget(void);
 
 /* ---- functions of the module ---- */
+PyObject *lines_situation(PyObject *module, PyObject *unused); /* the running rank, the line, and whether it polls in vain */
 PyObject *lines_at(PyObject *module, PyObject *number); /* (file, line) */
 #endif

@@ -101,6 +101,8 @@ static int intern_names(void)
         {&surface.name.leave, "leave"},
         {&surface.name.fill, "fill"},
         {&surface.name._operation, "_operation_or_null"},
+        {&surface.name.take, "take"},
+        {&surface.name.look, "look"},
         {&surface.name._size, "_size"},
         {&surface.name._strided, "_strided"},
         {&surface.name._source, "_source"},
@@ -125,6 +127,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.is_watched = 0;
     surface.clock.is_running = 0;
     surface.epoch++;
+    Py_CLEAR(surface.clock.bursts);
     Py_CLEAR(surface.open_collectives);
     Py_CLEAR(surface.failure.type);
     Py_CLEAR(surface.failure.value);
@@ -261,6 +264,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"step_waited_for", (PyCFunction)(void (*)(void))sequence_step_waited_for, METH_FASTCALL,
      PyDoc_STR("step_waited_for(rank, request)\n--\n\n(call, step) for which a rank is blocked in a sequence, or None.")},
+    {"situation", lines_situation, METH_NOARGS,
+     PyDoc_STR("situation()\n--\n\nrank << 32 | line << 1 | whether it polls in vain, of the running rank.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"begin_call", (PyCFunction)(void (*)(void))site_begin_call, METH_FASTCALL,
      PyDoc_STR("begin_call(name, arguments, /)\n--\n\nWhether the running rank's call of this name has begun; then, it will end.")},

@@ -23,6 +23,7 @@ typedef struct {
     double flop_per_s;              /* 0: that of the rank's simulated core */
     double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
+    PyObject *bursts;               /* owned: says what is charged for a burst (smpy.compute.bursts); NULL: its time */
 } compute_clock;
 
 /* A line of the program: see lines.h. */
@@ -81,6 +82,7 @@ typedef struct {
         PyObject *perform, *_perform, *_look, *_wait, *_follow, *arrival;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
+        PyObject *take, *look;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

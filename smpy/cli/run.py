@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -55,6 +56,26 @@ def _measured_flop_per_s(ctx: click.Context, param: click.Parameter, value: Path
         raise click.BadParameter(str(error), ctx, param) from error
 
 
+@dataclass(frozen=True, slots=True)
+class _Compute:
+    """What `--compute` says."""
+
+    mode: ComputeMode
+    record: Path | None = None
+    replay: Path | None = None
+
+
+def _compute(ctx: click.Context, param: click.Parameter, value: str) -> _Compute:
+    match value.partition(":"):
+        case ("measured" | "models" | "none") as mode, "", "":
+            return _Compute(mode)
+        case "record", ":", file if file:
+            return _Compute("measured", record=Path(file))
+        case "replay", ":", file if file:
+            return _Compute("measured", replay=Path(file))
+    raise click.BadParameter(f"{value!r} is none of measured, models, none, record:FILE and replay:FILE", ctx, param)
+
+
 def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
         if "=" not in value:
@@ -87,11 +108,13 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 )
 @click.option(
     "--compute",
-    type=click.Choice(["measured", "models", "none"]),
+    callback=_compute,
+    metavar="[measured|models|none|record:FILE|replay:FILE]",
     default="measured",
     show_default=True,
     help="Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
-    "like say what it is; or none at all. Without measuring, runs are reproducible.",
+    "like say what it is; or none at all. record: measured, and each burst written to a file; replay: as a file has "
+    "it, on whatever machine. Without measuring, runs are reproducible.",
 )
 @click.option(
     "--kernels",
@@ -216,7 +239,7 @@ def run_config(
     options: tuple[tuple[str, str], ...],
     network: str | None,
     compat: str | None,
-    compute: ComputeMode,
+    compute: _Compute,
     kernels: Path | None,
     noise: bool,
     host_speed_flop_per_s: float | None,
@@ -259,7 +282,9 @@ def run_config(
         host_order=host_order,
         seed=seed,
         options=(*options, *_named(("network/model", network), ("smpy/compat", compat))),
-        compute=compute,
+        compute=compute.mode,
+        record=compute.record,
+        replay=compute.replay,
         kernels=kernels,
         noise=noise,
         host_speed_flop_per_s=host_speed_flop_per_s,

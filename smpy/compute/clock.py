@@ -16,6 +16,7 @@ from smpy.engine.kernel import surface
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
+    from smpy.engine.loop import Bursts
 
 # The real clocks: `time`'s functions give simulated time while a program runs.
 _monotonic_s, _processor_s = perf_counter, thread_time
@@ -35,11 +36,14 @@ class Clock:
     flop_per_s : float
         Speed of this machine: a measured second is that many operations of the simulated host. 0: as fast as a core of
         the rank's own host, so that a measured second is a simulated one.
+    bursts : Bursts or None
+        Is told every burst that ends, short ones too, and says what is charged for it.
     """
 
-    def __init__(self, engine: Engine, flop_per_s: float) -> None:
+    def __init__(self, engine: Engine, flop_per_s: float, bursts: Bursts | None = None) -> None:
         self._engine = engine
         self._flop_per_s = flop_per_s
+        self._bursts = bursts
         self._is_running = False
         self._started_s = 0.0
         self._carried_s = 0.0
@@ -56,6 +60,8 @@ class Clock:
             return False
         self._is_running = False
         computed_s = self._carried_s + self._burst_s()
+        if self._bursts is not None:
+            computed_s = self._bursts.take(computed_s)
         if computed_s >= THRESHOLD_S:
             flop = computed_s * (self._flop_per_s or self._engine.speed_flop_per_s())
             self._engine.compute(flop, kernel="", n_calls=0)
@@ -78,6 +84,8 @@ class Clock:
 
     def charge_s(self, mark_s: float) -> float:
         """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
+        if mark_s >= 0 and self._bursts is not None and self._engine.is_here():
+            mark_s = self._bursts.look(mark_s)
         if mark_s < THRESHOLD_S:
             return 0.0
         return mark_s * self._flop_per_s / self._engine.speed_flop_per_s() if self._flop_per_s else mark_s
@@ -101,7 +109,7 @@ class Clock:
         return min(passed_s, max(passed_s - away_s, 0.0))
 
 
-def new_clock(engine: Engine, flop_per_s: float) -> Clock:
+def new_clock(engine: Engine, flop_per_s: float, bursts: Bursts | None = None) -> Clock:
     """The clock for a run: the compiled surface has one that its calls share, otherwise `Clock`."""
-    made: Clock = Clock(engine, flop_per_s) if surface is None else surface.Clock(engine, flop_per_s)
+    made: Clock = (Clock if surface is None else surface.Clock)(engine, flop_per_s, bursts)
     return made

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from smpy.platforms.kernel_costs import KernelCost, KernelCosts
 
 ComputeMode = Literal["measured", "models", "none"]
-"""How computing becomes simulated time."""
+"""How computing becomes simulated time; measured is also what is recorded, or replayed."""
 
 NOISE_SUM: Final = lib.PATH_VARIANCE - 1
 """Of the sums over a critical path, the one of what noise adds; those before are kernels' half widths."""

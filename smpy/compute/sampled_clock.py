@@ -65,6 +65,11 @@ class SampledClock:
         self._open: Final[dict[int, Body]] = {}
         self.pause, self.resume, self.charge_s = real.pause, real.resume, real.charge_s
 
+    def read(self) -> float:
+        """The rank's mark, as of `pause`, which what comes of samples depends on: it is recorded with the bursts."""
+        mark_s, bursts = self._real.pause(), self._engine.bursts
+        return mark_s if mark_s < 0 or bursts is None else bursts.sample(mark_s)
+
     def start(self) -> None:
         """The rank's own code begins, or goes on in the body that it is in."""
         body = self._open.get(self._engine.rank) if self._open and self._engine.is_here() else None
@@ -80,7 +85,7 @@ class SampledClock:
         if body is None:
             return self._real.stop()
         _check(body)
-        mark_s = self._real.pause()
+        mark_s = self.read()
         if mark_s < 0:
             return False
         body.computed_s += mark_s - body.since_s
@@ -114,7 +119,7 @@ class SampledClock:
         Negative, where it is not that rank that runs: a loop that was left may be dropped at any time.
         """
         is_here = self._engine.is_here() and self._engine.rank == rank
-        mark_s = self._real.pause() if is_here else -1.0
+        mark_s = self.read() if is_here else -1.0
         if self._open.get(rank) is body:
             body.computed_s += mark_s - body.since_s
             del self._open[rank]

@@ -262,7 +262,7 @@ class _Loop:
 
 
 def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]) -> Iterator[Any]:
-    mark_s = clock.pause()
+    mark_s = clock.read()
     if mark_s < 0:  # where an import runs, say
         yield from items
         return
@@ -325,7 +325,7 @@ def _decorator(name: str, scope: Scope, rule: StoppingRule) -> Callable[[Callabl
             clock = sampling.clock_of(engine, name)
             if clock is None:
                 return function(*args, **kwargs)
-            mark_s = clock.pause()
+            mark_s = clock.read()
             if mark_s < 0:
                 return function(*args, **kwargs)
             try:

@@ -31,14 +31,26 @@ class CodeSupply:
     ----------
     n_ranks : int
         How many ranks may ask for each code.
+
+    Attributes
+    ----------
+    files : dict of str to None
+        Where the code comes from, in order.
+    when_new : callable
+        Told of each other file, from when on it is set.
     """
 
     def __init__(self, n_ranks: int) -> None:
         self._n_ranks = n_ranks
+        self.files: Final[dict[str, None]] = {}
+        self.when_new: Callable[[str], object] = str
         self._left = OWN_CODES_MAX if n_ranks > 1 else 0
 
     def of(self, code: CodeType) -> Callable[[], CodeType]:
         """What a rank calls for the code of a module: a copy of its own, or the one of all when there are too many."""
+        if code.co_filename not in self.files:
+            self.files[code.co_filename] = None
+            self.when_new(code.co_filename)
         n_copies = _count(code) * self._n_ranks
         if n_copies > self._left:
             return lambda: code

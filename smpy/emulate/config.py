@@ -49,6 +49,8 @@ class RunConfig:
         SimGrid's.
     compute : {"measured", "models", "none"}
         How computing becomes simulated time.
+    record, replay : Path or None
+        With measured computing: a file to write the bursts to that are measured, or one to take them from instead.
     kernels : Path or None
         A calibration: what kernels cost, whatever the machine says.
     host_speed_flop_per_s : float or None
@@ -81,6 +83,8 @@ class RunConfig:
     seed: int = 0
     options: tuple[tuple[str, str], ...] = ()
     compute: ComputeMode = "measured"
+    record: Path | None = None
+    replay: Path | None = None
     kernels: Path | None = None
     noise: bool = False
     host_speed_flop_per_s: float | None = None

@@ -37,6 +37,8 @@ class Importer:
         Finds them.
     loading : callable
         Entered with the rank while something is imported for it, so that this is not taken for computing.
+    executing : callable
+        Entered with the rank, within, while it executes a module of its own, which may call MPI.
 
     Attributes
     ----------
@@ -49,10 +51,12 @@ class Importer:
         privacy: Privacy,
         sources: Sources,
         loading: Callable[[RankState], AbstractContextManager[None]] = lambda _: nullcontext(),
+        executing: Callable[[RankState], AbstractContextManager[None]] = lambda _: nullcontext(),
     ) -> None:
         self._privacy = privacy
         self._sources = sources
         self._loading = loading
+        self._executing = executing
         self._plain: dict[str, bool] = {}  # neither it, nor a package it lies in, nor a part of it is private
         self._found_shared: set[str] = set()
         self._substitutes: dict[str, Callable[[], ModuleType]] = {}
@@ -198,7 +202,7 @@ class Importer:
         if source is None:
             raise ModuleNotFoundError(f"spec not found for the module {name!r}", name=name)
         vars(own).update(vars(source.new_module()))
-        with self._loading(state):
+        with self._executing(state):
             source.execute(own)
         return self._own(name)
 
@@ -306,7 +310,7 @@ class Importer:
         module = source.new_module()
         state.modules[name] = module
         try:
-            with self._loading(state), doing_for_all(whether=False):
+            with self._executing(state), doing_for_all(whether=False):
                 source.execute(module)
                 if name in self._changes:
                     self._changes[name](module)

@@ -48,7 +48,7 @@ def lines_by_rank(found: list[tuple[int, str, str]]) -> list[str]:
 
 def place_of(file: str, line: int, home: str) -> str:
     """`program.py:12`, as seen from the program's directory; empty where the file is not known."""
-    if not file:
-        return ""
+    if not os.path.isabs(file):
+        return f"{file}:{line}" if file else ""
     inside = os.path.relpath(file, home)
     return f"{file if inside.startswith(os.pardir) else inside}:{line}"

@@ -20,6 +20,7 @@ from smpy.emulate.blas_threads import remarks_on_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.config import RunConfig, description_of, new_world
 from smpy.emulate.deadlock import describe_deadlock, line_in, line_of
+from smpy.emulate.frozen_computing import FrozenComputing
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.named_packages import check_names
@@ -139,13 +140,19 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         engine.keep_all_pairs()
     if config.synchronous_sends:
         engine.make_sends_synchronous()
+    frozen = FrozenComputing.of(config, engine, program, supply)
     if config.compute == "measured":
-        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0)
-    on_threads = () if engine.clock is None else remarks_on_threads()
+        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts)
+    on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
-    exit_code, error, lifetime = _turn(config, engine, program, supply, reporter)
-    remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home)
-    inputs = _inputs(config, machine, platform, engine, host_of_rank)
+    try:
+        exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen)
+    except BaseException:
+        frozen.end("its run broke")
+        raise
+    exit_code, error = frozen.end_of(exit_code, error)
+    remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
+    inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
     summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home)
     engine.close()
     if config.strict and error is None:
@@ -160,7 +167,12 @@ def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError
 
 
 def _turn(
-    config: RunConfig, engine: Engine, program: Program, supply: CodeSupply, reporter: _Reporter
+    config: RunConfig,
+    engine: Engine,
+    program: Program,
+    supply: CodeSupply,
+    reporter: _Reporter,
+    frozen: FrozenComputing,
 ) -> tuple[int, SmpyError | None, Lifetime]:
     """Run the ranks: exit code, error, and what they did from beginning to end."""
     patches = Patches()
@@ -170,6 +182,7 @@ def _turn(
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
         running.enter(engine)
         patches.later(lambda: running.enter(None))
+        patches.later(frozen.note_shared_sources)
         engine.spawn(lifetime.live)
         exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home)
         lifetime.write_unfinished()
@@ -221,15 +234,23 @@ def _run_engine(
         for outlet in outlets:
             outlet.write_rest()
         return EXIT_FAILURE, _breakdown(error, engine)
+    if isinstance(stopped, (CalledInThread, SmpyError)):
+        for outlet in outlets:
+            outlet.write_rest()
+    return _end_of(stopped, engine, lifetime, home)
+
+
+def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> tuple[int, SmpyError | None]:
+    """Exit code and error of a run that came back from its loop."""
     match stopped:
         case CalledInThread(rank, call, thread, frame):
-            for outlet in outlets:
-                outlet.write_rest()
             return EXIT_FAILURE, RankFailure(
                 f"rank {rank} called {call} in a thread of its own, {thread}, at {line_in(frame, home)}: a rank calls "
                 "MPI in its main thread alone (MPI.Query_thread() is THREAD_FUNNELED); hand the work over through a "
                 "queue.Queue"
             )
+        case SmpyError():
+            return EXIT_FAILURE, stopped
         case Failed(rank, text):
             told = f":\n{text}" if text else "; its sys.excepthook has told why"
             return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{told}")
@@ -274,7 +295,12 @@ class _Reporter:
 
 
 def _inputs(
-    config: RunConfig, machine: Description, platform: Platform, engine: Engine, host_of_rank: Sequence[int]
+    config: RunConfig,
+    machine: Description,
+    platform: Platform,
+    engine: Engine,
+    host_of_rank: Sequence[int],
+    frozen: FrozenComputing,
 ) -> Inputs:
     return Inputs(
         version=smpy.__version__,
@@ -285,6 +311,9 @@ def _inputs(
         platform_sha256=platform.sha256,
         machine=machine,
         settings=config.options,
+        recorded_to=None if config.record is None else str(config.record),
+        replayed_from=None if config.replay is None else str(config.replay),
+        bursts_sha256=frozen.sha256,
         noise_seed=config.seed if config.noise and _has_noise(engine) else None,
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),

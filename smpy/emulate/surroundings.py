@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +17,7 @@ from smpy.emulate.greenlets import refuse_loops
 from smpy.emulate.imports import Importer
 from smpy.emulate.kills import install_kills
 from smpy.emulate.lifetime import Lifetime, install_exits
+from smpy.emulate.loading import Loading
 from smpy.emulate.mpi4py_parts import finish_mpi, install_mpi4py
 from smpy.emulate.numpy_functions import install_numpy_conversions
 from smpy.emulate.patches import Patches
@@ -26,7 +25,7 @@ from smpy.emulate.privacy import Privacy
 from smpy.emulate.process import install_process
 from smpy.emulate.program import Program, install_runpy
 from smpy.emulate.randomness import install_numpy_random, install_random
-from smpy.emulate.ranks import RankState, is_for_all
+from smpy.emulate.ranks import is_for_all
 from smpy.emulate.raw_output import install_raw_output
 from smpy.emulate.scipy_functions import install_scipy
 from smpy.emulate.settings import Settings
@@ -62,7 +61,8 @@ def install_surroundings(
     patches.attribute(sys, "path", path)
     sources = Sources(supply)
     privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path, sources.find_spec)
-    importer = Importer(privacy, sources, partial(_not_computing, engine))
+    loading = Loading(engine)
+    importer = Importer(privacy, sources, loading.pause, loading.execute)
     importer.install(patches)
     install_mpi4py(importer, patches)
     importer.provide("__main__")
@@ -140,19 +140,6 @@ def _install_torch_state(patches: Patches, switches: Switches, lifetime: Lifetim
     patches.later(exchange.undo)
     switches.watch(exchange.look)
     lifetime.at_begin.append(exchange.look)
-
-
-@contextmanager
-def _not_computing(engine: Engine, state: RankState) -> Iterator[None]:
-    """What happens inside is not the rank's computing; MPI calls in there leave the clock alone."""
-    clock = engine.clock
-    if clock is None or not clock.stop():
-        yield
-        return
-    try:
-        yield
-    finally:
-        clock.start()
 
 
 def _spare_collections(patches: Patches, engine: Engine) -> None:

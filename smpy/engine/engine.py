@@ -50,6 +50,10 @@ class Engine(PointToPoint, Collectives):
         """Every rank whose last poll was in vain, if it has done nothing else since, and what it polls for."""
         return self._found(lib.sim_polling)
 
+    def polls_in_vain(self) -> bool:
+        """Whether the running rank's last poll was, and it has only computed and slept since."""
+        return bool(lib.sim_polls_in_vain(self._sim, lib.sim_running(self._sim)))
+
     def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
         found = []
         out = ffi.new("waiting *")

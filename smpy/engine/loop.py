@@ -71,6 +71,19 @@ class Clock(Protocol):
         """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
 
 
+class Bursts(Protocol):
+    """What keeps the bursts that a clock measures, or knows those of another run."""
+
+    def take(self, measured_s: float) -> float:
+        """What is charged for the burst that the running rank has ended, in seconds of this machine."""
+
+    def look(self, measured_s: float) -> float:
+        """What a burst under way has come to, for shared code that looks at the date."""
+
+    def sample(self, measured_s: float) -> float:
+        """The same, for what measures a sampled region."""
+
+
 def check(code: int) -> None:
     """Raise ``SmpyError`` when the kernel has refused a call."""
     if code < 0:
@@ -117,6 +130,7 @@ class Loop:
         self.n_ranks = len(host_of_rank)
         self.platform = platform
         self.clock: Clock | None = None
+        self.bursts: Bursts | None = None
         self.has_folded = False
         self.is_strict = False
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
@@ -387,6 +401,12 @@ class Loop:
             if self._has_returned.wait(_WAKE_INTERVAL_S):
                 break
         raise SystemExit  # threads pass over it in silence
+
+    def give_up(self, why: SmpyError) -> NoReturn:
+        """In the middle of a rank's call: end the run at once; `run` then returns `why`."""
+        self._broken_off = why
+        self.interrupt()
+        raise why  # where no rank runs
 
     def leave_if_broken_off(self) -> None:
         """From a signal handler, for `wake`: leave the user's code if a thread wants it."""

@@ -30,11 +30,11 @@ def check_writable(path: Path) -> None:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(None, "it is write-protected")
         if not _is_stream(path):
-            scratch = _scratch(path.resolve())
+            scratch = scratch_of(path.resolve())
             scratch.open("w").close()
             scratch.unlink()
     except OSError as error:
-        raise UsageError(_complaint(path, error)) from error
+        raise UsageError(complaint(path, error)) from error
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -58,8 +58,8 @@ def write_whole(path: Path, text: str) -> None:
             _write(str(path), os.O_APPEND, data)
             return
         target = path.resolve()
-        scratch = _scratch(target)
-        with _signals_held():
+        scratch = scratch_of(target)
+        with signals_held():
             try:
                 _write(str(scratch), os.O_CREAT | os.O_TRUNC, data)
                 os.replace(scratch, target)
@@ -68,7 +68,7 @@ def write_whole(path: Path, text: str) -> None:
                     os.unlink(scratch)
                 raise
     except OSError as error:
-        raise UsageError(_complaint(path, error)) from error
+        raise UsageError(complaint(path, error)) from error
 
 
 def _write(path: str, flags: int, data: bytes) -> None:
@@ -81,7 +81,7 @@ def _write(path: str, flags: int, data: bytes) -> None:
 
 
 @contextmanager
-def _signals_held() -> Iterator[None]:
+def signals_held() -> Iterator[None]:
     """Those that would end the process wait until the file is there, or no trace of it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -98,9 +98,11 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev"))
 
 
-def _scratch(target: Path) -> Path:
+def scratch_of(target: Path) -> Path:
+    """Where a file is written before it takes its place."""
     return target.with_name(f".{target.name}.{os.getpid()}")
 
 
-def _complaint(path: Path, error: OSError) -> str:
+def complaint(path: Path, error: OSError) -> str:
+    """The message for a file that cannot be written."""
     return f"cannot write {path}: {error.strerror or error}; name a file in a folder that takes it"

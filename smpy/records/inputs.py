@@ -43,6 +43,10 @@ class Inputs:
         Calibration that says what kernels cost, as it was named.
     noise_seed : int or None
         Where the noise on the time of kernels begins; None: none was drawn.
+    recorded_to, replayed_from : str or None
+        File that bursts of computing were written to, or taken from, as it was named.
+    bursts_sha256 : str or None
+        Of the file that they were taken from.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str
@@ -64,6 +68,9 @@ class Inputs:
     settings: tuple[tuple[str, str], ...] = ()
     kernels_file: str | None = None
     noise_seed: int | None = None
+    recorded_to: str | None = None
+    replayed_from: str | None = None
+    bursts_sha256: str | None = None
 
 
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:

@@ -15,7 +15,10 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     makespan_s, makespan_half_width_s, uncertainty
                         of kernels' costs: of the interval that has 95 % of runs, to first order, and its parts; or null
     messages, bytes, ..._share
-    compute, keeps_memory, kernels_file, noise_seed, is_partial, is_folded
+    compute, recorded_to, replayed_from, bursts_sha256
+                        with measured computing, files of bursts that were written, or charged instead of measuring; the
+                        sum is of the latter
+    keeps_memory, kernels_file, noise_seed, is_partial, is_folded
                         keeps_memory: what was freed stayed with the process;
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
@@ -24,7 +27,8 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
 
-Equal runs give equal text but for `host`, which stands last: if computing is free, or when nothing was measured.
+Equal runs give equal text but for `host`, which stands last: if computing is free or replayed, or
+when nothing was measured.
 """
 
 from __future__ import annotations
@@ -146,6 +150,9 @@ class Summary:
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
             "compute": self.compute,
+            "recorded_to": self.inputs.recorded_to,
+            "replayed_from": self.inputs.replayed_from,
+            "bursts_sha256": self.inputs.bursts_sha256,
             "keeps_memory": self.keeps_memory,
             "kernels_file": self.inputs.kernels_file,
             "noise_seed": self.inputs.noise_seed,
@@ -181,7 +188,7 @@ class Summary:
             *(highlights(self.profile) if self.profile else []),
             ("computing", self._computing()),
         ]
-        if self.compute == "measured":
+        if self.compute == "measured" and not self.inputs.replayed_from:
             facts.append(("freed memory", _KEPT if self.keeps_memory else _RETURNED))
         if self.is_folded:
             facts.append(("folded", "some memory had no content: numbers the program printed are not results"))
@@ -204,6 +211,11 @@ class Summary:
             return "free (--compute none)"
         if self.compute == "models":
             return "modelled; what has no model is free (--compute models)"
+        how, whose = "measured", "this machine"
+        if self.inputs.recorded_to:
+            how = f"measured, and recorded in {self.inputs.recorded_to}"
+        if self.inputs.replayed_from:
+            how, whose = f"replayed from {self.inputs.replayed_from}", "the machine of the recording"
         if self.host_speed_flop_per_s is None:
-            return "measured, and not scaled to the simulated cores: --host-speed says how fast this machine's are"
-        return f"measured; this machine counts as {self.host_speed_flop_per_s:.4g} flop/s"
+            return f"{how}, and not scaled to the simulated cores: --host-speed says how fast {whose}'s are"
+        return f"{how}; {whose} counts as {self.host_speed_flop_per_s:.4g} flop/s"

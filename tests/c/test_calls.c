@@ -300,6 +300,28 @@ static void a_list_of_no_requests_waits_for_none(const platform *p, const model 
     sim_free(s);
 }
 
+/* ---- polls in vain ---- */
+
+static void poll_and_go_on(sim *s, int rank, int stage)
+{
+    if (stage == 0) assert(!sim_polls_in_vain(s, rank) && sim_append_iprobe(s, rank, 0, -1, 5) == 0);
+    if (stage == 1) {
+        assert(sim_polls_in_vain(s, rank));
+        assert(sim_append_compute(s, rank, 1e6, 0) == 0 && sim_append_sleep(s, rank, 1e-3) == 0 && sim_polls_in_vain(s, rank));
+        assert(sim_append_send(s, rank, 0, 0, 5, 1, SEND_STANDARD, 1) > 0 && !sim_polls_in_vain(s, rank));
+        assert(sim_append_iprobe(s, rank, 0, -1, 6) == 0);
+    }
+    if (stage == 2) assert(sim_polls_in_vain(s, rank) && sim_append_iprobe(s, rank, 0, -1, 5) == 0);
+    if (stage == 3) assert(sim_answer(s, rank) && !sim_polls_in_vain(s, rank) && sim_append_end(s, rank) == 0);
+}
+
+static void a_rank_polls_in_vain_until_it_is_told_something_else(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 1);
+    assert(run(s, 1, poll_and_go_on) == SIM_DONE);
+    sim_free(s);
+}
+
 int main(void)
 {
     platform *p = machine();
@@ -312,6 +334,7 @@ int main(void)
     a_request_is_taken_back_until_it_has_matched(p, &m);
     a_queue_outlives_what_leaves_it(p, &m);
     a_list_of_no_requests_waits_for_none(p, &m);
+    a_rank_polls_in_vain_until_it_is_told_something_else(p, &m);
     platform_free(p);
     puts("calls: all well");
     return 0;

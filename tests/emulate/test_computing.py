@@ -10,6 +10,7 @@ import numpy as np  # noqa: F401  # a run here finds it loaded
 import pytest
 
 from smpy.emulate.codes import OWN_CODES_MAX, CodeSupply, own_copy
+from tests.emulate.planted_clock import plant
 
 BURN = "sum(range(6_000_000))\n"  # 0.05 s or more
 
@@ -51,6 +52,21 @@ def test_mpi_calls_in_a_module_leave_its_import_uncounted(emulated: Callable):
     program = "import exchange\n"
     files = {"exchange.py": f"from mpi4py import MPI\n{BURN}MPI.COMM_WORLD.Barrier()\n{BURN}"}
     assert makespan_s(emulated(program, 2, files=files, compute="measured")) < 0.01
+
+
+@pytest.mark.parametrize("imported", ["own", "shared"])
+def test_what_was_computed_before_an_import_is_charged_before_the_calls_in_it(
+    emulated: Callable, monkeypatch: pytest.MonkeyPatch, imported: str
+):
+    plant(monkeypatch)
+    files = {
+        "own.py": "from mpi4py import MPI\nfrom planted_clock import advance\nprint(MPI.Wtime())\nadvance(5)\n",
+        "shared.py": "__smpy_shared__ = True\nimport own\n",
+    }
+    source = f"from planted_clock import advance\nadvance(1)\nimport {imported}\nadvance(2)\n"
+    ran = emulated(source, 1, files, compute="measured")
+    assert float(ran.out) == pytest.approx(1)
+    assert makespan_s(ran) == pytest.approx(3)
 
 
 @pytest.mark.timed

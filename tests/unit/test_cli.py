@@ -122,6 +122,13 @@ def test_options_reach_the_run(stub: Stub):
     )
 
 
+def test_bursts_are_recorded_or_replayed(stub: Stub):
+    config = config_of(stub, "-np", "2", "--compute", "record:a:b", "program.py")
+    assert (config.compute, config.record, config.replay) == ("measured", Path("a:b"), None)
+    config = config_of(stub, "-np", "2", "--compute", "replay:c", "program.py")
+    assert (config.compute, config.record, config.replay) == ("measured", None, Path("c"))
+
+
 def test_a_calibration_says_how_fast_this_machine_is(stub: Stub, tmp_path: Path):
     file = tmp_path / "laptop.toml"
     file.write_text('[calibration]\ndate = "today"\n[host]\nspeed = "41.2Gf"\n')
@@ -161,6 +168,9 @@ def test_the_speed_of_this_machine_is_said_once(stub: Stub, tmp_path: Path):
         ("-np", "0", "program.py"),
         ("-np", "two", "program.py"),
         ("-np", "2", "--compute", "some", "program.py"),
+        ("-np", "2", "--compute", "none:some", "program.py"),
+        ("-np", "2", "--compute", "record:", "program.py"),
+        ("-np", "2", "--compute", "replay", "program.py"),
         ("-np", "2", "--host-speed", "0", "program.py"),
         ("-np", "2", "--host-speed", "fast", "program.py"),
         ("-np", "2", "--host-speed", "2.5gf", "program.py"),

@@ -1,0 +1,352 @@
+"""The file of a run's bursts: what ranks computed between two calls, in the seconds that were measured.
+
+    smpy bursts 1 <bytes of the head>      a line
+    head                                   a JSON object, filled up with spaces to its length; rewritten at the end
+    block, block, ...                      each a JSON line, then compressed columns of the lengths that it names
+
+A sequence is of bursts that a rank met in the same situation: the place in the program where the burst ended, the one
+where it began, and its kind. A row says that `n_short` bursts of its sequence come next that were too short to be
+charged, then one of `seconds`; 0: none. Columns of a block:
+
+    sequences    uint32   new ones: their ranks, then where they begin, where they end (numbers of places), their kinds
+    sequence     uint32   of each row; sequences are numbered in the order in which they appear
+    n_short      uint32
+    seconds      float64
+
+A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `sources`
+are the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. Whatever
+ends a recording, its blocks can be read: the head says whether it was over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NoReturn
+
+from smpy.errors import UsageError
+from smpy.records.files import complaint, scratch_of, signals_held
+
+MAGIC: Final = b"smpy bursts "
+VERSION: Final = 1
+_ROWS_MAX: Final = 1 << 15  # of a block
+_SPARE_BYTES: Final = 1024  # of the head, for what the end of a recording adds
+_COMPRESSION: Final = 1
+_UNDER_WAY: Final = "under way"
+_WHOLE: Final = "whole"
+
+# The real one: `os.write` asks who runs while a program does.
+_write_some: Final = os.write
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """The run whose bursts a file has.
+
+    Attributes
+    ----------
+    program : str
+        Name of its file, or of the module.
+    args : tuple of str
+        The program's arguments.
+    n_ranks : int
+        Size of the world.
+    """
+
+    program: str
+    args: tuple[str, ...]
+    n_ranks: int
+
+
+class BurstsWriter:
+    """Writes bursts while they are measured, beside the file that they are for.
+
+    When there is no room for them any more, the blocks that were written stay, and nothing is added.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file is to be in the end.
+    run : RecordedRun
+        What is recorded.
+
+    Attributes
+    ----------
+    n_bursts : int
+        Those that were given to it and are longer than nothing.
+    trouble : OSError or None
+        Why it cannot write any more.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written.
+    """
+
+    def __init__(self, path: Path, run: RecordedRun) -> None:
+        self.path: Final = path
+        self.n_bursts = 0
+        self.trouble: OSError | None = None
+        self._head: Final[dict[str, Any]] = {
+            "program": run.program,
+            "args": list(run.args),
+            "ranks": run.n_ranks,
+            "byte_order": sys.byteorder,
+        }
+        self._head_bytes = len(json.dumps(self._head)) + _SPARE_BYTES
+        self._first_line: Final = MAGIC + b"%d %d\n" % (VERSION, self._head_bytes)
+        self._n_sequences = self._n_written = 0
+        self._sequences: Final = tuple(array("I") for _ in range(4))
+        self._rows: Final = array("I"), array("I"), array("d")
+        self._places: list[str] = []
+        self._sources: dict[str, str] = {}
+        if path.exists() and not path.is_file():
+            raise UsageError(f"cannot write {path}: bursts go to a plain file; name one")
+        try:
+            self._target: Final = path.resolve()
+            self._scratch: Final = scratch_of(self._target)
+            flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
+            self._descriptor = os.open(self._scratch, flags, 0o666)
+            self._end = 0
+            self._append(self._first_line + self._head_text(_UNDER_WAY))
+        except OSError as error:
+            raise UsageError(complaint(path, error)) from error
+
+    def add_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
+        """The number of a new sequence."""
+        for column, value in zip(self._sequences, (rank, begins, ends, kind), strict=True):
+            column.append(value)
+        self._n_sequences += 1
+        return self._n_sequences - 1
+
+    def add_place(self, text: str) -> None:
+        """Name the next place."""
+        self._places.append(text)
+
+    def add_source(self, place: str, file: Path) -> None:
+        """Note what a file of the program holds; none that is not there."""
+        with suppress(OSError):
+            self._sources[place] = hash_of(file)
+
+    def add(self, sequence: int, n_short: int, seconds: float) -> None:
+        """Note a burst, and how many short ones of its sequence came before."""
+        of_row, short, took_s = self._rows
+        of_row.append(sequence)
+        short.append(n_short)
+        took_s.append(seconds)
+        self.n_bursts += seconds > 0
+        if len(of_row) >= _ROWS_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added."""
+        if self.trouble is None:
+            columns = [b"".join(column.tobytes() for column in self._sequences), *(row.tobytes() for row in self._rows)]
+            packed = [zlib.compress(column, _COMPRESSION) for column in columns]
+            head = {
+                "bytes": [len(column) for column in packed],
+                "n_sequences": len(self._sequences[0]),
+                "n_rows": len(self._rows[0]),
+                "places": self._places,
+                "sources": self._sources,
+            }
+            try:
+                self._append(b"".join([json.dumps(head).encode(), b"\n", *packed]))
+                self._n_written = self.n_bursts
+            except OSError as error:
+                self.trouble = error
+        for numbers in (*self._sequences, *self._rows[:2]):
+            del numbers[:]
+        del self._rows[2][:]
+        self._places, self._sources = [], {}
+
+    def close(self, cut_short: str = "") -> None:
+        """Write the rest, and put the file in its place.
+
+        Parameters
+        ----------
+        cut_short : str, optional
+            Why the run ended before its end.
+
+        Raises
+        ------
+        UsageError
+            If not all could be written: what could be is there, and says that it was cut short.
+        """
+        with signals_held():
+            self.flush()
+            if self.trouble is not None:
+                cut_short = f"it could not be written: {self.trouble.strerror}"
+            try:
+                self._write_at(len(self._first_line), self._head_text(cut_short or _WHOLE))
+                os.replace(self._scratch, self._target)
+            except OSError as error:
+                self.trouble = error
+            finally:
+                os.close(self._descriptor)
+        if self.trouble is not None:
+            raise UsageError(
+                f"{complaint(self.path, self.trouble)}; {self._n_written:,} of {self.n_bursts:,} bursts are there"
+            )
+
+    def _head_text(self, status: str) -> bytes:
+        """The head, as long as it was: what is longer loses the end of the status."""
+        head = self._head | {"status": status[: _SPARE_BYTES // 8], "bytes": self._end, "bursts": self._n_written}
+        return json.dumps(head).ljust(self._head_bytes - 1).encode() + b"\n"
+
+    def _append(self, data: bytes) -> None:
+        """Write at the end, all of it or nothing."""
+        with signals_held():
+            try:
+                self._write_at(self._end, data)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, self._end)
+                raise
+            self._end += len(data)
+
+    def _write_at(self, place: int, data: bytes) -> None:
+        os.lseek(self._descriptor, place, os.SEEK_SET)
+        while data:
+            data = data[_write_some(self._descriptor, data) :]
+
+
+@dataclass(slots=True)
+class RecordedBursts:
+    """What a file of bursts holds.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    run : RecordedRun
+        Of what.
+    cut_short : str
+        Why the recording ended before its run; empty if it did not.
+    places : list of str
+        By number.
+    sources : dict of str to str
+        SHA-256 of the program's files, by their place.
+    sequences : list of (rank, begins, ends, kind)
+        By number.
+    rows : tuple of array
+        Sequence, n_short and seconds of each row, in the order of the recording.
+    sha256 : str
+        Of the file.
+    """
+
+    path: Path
+    run: RecordedRun
+    cut_short: str
+    places: list[str] = field(default_factory=lambda: [""])
+    sources: dict[str, str] = field(default_factory=dict)
+    sequences: list[tuple[int, int, int, int]] = field(default_factory=list)
+    rows: tuple[array[int], array[int], array[float]] = field(
+        default_factory=lambda: (array("I"), array("I"), array("d"))
+    )
+    sha256: str = ""
+
+
+def read_bursts(path: Path) -> RecordedBursts:
+    """Read a file of bursts.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or not as it was written.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot read bursts {path}: it is no plain file")
+    try:
+        with path.open("rb") as file:
+            return _read(path, file)
+    except OSError as error:
+        raise UsageError(f"cannot read bursts {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, IndexError, zlib.error) as error:
+        raise UsageError(f"bursts {path}: the file is damaged; record again with --compute record:FILE") from error
+
+
+def _read(path: Path, file: BinaryIO) -> RecordedBursts:
+    first = file.readline(64)
+    if not first.startswith(MAGIC):
+        raise UsageError(f"{path} is no file of bursts: --compute record:FILE writes one")
+    version, head_bytes = map(int, first[len(MAGIC) :].split())
+    if version != VERSION:
+        raise UsageError(f"bursts {path}: it is of another version of smpy ({version}): record again")
+    head = json.loads(file.read(head_bytes))
+    if head["byte_order"] != sys.byteorder:
+        raise UsageError(f"bursts {path}: a machine of another byte order has written it: record again")
+    status = head["status"]
+    if status != _UNDER_WAY and os.fstat(file.fileno()).st_size != head["bytes"]:
+        _truncated(path)
+    run = RecordedRun(head["program"], tuple(head["args"]), head["ranks"])
+    cut_short = {_WHOLE: "", _UNDER_WAY: "its run was killed"}.get(status, status)
+    recorded = RecordedBursts(path, run, cut_short)
+    for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY):
+        recorded.places += block["places"]
+        recorded.sources.update(block["sources"])
+        numbers = array("I", columns[0])
+        n = block["n_sequences"]
+        recorded.sequences += zip(*(numbers[i * n : (i + 1) * n] for i in range(4)), strict=True)
+        of_row, n_short, seconds = recorded.rows
+        of_row.frombytes(columns[1])
+        n_short.frombytes(columns[2])
+        seconds.frombytes(columns[3])
+    _check(recorded)
+    file.seek(0)
+    recorded.sha256 = _hash(file)
+    return recorded
+
+
+def _blocks(path: Path, file: BinaryIO, *, may_end: bool) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
+    """Each block's line and columns; of a recording that was killed, those that are whole."""
+    while line := file.readline():
+        if not line.endswith(b"\n"):
+            break
+        block = json.loads(line)
+        packed = [file.read(length) for length in block["bytes"]]
+        if sum(map(len, packed)) < sum(block["bytes"]):
+            break
+        yield block, [zlib.decompress(column) for column in packed]
+    else:
+        return
+    if not may_end:
+        _truncated(path)
+
+
+def _truncated(path: Path) -> NoReturn:
+    raise UsageError(f"bursts {path}: the file is not as long as it was written; copy it again, or record again")
+
+
+def _check(recorded: RecordedBursts) -> None:
+    """Refuse numbers that name nothing."""
+    of_row, short, took_s = recorded.rows
+    n_places, n_ranks = len(recorded.places), recorded.run.n_ranks
+    if not len(of_row) == len(short) == len(took_s) or max(of_row, default=-1) >= len(recorded.sequences):
+        raise ValueError("rows")
+    if any(rank >= n_ranks or max(begins, ends) >= n_places for rank, begins, ends, _ in recorded.sequences):
+        raise ValueError("sequences")
+    if not all(n > 0 if seconds == 0 else 0 < seconds < inf for n, seconds in zip(short, took_s, strict=True)):
+        raise ValueError("seconds")
+
+
+def hash_of(file: Path) -> str:
+    """SHA-256 of a file's content."""
+    with file.open("rb") as opened:
+        return _hash(opened)
+
+
+def _hash(file: BinaryIO) -> str:
+    found = sha256()
+    while piece := file.read(1 << 20):
+        found.update(piece)
+    return found.hexdigest()
