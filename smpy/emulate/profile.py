@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from smpy.emulate.ranks_in_text import place_of
 from smpy.engine.accounts import Accounts
@@ -29,16 +29,23 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
     """
     accounts = engine.accounts()
     sites, site = _sites(engine, home, accounts)
+    of_row: dict[tuple[int, int], int] = {}
+    row = [of_row.setdefault(key, len(of_row)) for key in zip(accounts.rank, site, strict=True)]
+    rows = list(of_row)
+
+    def merged(column: Sequence[float]) -> Sequence[Any]:
+        return _merged(column, row, len(rows))
+
     pairs_are_of_hosts, pairs = engine.message_pairs()
     return Profile(
         sites=sites,
-        rank=accounts.rank,
-        site=site,
-        count=accounts.count,
-        spent_s=accounts.spent_s,
-        sent_bytes=accounts.sent_bytes,
-        received_bytes=accounts.received_bytes,
-        messages_of_size=accounts.messages_of_size,
+        rank=[rank for rank, _ in rows],
+        site=[number for _, number in rows],
+        count=merged(accounts.count),
+        spent_s=[merged(column) for column in accounts.spent_s],
+        sent_bytes=merged(accounts.sent_bytes),
+        received_bytes=merged(accounts.received_bytes),
+        messages_of_size=[merged(column) for column in accounts.messages_of_size],
         kept_waiting_s=engine.kept_waiting_s(),
         finish_s=finish_s,
         makespan_s=makespan_s,
@@ -47,6 +54,16 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
         links=[LinkLoad(*load) for load in engine.link_loads()],
         host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],
     )
+
+
+def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequence[float]:
+    """Added up where several are of one row: the kernel tells calls in one line apart."""
+    if len(column) == n_rows:
+        return column
+    sums: list[float] = [0] * n_rows
+    for number, value in zip(row, column, strict=True):
+        sums[number] += value
+    return sums
 
 
 def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:

@@ -93,7 +93,8 @@ class Engine(PointToPoint, Collectives):
 
     def line_at(self, number: int) -> tuple[str, int]:
         """The file and line that the kernel knows by a number; 0: none."""
-        return surface.line_at(number) if number else ("", 0)
+        place: tuple[str, int] = self.sites.line_at(number) if number else ("", 0)
+        return place
 
     def statistics(self) -> Any:
         """Counts of what happened so far: messages, bytes, events, solves, copied_bytes, progress."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from greenlet import getcurrent, greenlet
 
 from smpy.engine import beside
+from smpy.engine.call_sites import CallSites
 from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import Load, PartialBytes, Ranges
@@ -122,6 +123,8 @@ class Loop:
         Whether ending MPI is a barrier of all ranks.
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
+    sites : CallSites
+        Told of calls as they begin and end: the compiled surface, or one of these.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -152,6 +155,7 @@ class Loop:
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
         self.call_numbers: dict[str, int] = {"": 0}
+        self.sites: Any = surface or CallSites(self._sim, self.call_numbers)
         self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from smpy.engine.kernel import surface
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
         engine = _engine
         clock = engine.clock if engine is not None else None
         made = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
-        has_begun = surface is not None and engine is not None and surface.begin_call(name, args)
+        has_begun = engine is not None and engine.is_here() and engine.sites.begin_call(name, args)
         stopped = clock if clock is not None and clock.stop() else None
         try:
             return made(*args, **kwargs)
@@ -91,8 +90,8 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
                 _explain(method, args, kwargs, error, trace.tb_next is not None)
             raise
         finally:
-            if has_begun and _engine is engine:
-                surface.end_call()
+            if has_begun and engine is not None and _engine is engine:
+                engine.sites.end_call()
             if stopped is not None:
                 stopped.start()
 

@@ -120,7 +120,7 @@ def test_ranks_that_end_with_another_exit_code_than_0_are_an_error_that_has_the_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"compute": "some"}, "Invalid value for '--compute': 'some' is not one of"),
+        ({"compute": "some"}, "Invalid value for '--compute': 'some' is none of"),
         ({"platfrom": "hdr"}, "No such option '--platfrom'"),
         ({"platform": "no-such.xml"}, "no-such.xml"),
         ({"ranks": 0}, "0 is not in the range"),
