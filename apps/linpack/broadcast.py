@@ -52,9 +52,11 @@ def broadcast(panel: Panel, kind: str) -> Awaited:
     if kind in _WHOLE:
         return _Arrival(comm, None, panel.tag, partial(_WHOLE[kind], panel))
     place = (grid.column - panel.column) % grid.n_columns
-    source, targets = route = _route(kind, place, grid.n_columns, panel.column)
+    before, behind = _places(kind, place, grid.n_columns)
+    source = None if before is None else (before + panel.column) % grid.n_columns
+    targets = tuple([(other + panel.column) % grid.n_columns for other in behind])
     if not panel.kernels.is_real:
-        return Arrival(comm, source, panel.tag, sequence(write_ring, *route), panel.message)
+        return Arrival(comm, source, panel.tag, sequence(write_ring, source, targets), panel.message)
     calls = Calls(comm, nothing, panel.message)
     return _Arrival(comm, source, panel.tag, partial(write_ring, calls, source, targets, panel.tag))
 
@@ -105,18 +107,18 @@ def write_ring(steps: Steps, source: int | None, targets: tuple[int, ...], tag: 
 
 
 @lru_cache(1 << 12)
-def _route(kind: str, place: int, size: int, root: int) -> tuple[int | None, tuple[int, ...]]:
-    """Where a ring's panel comes from and goes to, for the process so many places behind the root."""
+def _places(kind: str, place: int, size: int) -> tuple[int | None, tuple[int, ...]]:
+    """Where a ring's panel comes from and goes to, for the process at a place; all counted from the root."""
     middle = (size + 1) // 2 if kind.startswith("2") else size
     starts = {1, 2} if kind.endswith("M") else {1}
     if middle < size:
         starts.add(middle)
     starts = {start for start in starts if start < size}
     if place == 0:
-        return None, tuple((start + root) % size for start in sorted(starts))
+        return None, tuple(sorted(starts))
     source = 0 if place in starts else place - 1
     is_last = place + 1 in (size, middle) or (kind.endswith("M") and place == 1)
-    return (source + root) % size, () if is_last else ((place + 1 + root) % size,)
+    return source, () if is_last else (place + 1,)
 
 
 def _long(panel: Panel) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from linpack.cyclic import overall
 from linpack.grid import power_of_two, tree
+from linpack.kernels import Costs, Numbers, Skeleton, length, write_dgemm, write_dtrsm
 from linpack.messages import Calls, Part, Steps, exchange, nothing, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
@@ -27,35 +28,58 @@ VALUE, PLACE, INDEX, ROW = range(4)
 def factorise(panel: Panel, settings: Settings) -> None:
     """Factor a panel; all processes call it, those of its column do it."""
     if panel.is_column and panel.width > 0:
-        _Factorisation(panel, settings).run()
+        kernels = panel.kernels
+        if isinstance(kernels, Numbers):
+            _Factorisation(panel, kernels, settings).run()
+        else:
+            _perform(panel, kernels, settings)
     panel.leave_factored()
 
 
-class _Factorisation:
-    """The state of one: local rows, and the message under way."""
+def _perform(panel: Panel, kernels: Skeleton, settings: Settings) -> None:
+    """Without numbers, all of it is one sequence of messages and kernels."""
+    exchanged = panel.width, panel.grid.row, panel.row, panel.grid.n_rows
+    recursion = settings.nbmin, settings.ndiv, settings.rfact
+    n = 4 + 2 * panel.width
+    sequence(write_factorisation, exchanged, recursion, kernels.costs).perform(
+        panel.grid.along_column, kernels.memory(n), kernels.memory(n), numbers=(panel.m,)
+    )
 
-    def __init__(self, panel: Panel, settings: Settings) -> None:
-        self.panel, self.grid, self.kernels = panel, panel.grid, panel.kernels
-        self.a, self.block, self.width = panel.own_columns(), panel.block, panel.width
-        self.is_current, self.is_real = panel.is_row, panel.kernels.is_real
-        self.nbmin, self.ndiv = settings.nbmin, settings.ndiv
-        self.pfact, self.rfact = settings.pfact, settings.rfact
-        n = 4 + 2 * self.width
-        self.work, self.other = panel.kernels.memory(n), panel.kernels.memory(n)
-        self.facts = self.width, self.grid.row, panel.row, self.grid.n_rows
-        self.messages = None if self.is_real else sequence(write_exchange, *self.facts)
 
-    def run(self) -> None:
-        self.recurse(self.panel.m, self.width, 0)
-        below = self.a[self.width :] if self.is_current else self.a
-        if self.is_real:
-            self.panel.below[...] = below
+class _Recursion:
+    """Which columns are factored, updated and solved for, in which order.
+
+    Local rows are counted by how many are left, `m`.
+    """
+
+    def __init__(self, is_current: bool, nbmin: int, ndiv: int, rfact: str) -> None:
+        self.is_current, self.nbmin, self.ndiv, self.rfact = is_current, nbmin, ndiv, rfact
+
+    def narrow(self, m: int, n: int, first: int) -> None:
+        """Factor n columns one by one."""
+        raise NotImplementedError
+
+    def update_rows(self, m: int, first: int, columns: slice, done: slice) -> None:
+        """Subtract from the last m rows, which begin at `first` in the current block row, what is done times its U."""
+        raise NotImplementedError
+
+    def update_block(self, rows: slice, columns: slice, done: slice) -> None:
+        """Likewise, from rows of the block."""
+        raise NotImplementedError
+
+    def solve_block(self, rows: slice, columns: slice) -> None:
+        """Solve for rows of U with their triangle."""
+        raise NotImplementedError
+
+    def keep_upper(self, m: int, at: int, width: int) -> int:
+        """The current block row keeps the part's columns of U; the local rows that are left."""
+        return m - width if self.is_current else m
 
     # ---- the recursion: m rows, n columns from column `first` of the panel on ----
 
     def recurse(self, m: int, n: int, first: int) -> None:
         if n <= self.nbmin:
-            _NARROW[self.pfact](self, m, n, first)
+            self.narrow(m, n, first)
         else:
             _WIDE[self.rfact](self, m, n, first)
 
@@ -64,17 +88,12 @@ class _Factorisation:
         width = (-(-n // self.nbmin) + self.ndiv - 1) // self.ndiv * self.nbmin
         return [(start, min(width, n - start)) for start in range(0, n, width)]
 
-    def rows_from(self, first: int, m: int) -> slice:
-        """The last `m` local rows; those of the current block row lie at and below `first`."""
-        start = first if self.is_current else 0
-        return slice(start, start + m)
-
     def wide_left(self, m: int, n: int, first: int) -> None:
         for start, width in self.parts(n):
             at = first + start
             done, now = slice(first, at), slice(at, at + width)
-            self.kernels.solve_unit_lower(self.block, self.block, done, now)
-            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at, m), now, done)
+            self.solve_block(done, now)
+            self.update_rows(m, at, now, done)
             self.recurse(m, width, at)
             m = self.keep_upper(m, at, width)
 
@@ -82,10 +101,10 @@ class _Factorisation:
         for start, width in self.parts(n):
             at = first + start
             done, now, later = slice(first, at), slice(at, at + width), slice(at + width, first + n)
-            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at, m), now, done)
+            self.update_rows(m, at, now, done)
             self.recurse(m, width, at)
-            self.kernels.subtract_product(self.block, self.block, self.block, now, later, done)
-            self.kernels.solve_unit_lower(self.block, self.block, now, later)
+            self.update_block(now, later, done)
+            self.solve_block(now, later)
             m = self.keep_upper(m, at, width)
 
     def wide_right(self, m: int, n: int, first: int) -> None:
@@ -93,24 +112,55 @@ class _Factorisation:
             at = first + start
             now, later = slice(at, at + width), slice(at + width, first + n)
             self.recurse(m, width, at)
-            self.kernels.solve_unit_lower(self.block, self.block, now, later)
+            self.solve_block(now, later)
             m = self.keep_upper(m, at, width)
-            self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(at + width, m), later, now)
+            self.update_rows(m, at + width, later, now)
+
+
+class _Factorisation(_Recursion):
+    """One with numbers: local rows, and the message under way."""
+
+    def __init__(self, panel: Panel, kernels: Numbers, settings: Settings) -> None:
+        super().__init__(panel.is_row, settings.nbmin, settings.ndiv, settings.rfact)
+        self.panel, self.grid, self.kernels = panel, panel.grid, kernels
+        self.a, self.block, self.width = panel.own_columns(), panel.block, panel.width
+        self.pfact = settings.pfact
+        n = 4 + 2 * self.width
+        self.work, self.other = kernels.memory(n), kernels.memory(n)
+        self.facts = self.width, self.grid.row, panel.row, self.grid.n_rows
+
+    def run(self) -> None:
+        self.recurse(self.panel.m, self.width, 0)
+        self.panel.below[...] = self.a[self.width :] if self.is_current else self.a
+
+    def rows_from(self, first: int, m: int) -> slice:
+        """The last `m` local rows; those of the current block row lie at and below `first`."""
+        start = first if self.is_current else 0
+        return slice(start, start + m)
+
+    def narrow(self, m: int, n: int, first: int) -> None:
+        _NARROW[self.pfact](self, m, n, first)
+
+    def update_rows(self, m: int, first: int, columns: slice, done: slice) -> None:
+        self.kernels.subtract_product(self.a, self.a, self.block, self.rows_from(first, m), columns, done)
+
+    def update_block(self, rows: slice, columns: slice, done: slice) -> None:
+        self.kernels.subtract_product(self.block, self.block, self.block, rows, columns, done)
+
+    def solve_block(self, rows: slice, columns: slice) -> None:
+        self.kernels.solve_unit_lower(self.block, self.block, rows, columns)
 
     def keep_upper(self, m: int, at: int, width: int) -> int:
-        """The current block row keeps the part's columns of U; the local rows that are left."""
-        if not self.is_current:
-            return m
-        if self.is_real:
+        if self.is_current:
             self.a[:at, at : at + width] = self.block[:at, at : at + width]
-        return m - width
+        return super().keep_upper(m, at, width)
 
     # ---- a narrow part, column by column ----
 
     def narrow_left(self, m: int, n: int, first: int) -> None:
         for column in range(first, first + n):
             m = self.eliminate(m, column, is_first=column == first)
-            if self.is_real and column + 1 < first + n:
+            if column + 1 < first + n:
                 done = slice(first, column + 1)
                 self.solve_column(done, column + 1)
                 rows = self.rows_from(column + 1, m)
@@ -122,7 +172,7 @@ class _Factorisation:
     def narrow_crout(self, m: int, n: int, first: int) -> None:
         for column in range(first, first + n):
             m = self.eliminate(m, column, is_first=column == first)
-            if self.is_real and column + 1 < first + n:
+            if column + 1 < first + n:
                 before, done, later = slice(first, column), slice(first, column + 1), slice(column + 1, first + n)
                 self.block[column, later] -= self.block[column, before] @ self.block[before, later]
                 if self.is_current:
@@ -134,7 +184,7 @@ class _Factorisation:
     def narrow_right(self, m: int, n: int, first: int) -> None:
         for column in range(first, first + n):
             m = self.eliminate(m, column, is_first=column == first)
-            if self.is_real and column + 1 < first + n:
+            if column + 1 < first + n:
                 rows, later = self.rows_from(column + 1, m), slice(column + 1, first + n)
                 self.a[rows, later] -= np.outer(self.a[rows, column], self.block[column, later])
             self.look(m, column + 1, first + n)
@@ -151,15 +201,14 @@ class _Factorisation:
             self.look(m, column, column + 1)
         self.exchange_rows(m, column)
         left = m - 1 if self.is_current else m
-        if self.is_real:
-            self.place_rows(column)
-            if self.work[VALUE] != 0.0:
-                self.a[self.rows_from(column + 1, left), column] /= self.work[VALUE]
+        self.place_rows(column)
+        if self.work[VALUE] != 0.0:
+            self.a[self.rows_from(column + 1, left), column] /= self.work[VALUE]
         return left
 
     def look(self, m: int, column: int, end: int) -> None:
         """Note the largest entry of a column among the local rows."""
-        if not self.is_real or column >= end:
+        if column >= end:
             return
         if m == 0:
             self.work[:4] = 0.0, 0.0, 0.0, self.grid.n_rows
@@ -173,12 +222,9 @@ class _Factorisation:
 
     def exchange_rows(self, m: int, column: int) -> None:
         """All processes of the column learn the pivot, its row and the current row."""
-        comm = self.grid.along_column
-        if self.messages is not None:
-            self.messages.perform(comm, self.work, self.other)
-            return
         self.fill(m, column)
-        write_exchange(Calls(comm, nothing, self.work, self.other), *self.facts, keep_larger=self.keep_larger)
+        calls = Calls(self.grid.along_column, nothing, self.work, self.other)
+        write_exchange(calls, *self.facts, keep_larger=self.keep_larger)
         self.panel.pivots[column] = self.work[INDEX]
 
     def fill(self, m: int, column: int) -> None:
@@ -218,7 +264,43 @@ _NARROW = {
     "crout": _Factorisation.narrow_crout,
     "right": _Factorisation.narrow_right,
 }
-_WIDE = {"left": _Factorisation.wide_left, "crout": _Factorisation.wide_crout, "right": _Factorisation.wide_right}
+_WIDE = {"left": _Recursion.wide_left, "crout": _Recursion.wide_crout, "right": _Recursion.wide_right}
+
+
+class _Writer(_Recursion):
+    """Writes down the messages and kernels of a factorisation. `m` counts from the rows there are at its beginning."""
+
+    def __init__(self, steps: Steps, exchanged: Steps, costs: Costs, is_current: bool, *recursion: Any) -> None:
+        super().__init__(is_current, *recursion)
+        self.steps, self.exchanged, self.costs = steps, exchanged, costs
+
+    def narrow(self, m: int, n: int, first: int) -> None:
+        for _ in range(n):
+            self.steps.Perform(self.exchanged)
+
+    def update_rows(self, m: int, first: int, columns: slice, done: slice) -> None:
+        if length(columns) > 0 and length(done) > 0:
+            write_dgemm(self.steps, self.costs, (0, m), length(columns), length(done))
+
+    def update_block(self, rows: slice, columns: slice, done: slice) -> None:
+        if length(columns) > 0 and length(done) > 0:
+            write_dgemm(self.steps, self.costs, length(rows), length(columns), length(done))
+
+    def solve_block(self, rows: slice, columns: slice) -> None:
+        if length(columns) > 0 and length(rows) > 0:
+            write_dtrsm(self.steps, self.costs, length(columns), length(rows))
+
+
+def write_factorisation(
+    steps: Steps, exchanged: tuple[int, int, int, int], recursion: tuple[int, int, str], costs: Costs
+) -> None:
+    """All messages and kernels of a panel, for which number 0 says how many local rows there are.
+
+    `exchanged` is what `write_exchange` is told.
+    """
+    width, row, current, _ = exchanged
+    messages = sequence(write_exchange, *exchanged)
+    _Writer(steps, messages, costs, row == current, *recursion).recurse(0, width, 0)
 
 
 def write_exchange(

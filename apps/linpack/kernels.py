@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from modelled import kernel
 
+from linpack.messages import Number, Steps
 from linpack.settings import BadSettings
 
 Array = Any
+Costs = tuple[float | None, float | None]
+"""Seconds of dgemm per m n k and of dtrsm per m n n, on a host of 1 Gf; None: what the machine's calibration says."""
+REFERENCE_FLOP_PER_S = 1e9
 
 STRIP = 128
 """Rows, or columns, of a product that are made at once: what is subtracted is still in the caches."""
@@ -82,7 +86,7 @@ class Numbers:
 
     def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
         """C := C - A B, for some rows of C and A, columns of C and B, and the columns of A that are rows of B."""
-        if _length(rows) <= 0 or _length(columns) <= 0 or _length(inner) <= 0:
+        if length(rows) <= 0 or length(columns) <= 0 or length(inner) <= 0:
             return
         c, a, b = c[rows, columns], a[rows, inner], b[inner, columns]
         if c.strides[0] < c.strides[1]:  # its columns lie one after the other
@@ -96,7 +100,7 @@ class Numbers:
 
     def solve_unit_lower(self, l: Array, b: Array, rows: slice, columns: slice) -> None:  # noqa: E741  # as in books
         """B := L^-1 B, for the unit lower triangle of some rows and columns of L, and these rows of B."""
-        if _length(rows) > 0 and _length(columns) > 0:
+        if length(rows) > 0 and length(columns) > 0:
             part = b[rows, columns]
             part[...] = solve_right(len(part.T), len(part), self._dtrsm, l[rows, rows].T, part.T).T
 
@@ -112,6 +116,11 @@ class Skeleton:
     is_folded : bool
         Whether arrays take no memory; else messages copy what lies there.
 
+    Attributes
+    ----------
+    costs : Costs
+        As given.
+
     Raises
     ------
     BadSettings
@@ -122,13 +131,16 @@ class Skeleton:
 
     def __init__(self, dgemm_s: float | None, dtrsm_s: float | None, is_folded: bool = True) -> None:
         try:
-            from smpy import KernelModels, folded, is_simulated
+            from smpy import folded, is_simulated
         except ImportError:
             raise BadSettings("--skeleton: run it under `smpy run`; smpy is not installed here") from None
         if not is_simulated():
             raise BadSettings("--skeleton: there is nothing to send under a real MPI; run it under `smpy run`")
-        models = KernelModels(dgemm_s, dtrsm_s)
-        self._dgemm, self._dtrsm = models.dgemm, models.dtrsm
+        self.costs: Costs = dgemm_s, dtrsm_s
+        if dtrsm_s is not None:
+            _models(self.costs).dtrsm(0, 0)  # remarks on a cost that is less than a core's at its peak
+        if dgemm_s is not None:
+            _models(self.costs).dgemm(0, 0, 0)
         self._new_array, self._new_matrix = (_folded, folded) if is_folded else (np.empty, np.empty)
 
     def memory(self, *shape: int) -> Array:
@@ -139,17 +151,29 @@ class Skeleton:
         """Likewise; a run is told that it folds something."""
         return self._new_matrix((n_rows, n_columns))
 
-    def subtract_product(self, c: Array, a: Array, b: Array, rows: slice, columns: slice, inner: slice) -> None:
-        """The time of C := C - A B."""
-        m, n, k = _length(rows), _length(columns), _length(inner)
-        if m > 0 and n > 0 and k > 0:
-            self._dgemm(m, n, k)
 
-    def solve_unit_lower(self, l: Array, b: Array, rows: slice, columns: slice) -> None:  # noqa: E741  # as in books
-        """The time of B := L^-1 B."""
-        m, n = _length(columns), _length(rows)
-        if m > 0 and n > 0:
-            self._dtrsm(m, n)
+def write_dgemm(steps: Steps, costs: Costs, m: Number, n: Number, k: Number) -> None:
+    """The time of C := C - A B, for an m x k and a k x n matrix; sizes are at least 0."""
+    if costs[0] is None:
+        steps.Call(_models(costs).dgemm, m, n, k)
+    else:
+        steps.Execute(costs[0] * REFERENCE_FLOP_PER_S, m, n, k)
+
+
+def write_dtrsm(steps: Steps, costs: Costs, m: Number, n: Number) -> None:
+    """The time of B := B L^-1, for an m x n matrix."""
+    if costs[1] is None:
+        steps.Call(_models(costs).dtrsm, m, n)
+    else:
+        steps.Execute(costs[1] * REFERENCE_FLOP_PER_S, m, n, n)
+
+
+@lru_cache(1 << 4)
+def _models(costs: Costs) -> Any:
+    """`smpy.KernelModels`, under `smpy run`."""
+    from smpy import KernelModels
+
+    return KernelModels(*costs)
 
 
 @lru_cache(1 << 10)
@@ -160,7 +184,7 @@ def _folded(shape: tuple[int, ...]) -> Array:
     return folded(shape)
 
 
-def _length(part: slice) -> int:
+def length(part: slice) -> int:
     """How many indices a slice with both ends and without a step has."""
     return part.stop - part.start  # type: ignore[no-any-return]
 

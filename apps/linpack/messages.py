@@ -1,7 +1,8 @@
 """The messages of a step of the algorithm, written down apart from their numbers.
 
 What writes them down is a function ``write(steps, *facts)`` that calls `Send`, `Recv`, `Irecv`, `Wait` and `Look` of
-`steps`, with parts of arrays: the number of an array, or that and the first and the end of some of its rows. `Calls`
+`steps`, with parts of arrays: the number of an array, or that and the first and the end of some of its rows. (Without
+numbers, the kernels in between are written down likewise, with `Perform`, `Execute` and `Call`.) `Calls`
 makes each call as it is written; `sequence` keeps them, for a simulator to perform as a whole (`smpy.MessageSequence`),
 as often as the facts are the same, which all processes share.
 """
@@ -21,10 +22,26 @@ except ImportError:  # under a real MPI, where smpy need not be installed
         while not question(*arguments):
             pass
 
+    class Arrival:  # type: ignore[no-redef]
+        """There is none here."""
 
-__all__ = ["WHOLE", "Arrival", "Calls", "Part", "Steps", "exchange", "is_empty", "nothing", "poll_until", "sequence"]
+
+__all__ = [
+    "WHOLE",
+    "Arrival",
+    "Calls",
+    "Number",
+    "Part",
+    "Steps",
+    "exchange",
+    "is_empty",
+    "nothing",
+    "poll_until",
+    "sequence",
+]
 
 Part = int | tuple[int, int, int]
+Number = int | tuple[int, int]
 Steps = Any
 
 WHOLE: Part = 0  # of the first array

@@ -96,12 +96,15 @@ class Panel:
     def leave_factored(self) -> None:
         """The panel's own columns need no update."""
         if self.is_column:
-            self.j += self.width
-            self.n -= self.width
+            self.leave(self.width)
 
     def take(self, n: int) -> Array:
-        """The next `n` columns to update, which the panel is then through with; without numbers any."""
-        columns = self.matrix.a[self.i :, self.j : self.j + n] if self.kernels.is_real else self.matrix.a
+        """The next `n` columns to update, which the panel is then through with."""
+        columns = self.matrix.a[self.i :, self.j : self.j + n]
+        self.leave(n)
+        return columns
+
+    def leave(self, n: int) -> None:
+        """The panel is through with the next `n` columns."""
         self.j += n
         self.n -= n
-        return columns

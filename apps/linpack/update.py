@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from linpack.broadcast import Awaited
-from linpack.kernels import exchange
+from linpack.kernels import Costs, Numbers, Skeleton, exchange, write_dgemm, write_dtrsm
+from linpack.messages import Arrival, Steps, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
 from linpack.swap import exchange_rows
@@ -31,11 +32,14 @@ def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Awai
     if n > 0:
         if awaited is not None:
             awaited.look()
-        if panel.grid.n_rows == 1:
-            _update_in_place(panel, n, awaited)
+        u = exchange_rows(panel, n, settings, awaited) if panel.grid.n_rows > 1 else None
+        kernels = panel.kernels
+        if isinstance(kernels, Skeleton):
+            _take_time(panel, kernels.costs, n, awaited)
+        elif u is None:
+            _update_in_place(panel, kernels, n, awaited)
         else:
-            u = exchange_rows(panel, n, settings, awaited)
-            _update_from(panel, u, n, awaited)
+            _update_from(panel, kernels, u, n, awaited)
     if awaited is not None:
         awaited.wait()
 
@@ -52,14 +56,13 @@ def _pieces(n: int, width: int, awaited: Awaited | None) -> Any:
         yield slice(start, n)
 
 
-def _update_in_place(panel: Panel, n: int, awaited: Awaited | None) -> None:
+def _update_in_place(panel: Panel, kernels: Numbers, n: int, awaited: Awaited | None) -> None:
     """One row of processes: rows are exchanged at home."""
-    kernels, width = panel.kernels, panel.width
+    width = panel.width
     columns = panel.take(n)
-    if kernels.is_real:
-        for row, pivot in enumerate((panel.pivots - panel.first).astype(int)):
-            if pivot != row:
-                exchange(columns, row, pivot)
+    for row, pivot in enumerate((panel.pivots - panel.first).astype(int)):
+        if pivot != row:
+            exchange(columns, row, pivot)
     top, below = columns[:width], columns[width:]
     triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):
@@ -67,13 +70,31 @@ def _update_in_place(panel: Panel, n: int, awaited: Awaited | None) -> None:
         kernels.subtract_product(below, panel.below, top, rows, piece, triangle)
 
 
-def _update_from(panel: Panel, u: Array, n: int, awaited: Awaited | None) -> None:
-    kernels, width = panel.kernels, panel.width
+def _update_from(panel: Panel, kernels: Numbers, u: Array, n: int, awaited: Awaited | None) -> None:
+    width = panel.width
     columns = panel.take(n)
-    below = columns[width:] if panel.is_row and kernels.is_real else columns
+    below = columns[width:] if panel.is_row else columns
     triangle, rows = slice(0, width), slice(0, panel.m_below)
     for piece in _pieces(n, panel.matrix.nb, awaited):
         kernels.solve_unit_lower(panel.block, u, triangle, piece)
         kernels.subtract_product(below, panel.below, u, rows, piece, triangle)
-        if panel.is_row and kernels.is_real:
+        if panel.is_row:
             columns[:width, piece] = u[:, piece]
+
+
+def _take_time(panel: Panel, costs: Costs, n: int, awaited: Awaited | None) -> None:
+    """Without numbers, with the same pieces."""
+    piece, nb, start = sequence(write_update, panel.width, costs), panel.matrix.nb, 0
+    panel.leave(n)
+    if isinstance(awaited, Arrival):
+        start = nb * awaited.overlap(piece, n // nb, (panel.m_below, nb))
+    if start < n:
+        piece.perform(panel.grid.along_column, numbers=(panel.m_below, n - start))
+        if awaited is not None:
+            awaited.look()
+
+
+def write_update(steps: Steps, width: int, costs: Costs) -> None:
+    """The kernels of a piece, whose rows below the block and whose columns are numbers 0 and 1."""
+    write_dtrsm(steps, costs, (1, 0), width)
+    write_dgemm(steps, costs, (0, 0), (1, 0), width)

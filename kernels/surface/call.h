@@ -21,7 +21,10 @@ static inline PyObject *call_perform(PyObject *self, const arguments *given, PyO
     const unsigned epoch = surface.epoch;
     PyObject *result = NULL;
     if (was_computing >= 0) {
-        if (!surface.calls->is_far_ahead(surface.sim, surface.timeline) || block_on(name) == 0) result = body(self, given);
+        if (!surface.calls->is_far_ahead(surface.sim, surface.timeline) || block_on(name) == 0) {
+            surface.clock.was_running = was_computing;
+            result = body(self, given);
+        }
         if (!result && !PyErr_Occurred()) result = arguments_hand_over(self, general, given);
     }
     if (surface.epoch != epoch) return result;

@@ -1,19 +1,26 @@
 #include "sequence.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "arguments.h"
 #include "block.h"
+#include "clock.h"
 #include "comm.h"
 #include "request.h"
+#include "site.h"
 #include "user_buffer.h"
 
 /* Performing a sequence (law (5) of sequence.h).
  *
- * Invariants: (1) number[i] > 0: the request of step i, whose wait has not been appended; once it has been, the number is there
- *                 with the other sign, and may be another request's when that of the step has been learnt of;
+ * Sequences within it are performed on a stack: for each of their steps, from the outermost to the one under way, `started` has a
+ * number.
+ * Invariants: (1) a number > 0 is the request of the step, whose wait has not been appended; once it has been, the number is 0;
  *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
- *             (3) written_from .. written_to holds all memory that receives write to which are among these. */
+ *             (3) written_from .. written_to holds all memory that receives write to which are among these;
+ *             (4) there are fewer than DUE_MAX, but for those of one Waitall: a rank holds no more of the kernel's requests. */
+
+enum { DUE_MAX = 16 };
 
 typedef struct {
     user_buffer whole;
@@ -22,21 +29,40 @@ typedef struct {
     Py_buffer view;
 } given_array;
 
-typedef struct performance {
+/* A step of a sequence: that of the whole performance, or of one within. */
+typedef struct {
     const sequence_object *of;
+    int step;
+} place;
+
+typedef struct performance {
     PyObject *handle;               /* of the communicator */
     arrival_object *arrival;
     int comm, tag, rank;
+    int is_timed;                   /* sequence_gifts */
     unsigned epoch;
-    int n_arrays, n_due;
+    int n_arrays, n_given, n_started, started_room, n_due, due_room;
     const char *written_from, *written_to;
-    int *number, *due;              /* [steps] each */
+    int *started;
+    int *due;                       /* their numbers, and where they are from */
+    place *due_from;
+    long long *given;               /* numbers */
     given_array array[];
 } performance;
+
+/* A sequence under way: the numbers of its steps begin at started[first]. */
+typedef struct {
+    const sequence_object *of;
+    int first;
+    int is_last;                    /* nothing waits behind it */
+} level;
 
 static void end(performance *p)
 {
     for (int k = 0; k < p->n_arrays; k++) user_buffer_release(&p->array[k].view, &p->array[k].whole);
+    PyMem_Free(p->started);
+    PyMem_Free(p->due);
+    PyMem_Free(p->due_from);
     PyMem_Free(p);
 }
 
@@ -51,26 +77,44 @@ static int take_array(given_array *a, PyObject *what, int is_writable)
     return 1;
 }
 
-/* A performance that has taken its arrays; NULL: not for us, or with an exception. */
-static performance *begin(sequence_object *of, int comm, PyObject *const *array, Py_ssize_t n_arrays)
+static int take_numbers(performance *p, PyObject *given)
 {
-    if (n_arrays < of->n_arrays || n_arrays > SEQUENCE_ARRAYS) return NULL;
-    const size_t n_steps = (size_t)of->n, arrays_bytes = (size_t)n_arrays * sizeof(given_array);
-    performance *p = PyMem_Malloc(sizeof *p + arrays_bytes + 2 * n_steps * sizeof(int));
+    for (; p->n_given < (given ? PyTuple_GET_SIZE(given) : 0); p->n_given++) {
+        PyObject *number = PyTuple_GET_ITEM(given, p->n_given);
+        int overflows = 0;
+        if (PyLong_CheckExact(number)) p->given[p->n_given] = PyLong_AsLongLongAndOverflow(number, &overflows);
+        if (!PyLong_CheckExact(number) || overflows) return 0;
+    }
+    return 1;
+}
+
+/* A performance that has taken what it is given; NULL: not for us, or with an exception. */
+static performance *begin(sequence_object *of, const sequence_gifts *given)
+{
+    const int comm = comm_number(given->comm);
+    if (comm < 0) return NULL;
+    of->has_begun = 1; /* before an array's own code, which may be Python, runs */
+    PyObject *numbers = is_none(given->numbers) ? NULL : given->numbers;
+    if (numbers && !PyTuple_CheckExact(numbers)) return NULL;
+    const Py_ssize_t n_given = numbers ? PyTuple_GET_SIZE(numbers) : 0;
+    if (given->n_arrays < of->n_arrays || given->n_arrays > SEQUENCE_ARRAYS || n_given < of->n_given) return NULL;
+    const size_t arrays_bytes = (size_t)given->n_arrays * sizeof(given_array);
+    performance *p = PyMem_Malloc(sizeof *p + arrays_bytes + (size_t)n_given * sizeof *p->given);
     if (!p) {
         PyErr_NoMemory();
         return NULL;
     }
-    *p = (performance){.of = of, .comm = comm, .rank = surface.rank, .epoch = surface.epoch};
-    p->number = (int *)(void *)((char *)p->array + arrays_bytes);
-    p->due = p->number + n_steps;
-    memset(p->number, 0, n_steps * sizeof(int));
-    for (; p->n_arrays < n_arrays; p->n_arrays++) {
-        if (take_array(&p->array[p->n_arrays], array[p->n_arrays], (int)(of->receives >> p->n_arrays & 1))) continue;
-        end(p);
-        return NULL;
+    *p = (performance){.handle = given->comm, .arrival = given->arrival, .comm = comm, .tag = given->tag, .rank = surface.rank,
+                       .is_timed = given->is_timed, .epoch = surface.epoch};
+    p->given = (long long *)(void *)((char *)p->array + arrays_bytes);
+    int is_ours = take_numbers(p, numbers);
+    for (; is_ours && p->n_arrays < given->n_arrays; p->n_arrays++) {
+        is_ours = take_array(&p->array[p->n_arrays], given->array[p->n_arrays], (int)(of->receives >> p->n_arrays & 1));
+        if (!is_ours) break;
     }
-    return p;
+    if (is_ours) return p;
+    end(p);
+    return NULL;
 }
 
 static user_buffer part_of(const performance *p, const sequence_step *s)
@@ -92,11 +136,16 @@ static int receives(const sequence_step *s)
 }
 
 /* Law (3) of sequence.h. A receive names its source; with oneself only an array of one's own could be exchanged. */
-static int fits(const performance *p)
+static int fits(const performance *p, const sequence_object *of)
 {
     const int n_peers = comm_peers_of(p->comm);
-    for (int i = 0; i < p->of->n; i++) {
-        const sequence_step *s = &p->of->step[i];
+    const PyObject *fitted = NULL; /* the sequence within that was looked at last: often the next one is the same */
+    for (int i = 0; i < of->n; i++) {
+        const sequence_step *s = &of->step[i];
+        if (s->kind == STEP_PERFORM && of->object[s->of] != fitted) {
+            fitted = of->object[s->of];
+            if (!fits(p, (const sequence_object *)fitted)) return 0;
+        }
         if (s->kind >= STEP_WAIT) continue;
         const envelope e = envelope_of(p, s);
         if (e.peer >= n_peers || e.peer < (receives(s) ? SIM_ANY : 0) || e.tag < (receives(s) ? SIM_ANY : 0)) return 0;
@@ -113,25 +162,17 @@ static int fits(const performance *p)
 /* The kernel must not touch the memory any more. */
 static int abandon(performance *p)
 {
-    for (int i = 0; i < p->of->n; i++)
-        if (p->number[i] > 0) request_abandon(p->number[i], p->epoch);
+    for (int i = 0; i < p->n_started; i++)
+        if (p->started[i] > 0) request_abandon(p->started[i], p->epoch);
     for (int k = 0; k < p->n_due; k++) request_abandon(p->due[k], p->epoch);
     return -1;
 }
 
-/* The step of a request that is due: the last one that had this number. */
-static int step_of(const performance *p, int request)
-{
-    int i = p->of->n - 1;
-    while (i >= 0 && p->number[i] != -request) i--;
-    return i;
-}
-
 /* How a program that makes the calls one by one writes that of a step. */
-static PyObject *call_of(const performance *p, int step)
+static PyObject *call_of(place at)
 {
-    if (step > 0 && p->of->step[step - 1].kind == STEP_SENDRECV) return surface.name.Sendrecv;
-    switch (p->of->step[step].kind) {
+    if (at.step > 0 && at.of->step[at.step - 1].kind == STEP_SENDRECV) return surface.name.Sendrecv;
+    switch (at.of->step[at.step].kind) {
     case STEP_SEND: return surface.name.Send;
     case STEP_RECV: return surface.name.Recv;
     case STEP_ISEND: return surface.name.Isend;
@@ -140,10 +181,9 @@ static PyObject *call_of(const performance *p, int step)
     }
 }
 
-static int report_truncated(const performance *p, int request, const message *m)
+static int report_truncated(const performance *p, place from, const message *m)
 {
-    const int step = step_of(p, request);
-    PyObject *call = PyUnicode_FromFormat("%U, step %d of a MessageSequence", call_of(p, step), step);
+    PyObject *call = PyUnicode_FromFormat("%U, step %d of a MessageSequence", call_of(from), from.step);
     const int result = call ? request_report(p->handle, call, m, NULL) : -1;
     Py_XDECREF(call);
     return result;
@@ -153,16 +193,16 @@ static int report_truncated(const performance *p, int request, const message *m)
 static int learn(performance *p)
 {
     message truncated = {0};
-    int request = 0;
+    place from = {0};
     for (int k = 0; k < p->n_due; k++) {
         const message m = request_collect(p->due[k]);
-        if (request || !m.is_recv || m.bytes <= m.capacity) continue;
+        if (from.of || !m.is_recv || m.bytes <= m.capacity) continue;
         truncated = m;
-        request = p->due[k];
+        from = p->due_from[k];
     }
     p->n_due = 0;
     p->written_from = p->written_to = NULL;
-    return request ? report_truncated(p, request, &truncated) : 0;
+    return from.of ? report_truncated(p, from, &truncated) : 0;
 }
 
 /* Who reports a deadlock asks for the step (sequence_step_waited_for). */
@@ -195,38 +235,56 @@ PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssi
     if (n != 2 || !arguments_int(at[0], &rank) || !arguments_int(at[1], &request))
         return PyErr_Format(PyExc_TypeError, "step_waited_for(rank, request)");
     const performance *p = surface.performed && rank >= 0 && rank < surface.n_ranks ? surface.performed[rank] : NULL;
-    const int step = p && request > 0 ? step_of(p, request) : -1;
-    if (step < 0) Py_RETURN_NONE;
-    return Py_BuildValue("Oi", call_of(p, step), step);
+    int k = p && request > 0 ? p->n_due - 1 : -1;
+    while (k >= 0 && p->due[k] != request) k--;
+    if (k < 0) Py_RETURN_NONE;
+    return Py_BuildValue("Oi", call_of(p->due_from[k]), p->due_from[k].step);
 }
 
-/* The wait for a step's request is appended. */
-static void is_due(performance *p, int step)
+static int make_room_for_due(performance *p)
 {
-    const sequence_step *s = &p->of->step[step];
-    p->due[p->n_due++] = p->number[step];
-    p->number[step] = -p->number[step];
+    if (p->n_due < p->due_room) return 0;
+    const int room = p->due_room ? 2 * p->due_room : 16;
+    int *due = PyMem_Realloc(p->due, (size_t)room * sizeof *due);
+    if (due) p->due = due;
+    place *from = due ? PyMem_Realloc(p->due_from, (size_t)room * sizeof *from) : NULL;
+    if (!from) return PyErr_NoMemory(), -1;
+    p->due_from = from;
+    p->due_room = room;
+    return 0;
+}
+
+/* The wait for a step's request is appended next. */
+static int is_due(performance *p, const level *l, int step)
+{
+    if (make_room_for_due(p) < 0) return -1;
+    const sequence_step *s = &l->of->step[step];
+    int *number = &p->started[l->first + step];
+    p->due_from[p->n_due] = (place){l->of, step};
+    p->due[p->n_due++] = *number;
+    *number = 0;
     const user_buffer room = part_of(p, s);
-    if (!receives(s) || !room.data) return;
+    if (!receives(s) || !room.data) return 0;
     if (!p->written_from || room.data < p->written_from) p->written_from = room.data;
     if (room.data + room.bytes > p->written_to) p->written_to = room.data + room.bytes;
+    return 0;
 }
 
-static int wait_for_one(performance *p, int step)
+static int wait_for_one(performance *p, const level *l, int step)
 {
-    const int number = p->number[step];
+    const int number = p->started[l->first + step];
     if (number <= 0) return 0;
-    is_due(p, step);
+    if (is_due(p, l, step) < 0) return -1;
     const int code = surface.calls->append_wait(surface.sim, surface.timeline, number);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
 /* For all requests of these steps that are not waited for yet. */
-static int wait_for_all(performance *p, int first, int end_step)
+static int wait_for_all(performance *p, const level *l, int first, int end_step)
 {
     const int before = p->n_due;
     for (int i = first; i < end_step; i++)
-        if (p->number[i] > 0) is_due(p, i);
+        if (p->started[l->first + i] > 0 && is_due(p, l, i) < 0) return -1;
     if (p->n_due == before) return 0;
     const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, p->n_due - before, p->due + before);
     return code < 0 ? surface_kernel_error(code) : 0;
@@ -240,33 +298,33 @@ static int must_catch_up(const performance *p, user_buffer load)
     return load.data && load.data < p->written_to && load.data + load.bytes > p->written_from;
 }
 
-static int send(performance *p, int step, int blocking)
+static int send(performance *p, const level *l, int step, int blocking)
 {
-    const sequence_step *s = &p->of->step[step];
+    const sequence_step *s = &l->of->step[step];
     const user_buffer load = part_of(p, s);
     const envelope to = envelope_of(p, s);
     if (must_catch_up(p, load) && catch_up(p) < 0) return -1;
     const int number = comm_post_send(&to, load, blocking, 0);
-    p->number[step] = number > 0 ? number : 0;
-    return number < 0 ? -1 : blocking ? wait_for_one(p, step) : 0;
+    p->started[l->first + step] = number > 0 ? number : 0;
+    return number < 0 ? -1 : blocking ? wait_for_one(p, l, step) : 0;
 }
 
-static int receive(performance *p, int step)
+static int receive(performance *p, const level *l, int step)
 {
-    const sequence_step *s = &p->of->step[step];
+    const sequence_step *s = &l->of->step[step];
     const user_buffer room = part_of(p, s);
     const envelope from = envelope_of(p, s);
     const int number = comm_post_recv(&from, room);
     if (number < 0) return -1;
-    p->number[step] = number;
+    p->started[l->first + step] = number;
     return 0;
 }
 
 /* A send that is complete at once is not waited for. */
-static int exchange(performance *p, int step)
+static int exchange(performance *p, const level *l, int step)
 {
-    if (send(p, step, 0) < 0 || receive(p, step + 1) < 0) return -1;
-    return p->number[step] ? wait_for_all(p, step, step + 2) : wait_for_one(p, step + 1);
+    if (send(p, l, step, 0) < 0 || receive(p, l, step + 1) < 0) return -1;
+    return p->started[l->first + step] ? wait_for_all(p, l, step, step + 2) : wait_for_one(p, l, step + 1);
 }
 
 static int look(performance *p)
@@ -275,7 +333,7 @@ static int look(performance *p)
     if (!arrival || arrival->is_done) return 0;
     const int waits = !is_none(arrival->source); /* for the kernel, and so for what is due */
     if (!waits && p->written_from && catch_up(p) < 0) return -1; /* what follows may send it */
-    const int result = arrival_look(arrival, 0);
+    const int result = arrival_look(arrival, 0, p->is_timed);
     if (result < 0) return -1;
     if (result > 0) return waits ? learn(p) : 0;
     if (p->n_due && catch_up(p) < 0) return -1;
@@ -284,54 +342,128 @@ static int look(performance *p)
     return answer ? 0 : -1;
 }
 
-static int perform_step(performance *p, int step)
+static int report_no_work(double flop)
 {
-    const sequence_step *s = &p->of->step[step];
+    PyObject *number = PyFloat_FromDouble(flop);
+    if (number) PyErr_Format(PyExc_ValueError, "cannot compute %R operations: give a finite number of at least 0", number);
+    Py_XDECREF(number);
+    return -1;
+}
+
+static long long number_of(const performance *p, const sequence_number *n)
+{
+    return n->plus + (n->place >= 0 ? p->given[n->place] : 0);
+}
+
+/* The function is the program's: it may read what was received, and its time is the rank's. */
+static int call(performance *p, const sequence_object *of, const sequence_step *s)
+{
+    PyObject *argument[STEP_NUMBERS_MAX];
+    int n = 0, is_made = 1;
+    if (p->written_from && catch_up(p) < 0) return -1;
+    for (Py_ssize_t i = s->first; is_made && i < s->end; i++) {
+        argument[n] = PyLong_FromLongLong(number_of(p, &of->number[i]));
+        is_made = argument[n] != NULL;
+        n += is_made;
+    }
+    if (p->is_timed) clock_start();
+    PyObject *result = is_made ? PyObject_Vectorcall(of->object[s->of], argument, (size_t)n, NULL) : NULL;
+    if (p->is_timed && surface.epoch == p->epoch && clock_stop() < 0) Py_CLEAR(result);
+    while (n) Py_DECREF(argument[--n]);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int execute(const performance *p, const sequence_object *of, const sequence_step *s)
+{
+    double flop = PyFloat_AS_DOUBLE(of->object[s->of]);
+    for (Py_ssize_t i = s->first; i < s->end; i++) flop *= (double)number_of(p, &of->number[i]);
+    if (!(flop >= 0) || !isfinite(flop)) return report_no_work(flop);
+    const int kernel = site_number(surface.name.execute);
+    if (kernel < 0) return -1;
+    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, kernel, 1, flop, 0);
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
+static int perform_within(performance *p, const level *outer, int step);
+
+static int perform_step(performance *p, const level *l, int step)
+{
+    const sequence_step *s = &l->of->step[step];
     switch (s->kind) {
-    case STEP_SEND: return send(p, step, 1);
-    case STEP_ISEND: return send(p, step, 0);
-    case STEP_RECV: return receive(p, step) < 0 ? -1 : wait_for_one(p, step);
-    case STEP_IRECV:
-        return receive(p, step) < 0 ? -1 : 0;
-    case STEP_SENDRECV: return exchange(p, step);
-    case STEP_WAIT: return wait_for_one(p, s->of);
-    case STEP_WAITALL: return wait_for_all(p, 0, step);
-    default: return look(p);
+    case STEP_SEND: return send(p, l, step, 1);
+    case STEP_ISEND: return send(p, l, step, 0);
+    case STEP_RECV: return receive(p, l, step) < 0 ? -1 : wait_for_one(p, l, step);
+    case STEP_IRECV: return receive(p, l, step);
+    case STEP_SENDRECV: return exchange(p, l, step);
+    case STEP_WAIT: return wait_for_one(p, l, s->of);
+    case STEP_WAITALL: return wait_for_all(p, l, 0, step);
+    case STEP_LOOK: return look(p);
+    case STEP_PERFORM: return perform_within(p, l, step);
+    case STEP_CALL: return call(p, l->of, s);
+    default: return execute(p, l->of, s);
     }
 }
 
 /* The program's clock is that of its last wait, and what it spent since: waits are over before steps behind the last of them. */
-static int ends_waiting(const performance *p, int step)
+static int ends_waiting(const performance *p, const level *l, int step)
 {
-    const sequence_step *s = &p->of->step[step];
-    if (!p->n_due || step < p->of->n_until_last_wait) return 0;
+    const sequence_step *s = &l->of->step[step];
+    if (!p->n_due || !l->is_last || step < l->of->n_until_last_wait) return 0;
     if (s->kind == STEP_SEND) return surface.calls->sends_at_once(surface.sim, surface.timeline, part_of(p, s).bytes);
-    return s->kind == STEP_LOOK && p->arrival && is_none(p->arrival->source);
+    return s->kind == STEP_CALL || s->kind == STEP_EXECUTE || (s->kind == STEP_LOOK && p->arrival && is_none(p->arrival->source));
 }
 
-static int perform_all(performance *p)
+static int perform_level(performance *p, const sequence_object *of, int is_last)
 {
-    for (int i = 0; i < p->of->n; i += p->of->step[i].kind == STEP_SENDRECV ? 2 : 1) {
-        const int must_wait = ends_waiting(p, i) || surface.calls->is_far_ahead(surface.sim, surface.timeline);
-        if (must_wait && catch_up(p) < 0) return -1;
-        if (perform_step(p, i) < 0) return -1;
+    const level l = {of, p->n_started, is_last};
+    if (p->n_started + of->n > p->started_room) {
+        const int room = 2 * p->started_room > p->n_started + of->n ? 2 * p->started_room : p->n_started + of->n;
+        int *grown = PyMem_Realloc(p->started, (size_t)room * sizeof *grown);
+        if (!grown) return PyErr_NoMemory(), -1;
+        p->started = grown;
+        p->started_room = room;
     }
-    if (wait_for_all(p, 0, p->of->n) < 0) return -1;
+    memset(p->started + p->n_started, 0, (size_t)of->n * sizeof *p->started);
+    p->n_started += of->n;
+    for (int i = 0; i < of->n; i += of->step[i].kind == STEP_SENDRECV ? 2 : 1) {
+        const int is_far_ahead = p->n_due >= DUE_MAX || surface.calls->is_far_ahead(surface.sim, surface.timeline);
+        if ((is_far_ahead || ends_waiting(p, &l, i)) && catch_up(p) < 0) return -1;
+        if (perform_step(p, &l, i) < 0) return -1;
+    }
+    if (wait_for_all(p, &l, 0, of->n) < 0) return -1;
+    p->n_started = l.first;
+    return 0;
+}
+
+static int perform_within(performance *p, const level *outer, int step)
+{
+    const sequence_object *inner = (const sequence_object *)outer->of->object[outer->of->step[step].of];
+    return perform_level(p, inner, outer->is_last && step + 1 >= outer->of->n_until_last_wait);
+}
+
+static int perform_all(performance *p, const sequence_object *of)
+{
+    if (perform_level(p, of, 1) < 0) return -1;
     return p->n_due ? catch_up(p) : 0;
 }
 
-int sequence_perform(sequence_object *self, PyObject *handle, PyObject *const *array, Py_ssize_t n_arrays, int tag,
-                     arrival_object *arrival)
+int sequence_perform(sequence_object *self, const sequence_gifts *given)
 {
-    const int comm = comm_number(handle);
-    if (comm >= 0) self->has_begun = 1; /* before an array's own code, which may be Python, runs */
-    performance *p = comm < 0 ? NULL : begin(self, comm, array, n_arrays);
+    performance *p = begin(self, given);
     if (!p) return PyErr_Occurred() ? -1 : 0;
-    p->handle = handle;
-    p->tag = tag;
-    p->arrival = arrival;
-    int result = fits(p);
-    if (result) result = perform_all(p) < 0 ? abandon(p) : 1;
+    int result = fits(p, self);
+    if (result) result = perform_all(p, self) < 0 ? abandon(p) : 1;
     end(p);
     return result;
+}
+
+int sequence_overlap(sequence_object *self, const sequence_gifts *given, int times)
+{
+    performance *p = begin(self, given);
+    if (!p) return PyErr_Occurred() ? -1 : -2;
+    int n = fits(p, self) ? 0 : -2;
+    while (n >= 0 && n < times && !given->arrival->is_done) n = perform_all(p, self) < 0 || look(p) < 0 ? abandon(p) : n + 1;
+    end(p);
+    return n;
 }

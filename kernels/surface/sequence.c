@@ -25,18 +25,67 @@ static PyObject *Sequence_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return type->tp_alloc(type, 0);
 }
 
+static int Sequence_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const sequence_object *q = sequence_of(self);
+    Py_VISIT(Py_TYPE(self));
+    for (int i = 0; i < q->n_objects; i++) Py_VISIT(q->object[i]);
+    return 0;
+}
+
+static int Sequence_clear(PyObject *self)
+{
+    sequence_object *q = sequence_of(self);
+    q->n = 0; /* none refers to an object that is gone */
+    while (q->n_objects) Py_DECREF(q->object[--q->n_objects]);
+    return 0;
+}
+
 static void Sequence_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Sequence_clear(self);
     PyMem_Free(sequence_of(self)->step);
+    PyMem_Free(sequence_of(self)->object);
+    PyMem_Free(sequence_of(self)->number);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
+/* Room for `more` behind the `n` entries of an array: the array, or NULL with an exception. */
+static void *grown(void *array, int n, int more, int *room, size_t entry_bytes)
+{
+    if (n + more <= *room) return array;
+    int wanted = *room ? 2 * *room : 4;
+    while (wanted < n + more) wanted *= 2;
+    void *larger = PyMem_Realloc(array, (size_t)wanted * entry_bytes);
+    if (!larger) return PyErr_NoMemory();
+    *room = wanted;
+    return larger;
+}
+
+static int make_room(sequence_object *q, int n_objects, int n_numbers)
+{
+    void *step = grown(q->step, q->n, 2, &q->room, sizeof *q->step);
+    if (step) q->step = step;
+    void *object = step ? grown(q->object, q->n_objects, n_objects, &q->object_room, sizeof *q->object) : NULL;
+    if (object) q->object = object;
+    if (!step || (n_objects && !object)) return -1;
+    void *number = grown(q->number, q->n_numbers, n_numbers, &q->number_room, sizeof *q->number);
+    if (number) q->number = number;
+    return n_numbers && !number ? -1 : 0;
+}
+
+static int may_change(const sequence_object *q)
+{
+    return q->has_begun ? refuse("the sequence has been performed: it does not change any more") : 0;
+}
+
 static int is_sound(const sequence_object *q, int kind, int array, Py_ssize_t first, Py_ssize_t end, int of)
 {
-    if (q->has_begun) return refuse("the sequence has been performed: it does not change any more");
-    if (kind < 0 || kind >= STEP_KINDS) return refuse("there is no such step");
+    if (may_change(q) < 0) return -1;
+    if (kind < 0 || kind > STEP_LOOK) return refuse("there is no such step");
     if (array < 0 || array >= SEQUENCE_ARRAYS) return refuse("a part is (array, first row, end), with at most 16 arrays");
     if (end != WHOLE && (first < 0 || end < first)) return refuse("a part's rows begin at 0, and end where they begin or later");
     const int is_started = of >= 0 && of < q->n && (q->step[of].kind == STEP_IRECV || q->step[of].kind == STEP_ISEND);
@@ -68,16 +117,86 @@ static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
         return refuse("a Sendrecv is a send and a receive"), NULL;
     for (const int *it = number; it < number + n; it += STEP_NUMBERS)
         if (is_sound(q, it[0], it[1], it[2], it[3], it[6]) < 0) return NULL;
-    if (q->n + 2 > q->room) {
-        const int room = q->room ? 2 * q->room : 8;
-        sequence_step *grown = PyMem_Realloc(q->step, (size_t)room * sizeof *grown);
-        if (!grown) return PyErr_NoMemory();
-        q->step = grown;
-        q->room = room;
-    }
+    if (make_room(q, 0, 0) < 0) return NULL;
     const int first = q->n;
     for (const int *it = number; it < number + n; it += STEP_NUMBERS) append(q, it);
     return PyLong_FromLong(first);
+}
+
+static PyObject *append_with(sequence_object *q, int kind, PyObject *object, int first_number)
+{
+    q->step[q->n] = (sequence_step){.kind = (uint8_t)kind, .of = q->n_objects, .first = first_number, .end = q->n_numbers};
+    q->object[q->n_objects++] = Py_NewRef(object);
+    return PyLong_FromLong(q->n++);
+}
+
+static PyObject *Sequence_add_sequence(PyObject *self, PyObject *other)
+{
+    sequence_object *q = sequence_of(self), *inner = sequence_of(other);
+    if (!PyObject_TypeCheck(other, surface.sequence_base)) return PyErr_Format(PyExc_TypeError, "Perform: a MessageSequence");
+    if (may_change(q) < 0) return NULL;
+    if (q == inner) return refuse("a sequence does not perform itself"), NULL;
+    if (inner->depth + 1 >= SEQUENCE_DEPTH) return refuse("sequences within one another are at most 16"), NULL;
+    if (make_room(q, 1, 0) < 0) return NULL;
+    inner->has_begun = 1;
+    if (q->depth <= inner->depth) q->depth = inner->depth + 1;
+    if (q->n_arrays < inner->n_arrays) q->n_arrays = inner->n_arrays;
+    if (q->n_given < inner->n_given) q->n_given = inner->n_given;
+    if (inner->n_until_last_wait) q->n_until_last_wait = q->n + 1;
+    q->receives |= inner->receives;
+    return append_with(q, STEP_PERFORM, other, q->n_numbers);
+}
+
+/* A step with an object and numbers (place, plus, place, plus, ...): each is `plus` and the one at a place of those given, unless
+ * the place is negative. */
+static PyObject *add_with_numbers(sequence_object *q, int kind, PyObject *const *at, Py_ssize_t n)
+{
+    const int n_numbers = (int)((n - 1) / 2), first = q->n_numbers;
+    if (n < 1 || n % 2 == 0) return PyErr_Format(PyExc_TypeError, "an object is required, and pairs of place and summand");
+    if (may_change(q) < 0) return NULL;
+    if (n_numbers > STEP_NUMBERS_MAX) return refuse("a step has at most 8 numbers"), NULL;
+    sequence_number read[STEP_NUMBERS_MAX];
+    for (int i = 0; i < n_numbers; i++) {
+        if (!arguments_int(at[1 + 2 * i], &read[i].place)) return PyErr_Format(PyExc_TypeError, "plain integers are required");
+        read[i].plus = PyLong_AsLongLong(at[2 + 2 * i]);
+        if (read[i].plus == -1 && PyErr_Occurred()) return NULL;
+    }
+    if (make_room(q, 1, n_numbers) < 0) return NULL;
+    for (int i = 0; i < n_numbers; i++) {
+        q->number[q->n_numbers++] = read[i];
+        if (q->n_given <= read[i].place) q->n_given = read[i].place + 1;
+    }
+    return append_with(q, kind, at[0], first);
+}
+
+static PyObject *Sequence_add_call(PyObject *self, PyObject *const *at, Py_ssize_t n)
+{
+    return add_with_numbers(sequence_of(self), STEP_CALL, at, n);
+}
+
+static PyObject *Sequence_add_execution(PyObject *self, PyObject *const *at, Py_ssize_t n)
+{
+    if (n < 1 || !PyFloat_CheckExact(at[0])) return PyErr_Format(PyExc_TypeError, "a float is required");
+    return add_with_numbers(sequence_of(self), STEP_EXECUTE, at, n);
+}
+
+static PyObject *numbers_of(const sequence_object *q, const sequence_step *s)
+{
+    PyObject *all = PyTuple_New(s->end - s->first);
+    for (Py_ssize_t i = s->first; all && i < s->end; i++) {
+        PyObject *one = Py_BuildValue("iL", q->number[i].place, q->number[i].plus);
+        if (!one) Py_CLEAR(all);
+        if (one) PyTuple_SET_ITEM(all, i - s->first, one);
+    }
+    return all;
+}
+
+/* (kind, ...) of one step, as smpy.engine.sequences keeps it. */
+static PyObject *told(const sequence_object *q, const sequence_step *s)
+{
+    if (s->kind == STEP_PERFORM) return Py_BuildValue("iO", s->kind, q->object[s->of]);
+    if (s->kind == STEP_CALL || s->kind == STEP_EXECUTE) return Py_BuildValue("iON", s->kind, q->object[s->of], numbers_of(q, s));
+    return Py_BuildValue("iinniii", s->kind, s->array, s->first, s->end, s->peer, s->tag, s->of);
 }
 
 static PyObject *Sequence_steps(PyObject *self, PyObject *unused)
@@ -86,8 +205,7 @@ static PyObject *Sequence_steps(PyObject *self, PyObject *unused)
     const sequence_object *q = sequence_of(self);
     PyObject *list = PyList_New(q->n);
     for (int i = 0; list && i < q->n; i++) {
-        const sequence_step *s = &q->step[i];
-        PyObject *step = Py_BuildValue("iinniii", s->kind, s->array, s->first, s->end, s->peer, s->tag, s->of);
+        PyObject *step = told(q, &q->step[i]);
         if (!step) Py_CLEAR(list);
         if (step) PyList_SET_ITEM(list, i, step);
     }
@@ -102,23 +220,29 @@ static int takes_tag(PyObject *given, int *tag)
     return is_none(given) || (arguments_int(given, tag) && *tag >= 0);
 }
 
-/* perform(comm, *arrays, tag=None, arrival=None) */
+/* perform(comm, *arrays, tag=None, arrival=None, numbers=()) */
 static PyObject *perform(PyObject *self, const arguments *given)
 {
-    PyObject *named[2] = {NULL, NULL};
-    int tag;
+    PyObject *tag = NULL, *arrival = NULL, *numbers = NULL;
+    sequence_gifts gifts = {.is_timed = surface.clock.was_running};
     const Py_ssize_t n_keywords = given->keywords ? PyTuple_GET_SIZE(given->keywords) : 0;
     for (Py_ssize_t k = 0; k < n_keywords; k++) {
         PyObject *name = PyTuple_GET_ITEM(given->keywords, k);
-        if (name != surface.name.tag && name != surface.name.arrival) return NULL;
-        named[name == surface.name.arrival] = given->at[given->n_positional + k];
+        PyObject **to = name == surface.name.tag       ? &tag
+                        : name == surface.name.arrival ? &arrival
+                        : name == surface.name.numbers ? &numbers
+                                                       : NULL;
+        if (!to) return NULL;
+        *to = given->at[given->n_positional + k];
     }
-    if (given->n_positional < 1 || !takes_tag(named[0], &tag)) return NULL;
-    arrival_object *arrival = is_none(named[1]) ? NULL : (arrival_object *)named[1];
-    if (arrival && !PyObject_TypeCheck(named[1], surface.arrival_base)) return NULL;
-    const int result =
-        sequence_perform(sequence_of(self), given->at[0], given->at + 1, given->n_positional - 1, tag, arrival);
-    return result <= 0 ? NULL : Py_NewRef(Py_None);
+    if (given->n_positional < 1 || !takes_tag(tag, &gifts.tag)) return NULL;
+    gifts.arrival = is_none(arrival) ? NULL : (arrival_object *)arrival;
+    if (gifts.arrival && !PyObject_TypeCheck(arrival, surface.arrival_base)) return NULL;
+    gifts.comm = given->at[0];
+    gifts.array = given->at + 1;
+    gifts.n_arrays = given->n_positional - 1;
+    gifts.numbers = numbers;
+    return sequence_perform(sequence_of(self), &gifts) <= 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *Sequence_perform(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
@@ -130,15 +254,23 @@ static PyObject *Sequence_perform(PyObject *self, PyObject *const *at, Py_ssize_
 static PyMethodDef sequence_methods[] = {
     {"_add", (PyCFunction)(void (*)(void))Sequence_add, METH_FASTCALL,
      PyDoc_STR("_add($self, kind, array, first, end, peer, tag, of, /)\n--\n\nOne more step: its number.")},
-    {"_steps", Sequence_steps, METH_NOARGS, PyDoc_STR("_steps($self)\n--\n\nThe steps, as `_add` was given them.")},
+    {"_add_sequence", Sequence_add_sequence, METH_O,
+     PyDoc_STR("_add_sequence($self, sequence, /)\n--\n\nOne more step, which performs another sequence: its number.")},
+    {"_add_call", (PyCFunction)(void (*)(void))Sequence_add_call, METH_FASTCALL,
+     PyDoc_STR("_add_call($self, function, /, *places_and_summands)\n--\n\nOne more step, which calls a function: its number.")},
+    {"_add_execution", (PyCFunction)(void (*)(void))Sequence_add_execution, METH_FASTCALL,
+     PyDoc_STR("_add_execution($self, flop, /, *places_and_summands)\n--\n\nOne more step, which computes: its number.")},
+    {"_steps", Sequence_steps, METH_NOARGS, PyDoc_STR("_steps($self)\n--\n\nThe steps, as the `_add` of each was given it.")},
     {"perform", (PyCFunction)(void (*)(void))Sequence_perform, METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None)\n--\n\nMake all the calls, one after the other.")},
+     PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None, numbers=())\n--\n\nMake all the calls, one after the other.")},
     {0},
 };
 
 static PyType_Slot sequence_slots[] = {
     {Py_tp_doc, (void *)PyDoc_STR("Sends and receives that one call performs.")},
     {Py_tp_new, (void *)Sequence_new},
+    {Py_tp_traverse, (void *)Sequence_traverse},
+    {Py_tp_clear, (void *)Sequence_clear},
     {Py_tp_dealloc, (void *)Sequence_dealloc},
     {Py_tp_methods, sequence_methods},
     {0},
@@ -147,7 +279,7 @@ static PyType_Slot sequence_slots[] = {
 static PyType_Spec sequence_spec = {
     .name = "smpy.engine._surface.SequenceBase",
     .basicsize = sizeof(sequence_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = sequence_slots,
 };
 
@@ -232,21 +364,29 @@ static int can_probe(const arrival_object *self, int comm)
     return peer >= SIM_ANY && peer < comm_peers_of(comm) && tag >= SIM_ANY;
 }
 
-static int follow(arrival_object *self)
+/* What its sequences are performed with; 0 with an exception when its tag is none. */
+static int gifts_of(const arrival_object *self, int is_timed, sequence_gifts *out)
 {
-    int tag = 0;
-    PyObject *const *array = &PyTuple_GET_ITEM(self->arrays, 0);
-    if (!takes_tag(self->tag, &tag)) return refuse("Arrival: the tag of what follows is at least 0");
+    *out = (sequence_gifts){.comm = self->comm, .array = &PyTuple_GET_ITEM(self->arrays, 0),
+                            .n_arrays = PyTuple_GET_SIZE(self->arrays), .is_timed = is_timed};
+    if (takes_tag(self->tag, &out->tag)) return 1;
+    refuse("Arrival: the tag of what is performed is at least 0");
+    return 0;
+}
+
+static int follow(arrival_object *self, int is_timed)
+{
+    sequence_gifts gifts;
+    if (!gifts_of(self, is_timed, &gifts)) return -1;
     self->is_done = 1;
-    const int result =
-        sequence_perform(sequence_of(self->sequence), self->comm, array, PyTuple_GET_SIZE(self->arrays), tag, NULL);
+    const int result = sequence_perform(sequence_of(self->sequence), &gifts);
     if (result) return result;
     PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, surface.name._follow);
     Py_XDECREF(answer);
     return answer ? 1 : -1;
 }
 
-int arrival_look(arrival_object *self, int until_there)
+int arrival_look(arrival_object *self, int until_there, int is_timed)
 {
     const int comm = comm_number(self->comm);
     if (comm < 0 || !can_probe(self, comm)) return 0;
@@ -254,13 +394,13 @@ int arrival_look(arrival_object *self, int until_there)
         const int is_there = probe(self->source, self->tag, comm, until_there);
         if (is_there <= 0) return is_there < 0 ? -1 : 1;
     }
-    return follow(self);
+    return follow(self, is_timed);
 }
 
 static PyObject *perform_look(PyObject *self, const arguments *given)
 {
     (void)given;
-    if (arrival_look(arrival_of(self), 0) <= 0) return NULL;
+    if (arrival_look(arrival_of(self), 0, surface.clock.was_running) <= 0) return NULL;
     return PyBool_FromLong(arrival_of(self)->is_done);
 }
 
@@ -268,9 +408,33 @@ static PyObject *perform_wait(PyObject *self, const arguments *given)
 {
     (void)given;
     const arrival_object *arrival = arrival_of(self);
-    if (arrival_look(arrival_of(self), 1) <= 0) return NULL;
+    if (arrival_look(arrival_of(self), 1, surface.clock.was_running) <= 0) return NULL;
     const int has_waited = is_none(arrival->source) || sequence_of(arrival->sequence)->receives;
     return !has_waited && block_on(surface.name.Iprobe) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* overlap(sequence, times, numbers=()) */
+static PyObject *perform_overlap(PyObject *self, const arguments *given)
+{
+    PyObject *const parameters[] = {surface.name.sequence, surface.name.times, surface.name.numbers};
+    PyObject *in[3];
+    sequence_gifts gifts;
+    int times;
+    arrival_object *arrival = arrival_of(self);
+    const int comm = comm_number(arrival->comm), is_timed = surface.clock.was_running;
+    if (!arguments_sort(given, parameters, 3, 2, in) || !arguments_int(in[1], &times)) return NULL;
+    if (!PyObject_TypeCheck(in[0], surface.sequence_base) || comm < 0 || !can_probe(arrival, comm)) return NULL;
+    if (!gifts_of(arrival, is_timed, &gifts)) return NULL;
+    gifts.arrival = arrival;
+    gifts.numbers = in[2];
+    const int n = sequence_overlap(sequence_of(in[0]), &gifts, times);
+    return n < 0 ? NULL : PyLong_FromLong(n);
+}
+
+static PyObject *Arrival_overlap(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, &given, surface.name.Iprobe, surface.name._overlap, perform_overlap);
 }
 
 static PyObject *Arrival_look(PyObject *self, PyObject *unused)
@@ -290,6 +454,9 @@ static PyObject *Arrival_wait(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef arrival_methods[] = {
+    {"overlap", (PyCFunction)(void (*)(void))Arrival_overlap, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("overlap($self, sequence, times, numbers=())\n--\n\n"
+               "Perform a sequence and look, up to so many times, until it is there: how often.")},
     {"look", Arrival_look, METH_NOARGS,
      PyDoc_STR("look($self)\n--\n\nLook whether it is there, and go on if so; whether it is, or was before.")},
     {"wait", Arrival_wait, METH_NOARGS, PyDoc_STR("wait($self)\n--\n\nLook until it is there, and go on.")},

@@ -9,30 +9,45 @@
  *   (3) all steps are checked before the first is performed: what does not fit is handed over as a whole, and smpy.engine's
  *       own loop over the steps says what is wrong with it;
  *   (4) a sequence that has been performed does not change any more;
- *   (5) what a performance needs is in one allocation of its own (performance.c), for ranks share the sequence. */
+ *   (5) what a performance needs is in memory of its own (performance.c), for ranks share the sequence;
+ *   (6) a sequence within another is there because it did not change any more when it was added: none contains itself. */
 #ifndef SMPY_SURFACE_SEQUENCE_H
 #define SMPY_SURFACE_SEQUENCE_H
 #include <limits.h>
 
 #include "surface.h"
 
-enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_KINDS };
+enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_PERFORM, STEP_CALL,
+       STEP_EXECUTE, STEP_KINDS };
 enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* as a step's tag: that of the performance; as its end: of the array */
 enum { SEQUENCE_ARRAYS = 16 };          /* that the parts of a sequence may be of */
+enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* of a function or an execution; of sequences within one another */
 
 /* A step; that of a Sendrecv is its send, and its receive is the next one. */
 typedef struct {
     uint8_t kind;                   /* STEP_* */
     uint8_t array;
     int peer, tag;
-    int of;                         /* STEP_WAIT: the step that it waits for */
-    Py_ssize_t first, end;          /* rows of the array */
+    int of;                         /* STEP_WAIT: the step that it waits for; STEP_PERFORM, _CALL, _EXECUTE: the number of the object */
+    Py_ssize_t first, end;          /* rows of the array; STEP_CALL, STEP_EXECUTE: numbers of the sequence */
 } sequence_step;
+
+/* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a performance is given at `place`, unless that is negative. */
+typedef struct {
+    int place;
+    long long plus;
+} sequence_number;
 
 typedef struct {
     PyObject_HEAD
     sequence_step *step;
     int n, room;
+    PyObject **object;              /* owned: sequences, functions, and operations to compute */
+    int n_objects, object_room;
+    sequence_number *number;
+    int n_numbers, number_room;
+    int depth;                      /* sequences within one another, this one included, less one */
+    int n_given;                    /* numbers that a performance has to give at least */
     int n_until_last_wait;          /* steps up to the last one that waits, other than a send */
     int n_arrays;                   /* that a performance has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */
@@ -48,14 +63,27 @@ typedef struct {
 
 int sequence_add_types(PyObject *module); /* 0, or -1 with an exception */
 
-/* Performs a sequence: 1; 0: not for us, and nothing has happened; -1 with an exception. `arrival` may be NULL. */
-int sequence_perform(sequence_object *self, PyObject *comm, PyObject *const *array, Py_ssize_t n_arrays, int tag,
-                     arrival_object *arrival);
+/* What a performance is given. */
+typedef struct {
+    PyObject *comm;
+    PyObject *const *array;
+    Py_ssize_t n_arrays;
+    int tag;
+    PyObject *numbers;              /* a tuple, or none */
+    arrival_object *arrival;        /* or NULL */
+    int is_timed;                   /* the rank's own code is: functions that are called are */
+} sequence_gifts;
+
+/* Performs a sequence: 1; 0: not for us, and nothing has happened; -1 with an exception. */
+int sequence_perform(sequence_object *self, const sequence_gifts *given);
+/* Performs it again and again, and looks for the arrival after each time, until that is done, or so many times: how often; -1 with
+ * an exception; -2: not for us, and nothing has happened. */
+int sequence_overlap(sequence_object *self, const sequence_gifts *given, int times);
 
 /* step_waited_for(rank, request): the call and the number of the step for which a rank, blocked in a sequence, waits; or None. */
 PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n);
 int sequence_attach(int n_ranks);         /* a world has so many ranks, none of them in a sequence: 0, or -1 with an exception */
 
 /* Looks for an arrival once, or until it is there, and then performs what follows: as above. */
-int arrival_look(arrival_object *self, int until_there);
+int arrival_look(arrival_object *self, int until_there, int is_timed);
 #endif

@@ -3,8 +3,7 @@
 #include "comm.h"
 #include "lines.h"
 
-/* Calls are numbered in the engine's dictionary; -1 with an exception. */
-static int number_of(PyObject *name)
+int site_number(PyObject *name)
 {
     PyObject *known = PyDict_GetItemWithError(surface.call_numbers, name); /* borrowed */
     if (known) return (int)PyLong_AsLong(known);
@@ -18,7 +17,7 @@ static int number_of(PyObject *name)
 
 int site_open(PyObject *name, PyObject *self)
 {
-    const int call = number_of(name);
+    const int call = site_number(name);
     if (call < 0) return -1;
     surface.calls->begin_call(surface.sim, surface.timeline, call, lines_here(), self ? comm_number_as_named(self) : COMM_NULL);
     return 0;

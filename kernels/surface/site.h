@@ -6,6 +6,7 @@
 /* The running rank's call begins; `self` may be its communicator: -1 with an exception. Then, it ends. */
 int site_open(PyObject *name, PyObject *self);
 void site_close(void);
+int site_number(PyObject *name);   /* of a call, in accounts; -1 with an exception */
 
 /* ---- functions of the module ---- */
 PyObject *site_begin_call(PyObject *module, PyObject *const *at, Py_ssize_t n);

@@ -20,6 +20,7 @@ enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a n
 /* The compute clock: see clock.h. */
 typedef struct {
     int is_running;
+    int was_running;                /* when the call was entered whose body begins: what the body may ask first */
     double flop_per_s;              /* 0: that of the rank's simulated core */
     double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
@@ -79,7 +80,7 @@ typedef struct {
         PyObject *Send, *Recv, *Isend, *Irecv, *Sendrecv, *Wait, *Waitall, *Test, *Iprobe, *Allreduce, *op, *Sendrecv_replace;
         PyObject *_Send, *_Recv, *_Isend, *_Irecv, *_Sendrecv, *_Wait, *_Waitall, *_Test, *_Iprobe, *_Allreduce, *_Sendrecv_replace;
         PyObject *_Get_rank, *_Get_size;
-        PyObject *perform, *_perform, *_look, *_wait, *_follow, *arrival;
+        PyObject *perform, *_perform, *_look, *_wait, *_follow, *_overlap, *arrival, *numbers, *sequence, *times;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
         PyObject *take, *look;

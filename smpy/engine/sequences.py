@@ -6,12 +6,15 @@ have one by one. Elsewhere the calls are made one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from smpy.engine.kernel import surface
 from smpy.engine.polling import poll_until
+from smpy.engine.running import current, is_running, mpi_call
 from smpy.errors import UsageError
 
 __all__ = ["Arrival", "MessageSequence"]
@@ -19,13 +22,19 @@ __all__ = ["Arrival", "MessageSequence"]
 Part: TypeAlias = int | tuple[int, int, int]
 """An array, by its place among those that a performance is given; or that, and the first and the end of some rows."""
 
-_SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK = range(8)
+Number: TypeAlias = int | tuple[int, int]
+"""A whole number; or the place of one that a performance is given, and what is added to that."""
+
+_SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK, _PERFORM, _CALL, _EXECUTE = range(11)
 _TAG_OF_CALL: Final = -(2**31)
 _WHOLE: Final = -1
 _NUMBERS: Final = 7
+_STEP_NUMBERS: Final = 8
+_DEPTH: Final = 16
 
-_Step: TypeAlias = tuple[int, int, int, int, int, int, int]
-"""Kind, array, first row, end, peer, tag, and the step that a Wait waits for."""
+_Step: TypeAlias = tuple[Any, ...]
+"""Kind, array, first row, end, peer, tag, and the step that a Wait waits for; or kind and sequence; or kind, function
+or operations, and numbers, each a place (negative: none) and a summand."""
 
 
 class _PlainSequence:
@@ -34,12 +43,16 @@ class _PlainSequence:
     def __init__(self) -> None:
         self._written: list[_Step] = []
         self._has_begun = False
+        self._depth = 0
+
+    def _may_change(self) -> None:
+        if self._has_begun:
+            raise ValueError("the sequence has been performed: it does not change any more")
 
     def _add(self, *numbers: int) -> int:
         parts = (numbers[:_NUMBERS], numbers[_NUMBERS:])
-        steps: list[_Step] = [part for part in parts if part]  # type: ignore[misc]
-        if self._has_begun:
-            raise ValueError("the sequence has been performed: it does not change any more")
+        steps: list[_Step] = [part for part in parts if part]
+        self._may_change()
         for kind, array, first, end, _, _, of in steps:
             if not 0 <= array < 16:
                 raise ValueError("a part is (array, first row, end), with at most 16 arrays")
@@ -50,15 +63,49 @@ class _PlainSequence:
         self._written += steps
         return len(self._written) - len(steps)
 
+    def _add_sequence(self, other: MessageSequence) -> int:
+        if not isinstance(other, MessageSequence):
+            raise TypeError("Perform: a MessageSequence")
+        self._may_change()
+        if other is self:
+            raise ValueError("a sequence does not perform itself")
+        if other._depth + 1 >= _DEPTH:
+            raise ValueError(f"sequences within one another are at most {_DEPTH}")
+        other._has_begun = True
+        self._depth = max(self._depth, other._depth + 1)
+        self._written.append((_PERFORM, other))
+        return len(self._written) - 1
+
+    def _add_call(self, function: Callable[..., object], *numbers: int) -> int:
+        return self._add_with_numbers(_CALL, function, numbers)
+
+    def _add_execution(self, flop: float, *numbers: int) -> int:
+        return self._add_with_numbers(_EXECUTE, flop, numbers)
+
+    def _add_with_numbers(self, kind: int, what: object, numbers: tuple[int, ...]) -> int:
+        self._may_change()
+        pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        if len(pairs) > _STEP_NUMBERS:
+            raise ValueError(f"a step has at most {_STEP_NUMBERS} numbers")
+        self._written.append((kind, what, pairs))
+        return len(self._written) - 1
+
     def _steps(self) -> list[_Step]:
         return self._written
 
-    def perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+    def perform(
+        self,
+        comm: Any,
+        *arrays: Any,
+        tag: int | None = None,
+        arrival: Arrival | None = None,
+        numbers: Sequence[int] = (),
+    ) -> None:
         """Make all the calls, one after the other."""
         self._has_begun = True
-        self._perform(comm, *arrays, tag=tag, arrival=arrival)
+        self._perform(comm, *arrays, tag=tag, arrival=arrival, numbers=numbers)
 
-    def _perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+    def _perform(self, comm: Any, *arrays: Any, **named: Any) -> None:
         raise NotImplementedError
 
 
@@ -79,6 +126,13 @@ class _PlainArrival:
         """Look until it is there, and go on."""
         if not self.is_done:
             self._wait()
+
+    def overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
+        """Perform a sequence and look, up to so many times, until it is there: how often."""
+        return self._overlap(sequence, times, numbers)
+
+    def _overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
+        raise NotImplementedError
 
     def _look(self) -> bool:
         raise NotImplementedError
@@ -103,15 +157,26 @@ class MessageSequence(SequenceBase):
     an end; so one sequence serves arrays of all sizes, and all ranks for which its partners are right. A `tag` of None
     is the one that `perform` is given.
 
+    A sequence may have others within it, computing that takes its time, and functions that are called in between.
+    Their numbers are told, or some of those that `perform` is given: the numbers of rows that are left, say.
+
     Performing a sequence has the dates, the matching and the messages of its calls made one by one, which is what
     happens under a real MPI. A receive that is too short for its message raises when the steps behind it may have
-    been performed; the error, and the report of a deadlock, tell its step, counted from 0, of which a Sendrecv is two.
+    been performed; the error, and the report of a deadlock, tell its step, counted from 0 in the sequence that it was
+    written in; a Sendrecv is two.
 
     Examples
     --------
     >>> halo = MessageSequence()
     >>> halo.Sendrecv((0, 1, 2), dest=3, into=(0, 0, 1), source=3)  # row 1 goes, row 0 comes
     >>> halo.perform(comm, grid)  # doctest: +SKIP
+
+    A time step of a solver, for any number of rows:
+
+    >>> step = MessageSequence()
+    >>> step.Perform(halo)
+    >>> step.Execute(4.0, (0, -2), 100)  # 4 operations for each of 100 numbers in all rows but two
+    >>> step.perform(comm, grid, numbers=(len(grid),))  # doctest: +SKIP
     """
 
     __slots__ = ()
@@ -150,39 +215,66 @@ class MessageSequence(SequenceBase):
         """Here `perform` looks for the arrival that it is given, as long as that is not done."""
         self._add(_LOOK, 0, 0, _WHOLE, 0, 0, 0)
 
+    def Perform(self, sequence: MessageSequence) -> None:
+        """Perform another sequence, with the same arrays, tag, arrival and numbers; it does not change any more.
+
+        What it starts and does not wait for, it waits for at its own end.
+        """
+        self._add_sequence(sequence)
+
+    def Call(self, function: Callable[..., object], *numbers: Number) -> None:
+        """Call a function with whole numbers: told here, or as tuples (place, summand) of one that `perform` is given.
+
+        A summand is added to the number. There are at most eight.
+        """
+        self._add_call(function, *(each for number in numbers for each in _place_and_summand(number)))
+
+    def Execute(self, flop: float, *numbers: Number) -> None:
+        """Compute so many operations, times each of the numbers, which are as those of `Call`; as `execute` does."""
+        self._add_execution(float(flop), *(each for number in numbers for each in _place_and_summand(number)))
+
     def _post(self, kind: int, part: Part, peer: int, tag: int | None) -> int:
         return self._add(*_step(kind, part, peer, tag))
 
-    def _perform(self, comm: Any, *arrays: Any, tag: int | None = None, arrival: Arrival | None = None) -> None:
+    def _perform(
+        self,
+        comm: Any,
+        *arrays: Any,
+        tag: int | None = None,
+        arrival: Arrival | None = None,
+        numbers: Sequence[int] = (),
+    ) -> None:
         """Make the calls one by one."""
         requests: dict[int, Any] = {}
         steps = self._steps()
-        numbers = iter(range(len(steps)))
-        for number in numbers:
-            kind, array, first, end, peer, written_tag, of = steps[number]
+        places = iter(range(len(steps)))
+        for place in places:
+            kind, *rest = step = steps[place]
             if kind == _LOOK:
                 if arrival is not None:
                     arrival.look()
-                continue
-            if kind == _WAIT:
-                if of in requests:
-                    requests.pop(of).Wait()
-                continue
-            if kind == _WAITALL:
+            elif kind == _WAIT:
+                if step[-1] in requests:
+                    requests.pop(step[-1]).Wait()
+            elif kind == _WAITALL:
                 _wait_for_all(requests)
-                continue
-            part, own_tag = _rows(arrays, array, first, end), _tag(written_tag, tag)
-            if kind == _SEND:
-                comm.Send(part, peer, own_tag)
-            elif kind == _RECV:
-                comm.Recv(part, peer, own_tag)
-            elif kind == _ISEND:
-                requests[number] = comm.Isend(part, peer, own_tag)
-            elif kind == _IRECV:
-                requests[number] = comm.Irecv(part, peer, own_tag)
+            elif kind == _PERFORM:
+                rest[0]._perform(comm, *arrays, tag=tag, arrival=arrival, numbers=numbers)
+            elif kind == _CALL:
+                function, written = rest
+                function(*(_number(numbers, *number) for number in written))
+            elif kind == _EXECUTE:
+                flop, written = rest
+                _execute(prod((_number(numbers, *number) for number in written), start=flop))
+            elif kind == _SENDRECV:
+                _, part, peer, own_tag = _message(step, arrays, tag)
+                _, into, source, recvtag = _message(steps[next(places)], arrays, tag)
+                comm.Sendrecv(part, peer, own_tag, into, source, recvtag)
             else:
-                _, array, first, end, source, written_tag, _ = steps[next(numbers)]
-                comm.Sendrecv(part, peer, own_tag, _rows(arrays, array, first, end), source, _tag(written_tag, tag))
+                name, part, peer, own_tag = _message(step, arrays, tag)
+                request = getattr(comm, name)(part, peer, own_tag)
+                if request is not None:
+                    requests[place] = request
         _wait_for_all(requests)
 
 
@@ -210,7 +302,8 @@ class Arrival(ArrivalBase):
     Notes
     -----
     `look` asks once, as ``comm.Iprobe(source, tag)`` does, and goes on when the message is there; `wait` asks until it
-    is. After that neither does anything.
+    is. After that neither does anything. `overlap` performs a sequence with the same communicator, arrays and tag, then
+    looks, and does both again until the message is there, at most so many times: how often it was.
     """
 
     __slots__ = ()
@@ -226,6 +319,14 @@ class Arrival(ArrivalBase):
             poll_until(self._comm.Iprobe, self._source, self._tag)
         self._follow()
 
+    def _overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
+        n = 0
+        while n < times and not self.is_done:
+            sequence.perform(self._comm, *self._arrays, tag=self._tag, arrival=self, numbers=numbers)
+            self.look()
+            n += 1
+        return n
+
     def _follow(self) -> None:
         self.is_done = True
         self._sequence._perform(self._comm, *self._arrays, tag=self._tag)
@@ -240,6 +341,42 @@ def _step(kind: int, part: Part, peer: int, tag: int | None) -> _Step:
     if isinstance(part, Iterable) and end < 0:
         raise ValueError(f"{part!r}: a part's rows begin at 0, and end where they begin or later")
     return kind, array, first, end, index(peer), _TAG_OF_CALL if tag is None else index(tag), 0
+
+
+def _place_and_summand(number: Number) -> tuple[int, int]:
+    """A number of a call, in plain integers; without a place -1."""
+    try:
+        place, summand = map(index, number) if isinstance(number, Iterable) else (-1, index(number))
+    except (TypeError, ValueError):
+        raise ValueError(f"{number!r} is no number: give a whole one, or (place, summand)") from None
+    if isinstance(number, Iterable) and place < 0:
+        raise ValueError(f"{number!r}: places are counted from 0")
+    return place, summand
+
+
+def _number(given: Sequence[int], place: int, summand: int) -> int:
+    if place < 0:
+        return summand
+    if place >= len(given):
+        raise UsageError(f"a step of the sequence takes number {place}, and perform was given {len(given)}")
+    return index(given[place]) + summand
+
+
+@mpi_call
+def _execute(flop: float) -> None:
+    if not 0 <= flop <= sys.float_info.max:
+        raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
+    if is_running():
+        current().compute(flop, 0.0, "execute")
+
+
+_NAMES: Final = {_SEND: "Send", _RECV: "Recv", _ISEND: "Isend", _IRECV: "Irecv", _SENDRECV: "Sendrecv"}
+
+
+def _message(step: _Step, arrays: tuple[Any, ...], tag: int | None) -> tuple[str, Any, int, int]:
+    """A step that sends or receives: its call, the rows, the peer and the tag."""
+    kind, array, first, end, peer, written_tag, _ = step
+    return _NAMES[kind], _rows(arrays, array, first, end), peer, _tag(written_tag, tag)
 
 
 def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:

@@ -25,6 +25,7 @@ from linpack import factorise, grid, solve, substitution, swap, update
 MessageSequence.perform = MessageSequence._perform  # which makes the calls one by one
 Arrival.look = lambda self: self.is_done or self._look()
 Arrival.wait = lambda self: self.is_done or self._wait()
+Arrival.overlap = Arrival._overlap
 
 sent, factored, swapped = Counter(), {}, {}  # the last two: the panel at which a rank is
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import re
+import weakref
 from collections.abc import Callable
 from inspect import getsource
 from typing import Any
@@ -32,7 +35,9 @@ def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **name
 
 ROUNDS = st.lists(
     st.tuples(
-        st.sampled_from(["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag"]),
+        st.sampled_from(
+            ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
+        ),
         st.integers(1, N_RANKS - 1),
         st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
     ),
@@ -41,7 +46,7 @@ ROUNDS = st.lists(
 )
 
 
-def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:
+def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:  # noqa: C901  # a branch a form
     """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 are received."""
     sequence = smpy.MessageSequence()
     for number, (form, shift, (first, other, n)) in enumerate(rounds):
@@ -76,6 +81,17 @@ def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:
             sequence.Isend(into, to, number)
             sequence.Recv(out, source, number)
             sequence.Waitall()
+        elif form == "within":  # what it starts is over at its end
+            inner = smpy.MessageSequence()
+            inner.Isend(out, to, number)
+            inner.Irecv(into, source, number)
+            inner.Call(smpy.execute, 10**4 * shift, 0)
+            sequence.Perform(inner)
+            sequence.Perform(inner)
+        elif form == "call":
+            sequence.Call(smpy.execute, (0, 1000 * first))
+        elif form == "execute":
+            sequence.Execute(0.1, (0, 1000 * first), 7)
         elif form == "tag":
             if rank % 2 == 0:
                 sequence.Send(out, partner, None)
@@ -102,7 +118,7 @@ def program(perform: Callable[..., None], rounds: list[Any], row_bytes: int, mak
         smpy.execute(10**5 * (rank * 7 % 5))
         sequence, dates = written(rank, rounds), []
         for _ in range(2):
-            perform(sequence, world, mine, others, tag=99, arrival=arrival)
+            perform(sequence, world, mine, others, tag=99, arrival=arrival, numbers=(10**5,))
             dates.append(MPI.Wtime())
         arrival.wait()
         return dates, mine.tolist(), others.tolist(), late.tolist()
@@ -197,6 +213,164 @@ def test_what_an_arrival_sends_has_been_received(run_ranks):
     assert run_ranks(2, main).returned == [0, 0]
 
 
+# ---- sequences within others, and functions ----
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
+    def main(rank):
+        world, rows, seen = MPI.COMM_WORLD, np.full((2, 3), rank + 1), []
+        inner, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+        inner.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        sequence.Perform(inner)
+        sequence.Call(lambda *numbers: seen.append((numbers, rows[1, 0])), 7, (1, -2), (0, 0))
+        sequence.Perform(inner)
+        smpy.execute(1e6 * rank)
+        perform(sequence, world, rows, numbers=(10**12, 5))
+        return seen
+
+    assert run_ranks(2, main).returned == [[((7, 3, 10**12), 2)], [((7, 3, 10**12), 1)]]
+
+
+def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
+    ran = smpy_run(
+        """
+        import smpy
+        from mpi4py import MPI
+
+        def compute(n):  # some ten milliseconds
+            sum(range(n))
+
+        sequence = smpy.MessageSequence()
+        sequence.Call(compute, (0, 10))
+        sequence.Sendrecv(0, 1 - MPI.COMM_WORLD.rank, into=1, source=1 - MPI.COMM_WORLD.rank)
+        start_s = MPI.Wtime()
+        sequence.perform(MPI.COMM_WORLD, bytearray(8), bytearray(8), numbers=(2 * 10**6,))
+        print(MPI.Wtime() - start_s >= 0.004)
+        """,
+        2,
+    )
+    assert ran.out.splitlines()[:2] == ["True", "True"]
+
+
+def test_the_error_of_a_function_is_the_performances(run_ranks):
+    def main(rank):
+        sequence, rows = smpy.MessageSequence(), np.zeros((2, 3))
+        sequence.Irecv((0, 0, 1), 1 - rank)
+        sequence.Call({}.__getitem__, (0, 0))
+        with pytest.raises(KeyError, match="3"):
+            sequence.perform(MPI.COMM_WORLD, rows, numbers=(3,))
+        MPI.COMM_WORLD.Send(np.ones(3), 1 - rank)  # for the receive, whose memory nobody writes to any more
+        return rows.sum()
+
+    assert run_ranks(2, main).returned == [0, 0]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_computing_in_a_sequence_is_that_of_execute(run_ranks, perform):
+    def main(rank):
+        sequence = smpy.MessageSequence()
+        sequence.Execute(0.1 + 0.2, (1, -1), 3, (0, 7))
+        perform(sequence, MPI.COMM_WORLD, numbers=(0, 10**8))
+        with pytest.raises(ValueError, match=r"cannot compute -.* operations: give a finite number of at least 0"):
+            perform(sequence, MPI.COMM_WORLD, numbers=(-8, 2))
+        return MPI.Wtime()
+
+    def by_hand(rank):
+        smpy.execute((0.1 + 0.2) * (10**8 - 1) * 3 * 7)
+        return MPI.Wtime()
+
+    assert run_ranks(1, main).returned == run_ranks(1, by_hand).returned
+
+
+@pytest.mark.parametrize("step", ["Execute", "Call"])
+def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(run_ranks, step):
+    """Two ends of computing less than a nanosecond apart are one date, and each rank's clock tells its own."""
+
+    def program(perform):
+        def main(rank):
+            exchange, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+            exchange.Sendrecv(0, 1 - rank, into=1, source=1 - rank)
+            sequence.Perform(exchange)
+            if step == "Execute":
+                sequence.Execute(10**6 - 0.5 * rank)
+            else:
+                sequence.Call(lambda: smpy.execute(10**6 - 0.5 * rank))
+            perform(sequence, MPI.COMM_WORLD, np.zeros(1), np.zeros(1))
+            return MPI.Wtime()
+
+        return main
+
+    together, single = (run_ranks(2, program(perform)).returned for perform in (at_once, one_by_one))
+    assert together == single
+    assert 0 < single[0] - single[1] < 1e-9
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_a_number_that_is_not_given_is_missed(run_ranks, perform):
+    def main(rank):
+        sequence, outer = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence.Call(smpy.execute, (1, 0))
+        outer.Perform(sequence)
+        with pytest.raises(smpy.errors.UsageError, match="takes number 1, and perform was given 1"):
+            perform(outer, MPI.COMM_WORLD, numbers=(3,))
+
+    run_ranks(1, main)
+
+
+def test_a_sequence_and_a_function_that_know_each_other_are_forgotten_together():
+    class Function:
+        def __call__(self, number: int) -> None: ...
+
+    sequence, function = smpy.MessageSequence(), Function()
+    function.sequence = sequence
+    sequence.Call(function, 1)
+    is_alive = weakref.ref(function)
+    del sequence, function
+    gc.collect()
+    assert is_alive() is None
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("late_s", [0.0, 0.95, 7.5, 100.0])
+def test_pieces_of_work_overlap_with_a_message_until_it_is_there(run_ranks, is_compiled, late_s):
+    def main(rank):
+        world, rows = MPI.COMM_WORLD, np.zeros(3)
+        piece, take = smpy.MessageSequence(), smpy.MessageSequence()
+        piece.Call(smpy.execute, (0, 0))
+        take.Recv(0, 0, None)
+        if rank == 0:
+            smpy.execute(late_s * 1e9)
+            world.Send(np.ones(3), 1, 5)
+            return None
+        arrival = smpy.Arrival(world, 0, 5, take, rows)
+        overlap = arrival.overlap if is_compiled else arrival._overlap
+        n = overlap(piece, 10, (10**9,))
+        at_s, was_done = MPI.Wtime(), arrival.is_done
+        arrival.wait()
+        return n, at_s, was_done, rows.sum(), overlap(piece, 10, (10**9,))
+
+    def by_hand(rank):
+        world, rows, n = MPI.COMM_WORLD, np.zeros(3), 0
+        if rank == 0:
+            smpy.execute(late_s * 1e9)
+            world.Send(np.ones(3), 1, 5)
+            return None
+        is_there = False
+        while n < 10 and not is_there:
+            smpy.execute(10**9)
+            is_there = world.Iprobe(0, 5)
+            if is_there:
+                world.Recv(rows, 0, 5)
+            n += 1
+        return n, MPI.Wtime(), is_there
+
+    n, at_s, was_done, total, again = run_ranks(2, main).returned[1]
+    assert (n, at_s, was_done) == run_ranks(2, by_hand).returned[1]
+    assert (n, was_done) == (min(10, max(1, math.ceil(late_s))), late_s < 10)
+    assert (total, again) == (3, 0)
+
+
 # ---- what it is for ----
 
 
@@ -253,6 +427,24 @@ def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
 # ---- what is wrong ----
 
 
+def within_one_another(n: int) -> smpy.MessageSequence:
+    sequence = smpy.MessageSequence()
+    for _ in range(n - 1):
+        inner, sequence = sequence, smpy.MessageSequence()
+        sequence.Perform(inner)
+    return sequence
+
+
+def test_a_sequence_that_another_performs_does_not_change():
+    inner, outer = smpy.MessageSequence(), within_one_another(2)
+    outer.Perform(inner)
+    with pytest.raises(ValueError, match="has been performed"):
+        inner.Look()
+    with pytest.raises(ValueError, match="has been performed"):
+        inner.Perform(outer)
+    assert outer._steps()[1][1] is inner
+
+
 @pytest.mark.parametrize(
     ("write", "wrong"),
     [
@@ -265,6 +457,11 @@ def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
         (lambda sequence: sequence.Send((0, 2), 0), "is no part"),
         (lambda sequence: sequence.Send("0", 0), "is no part"),
         (lambda sequence: sequence.Send(None, 0), "is no part"),
+        (lambda sequence: sequence.Call(print, *range(9)), "a step has at most 8 numbers"),
+        (lambda sequence: sequence.Call(print, (-1, 2)), "places are counted from 0"),
+        (lambda sequence: sequence.Call(print, 1.5), "is no number"),
+        (lambda sequence: sequence.Perform(sequence), "does not perform itself"),
+        (lambda sequence: sequence.Perform(within_one_another(16)), "at most 16"),
     ],
 )
 def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
@@ -468,7 +665,7 @@ import smpy
 N_RANKS, N_ROWS = 4, 6
 WRITTEN
 draw, world = random.Random(20), MPI.COMM_WORLD
-forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag"]
+forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
 for turn in range(25):
     rounds = [
         (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))
@@ -485,7 +682,7 @@ for turn in range(25):
     arrival = smpy.Arrival(world, 0 if world.rank else None, 77, take, late)
     sequence = written(world.rank, rounds)
     for _ in range(2):
-        sequence.perform(world, mine, others, tag=99, arrival=arrival)
+        sequence.perform(world, mine, others, tag=99, arrival=arrival, numbers=(9,))
     arrival.wait()
     told = world.gather((mine[:, ::50].tolist(), others[:, ::50].tolist(), late.tolist()))
     if world.rank == 0:
