@@ -28,11 +28,12 @@ typedef struct {
     uint8_t kind;                   /* STEP_* */
     uint8_t array;
     int peer, tag;
-    int of;                         /* STEP_WAIT: the step that it waits for; STEP_PERFORM, _CALL, _EXECUTE: the number of the object */
+    int of;                         /* STEP_WAIT: the step that it waits for; STEP_PERFORM, _CALL, _EXECUTE: number of the object */
     Py_ssize_t first, end;          /* rows of the array; STEP_CALL, STEP_EXECUTE: numbers of the sequence */
 } sequence_step;
 
-/* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a performance is given at `place`, unless that is negative. */
+/* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a performance is given at
+ * `place`, unless that is negative. */
 typedef struct {
     int place;
     long long plus;
