@@ -262,7 +262,8 @@ static PyMethodDef sequence_methods[] = {
      PyDoc_STR("_add_execution($self, flop, /, *places_and_summands)\n--\n\nOne more step, which computes: its number.")},
     {"_steps", Sequence_steps, METH_NOARGS, PyDoc_STR("_steps($self)\n--\n\nThe steps, as the `_add` of each was given it.")},
     {"perform", (PyCFunction)(void (*)(void))Sequence_perform, METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None, numbers=())\n--\n\nMake all the calls, one after the other.")},
+     PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None, numbers=())\n--\n\n"
+               "Make all the calls, one after the other.")},
     {0},
 };
 
