@@ -60,6 +60,7 @@ static int step(sim *s, int id, action *a)
             return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
         }
         s->polling.tests_in_a_row += s->model.polling.grow;
+        if (t->answer) path_looks_in_vain(s, id);
         t->answer = 0;
         test->under_test++;
         a->stage = NEXT;

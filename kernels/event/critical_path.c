@@ -46,7 +46,19 @@ void path_calls(sim *s, int timeline)
 void path_asks(sim *s, int timeline)
 {
     path_place *t = s->paths ? place(s, &s->paths->timelines, timeline) : NULL;
-    if (t) t->asked_s = s->clock.now_s;
+    if (t) t->asked_s = t->looked_s > 0 ? t->looked_s : s->clock.now_s;
+}
+
+void path_acts(sim *s, int timeline)
+{
+    path_place *t = s->paths ? place(s, &s->paths->timelines, timeline) : NULL;
+    if (t) t->looked_s = 0;
+}
+
+void path_looks_in_vain(sim *s, int timeline)
+{
+    path_place *t = s->paths ? place(s, &s->paths->timelines, timeline) : NULL;
+    if (t) t->looked_s = s->clock.now_s;
 }
 
 void path_sets_out(sim *s, int transfer)

@@ -3,7 +3,7 @@
  *
  * They are kept from the first amount on; before, a world has none. A timeline that goes on by itself keeps its path. One that
  * was blocked takes the path of what woke it: of a transfer, which is that of the side that was posted last, or of another's call.
- * So does one whose poll finds what came while the poll lasted. Shares of links, cores and memory are no part of a path: who
+ * So does one whose poll finds what came while the poll lasted, or while it looked at other requests. Shares of links, cores and memory are no part of a path: who
  * shared them with whom is not asked.
  *
  * Invariants: (1) what happens now has the path of the timeline whose call it is, or of the transfer that has ended;
@@ -18,7 +18,8 @@ typedef struct {
 
 typedef struct {
     path path;
-    double asked_s;              /* of a timeline: when its last poll began */
+    double asked_s;              /* of a timeline: when its last poll began, */
+    double looked_s;             /* or when one of several looks failed, if it has done nothing but poll since; 0: it has */
     double came_s;               /* of a request: when it was posted, or completed */
 } path_place;
 
@@ -38,6 +39,8 @@ void critical_paths_free(critical_paths *all);
 /* Each of these does nothing in a world without paths. */
 void path_calls(sim *s, int timeline);                   /* what happens now is its call */
 void path_asks(sim *s, int timeline);                    /* its call is a poll, which begins */
+void path_acts(sim *s, int timeline);                    /* its call is none */
+void path_looks_in_vain(sim *s, int timeline);           /* its poll looks at several requests, and one is not complete */
 void path_sets_out(sim *s, int transfer);
 void path_ends(sim *s, int transfer);                    /* what happens now is its end */
 void path_reaches(sim *s, int request);                  /* it is posted, or completed */

@@ -96,7 +96,10 @@ static int step(sim *s, int id, timeline *t)
     s->stats.progress += nature == ACTION_PROGRESS;
     if (s->paths) {
         path_calls(s, id);
-        if (nature >= ACTION_POLL && a->stage == 0) path_asks(s, id);
+        if (nature < ACTION_POLL)
+            path_acts(s, id);
+        else if (a->stage == 0)
+            path_asks(s, id);
     }
     t->account = a->account;
     if (t->has_polled && nature < ACTION_POLL) poll_forget(t, nature == ACTION_PROGRESS);

@@ -8,7 +8,7 @@ from math import hypot, pi, sqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from smpy.compute.noise import moments
@@ -189,16 +189,16 @@ import numpy as np
 import smpy
 ring = smpy.MessageSequence()
 ring.Sendrecv(0, (rank + 1) % 4, into=1, source=(rank - 1) % 4)
-for what, first, second in {steps}:
+for tag, (what, first, second) in enumerate({steps}):
     partner, third = (first + second) % 4, (first - second) % 4 if second != 2 else (first + 1) % 4
     n = 300_000 if what == "large folded" else 10
     if what in ("any source", "waitany"):
         if rank in (partner, third):
-            comm.send(rank, first)
+            comm.send(rank, first, tag)
         elif rank == first and what == "any source":
-            comm.recv(), comm.recv()
+            comm.recv(tag=tag), comm.recv(tag=tag)
         elif rank == first:
-            requests = [comm.irecv(source=partner), comm.irecv(source=third)]
+            requests = [comm.irecv(source=partner, tag=tag), comm.irecv(source=third, tag=tag)]
             MPI.Request.Waitany(requests)
             one()
             MPI.Request.Waitall(requests)
@@ -274,6 +274,7 @@ for what, first, second in {steps}:
 
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example([*[("one", 0, 1)] * 6, ("one", 1, 7), ("ibarrier", 0, 1), ("one", 0, 1)], "grow")
 @given(st.lists(POLLS, min_size=5, max_size=20), st.sampled_from(["notice", "grow"]))
 def test_the_path_is_the_derivative_but_for_the_length_of_polls(
     summary_of: Callable, steps: list[tuple[str, int, int]], polls: str
