@@ -78,7 +78,7 @@ def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite
     for key in zip(accounts.call, accounts.line, accounts.comm, strict=True):
         if key not in known:
             call, line, comm = key
-            place = place_of(*engine.line_at(line), home)
+            place = place_of(*engine.place_of_line(line), home)
             found = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
             known[key] = number_of.setdefault(found, len(number_of))
         site.append(known[key])

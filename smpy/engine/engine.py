@@ -89,9 +89,9 @@ class Engine(PointToPoint, Collectives):
 
     def _line(self, request: int) -> tuple[str, int]:
         """Where it was posted."""
-        return self.line_at(lib.sim_request(self._sim, request).line)
+        return self.place_of_line(lib.sim_request(self._sim, request).line)
 
-    def line_at(self, number: int) -> tuple[str, int]:
+    def place_of_line(self, number: int) -> tuple[str, int]:
         """The file and line that the kernel knows by a number; 0: none."""
         place: tuple[str, int] = self.sites.line_at(number) if number else ("", 0)
         return place

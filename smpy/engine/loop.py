@@ -14,17 +14,18 @@ Laws of the loop:
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isnan
 from threading import Event, RLock, current_thread, get_ident
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
 
 from smpy.engine import beside
-from smpy.engine.call_sites import CallSites
 from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import Load, PartialBytes, Ranges
@@ -91,6 +92,13 @@ def check(code: int) -> None:
         raise SmpyError(TROUBLE[code])
 
 
+def _line_of_program() -> tuple[str, int]:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(beside.OURS):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def _ranges(carried: Any) -> Ranges:
     return [(carried.at[i].start, carried.at[i].end) for i in range(carried.n)]
 
@@ -123,8 +131,9 @@ class Loop:
         Whether ending MPI is a barrier of all ranks.
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
-    sites : CallSites
-        Told of calls as they begin and end: the compiled surface, or one of these.
+    sites : object
+        Told of calls as they begin and end, by `begin_call` and `end_call`; knows lines by `line_at`: the compiled
+        surface, or this.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -155,7 +164,8 @@ class Loop:
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
         self.call_numbers: dict[str, int] = {"": 0}
-        self.sites: Any = surface or CallSites(self._sim, self.call_numbers)
+        self.sites: Any = surface or self
+        self._line_numbers: dict[tuple[str, int], int] = {("", 0): 0}
         self._deliveries: dict[int, Load] = {}
         self._said: dict[int, Any] = {}
         self._n_tokens = 0
@@ -374,6 +384,27 @@ class Loop:
     def _token(self) -> int:
         self._n_tokens += 1
         return self._n_tokens
+
+    # ---- call sites, where the compiled surface is not there to tell of them ----
+
+    def begin_call(self, name: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether the running rank's call of this name has begun; then, it will end."""
+        timeline = lib.sim_running(self._sim)
+        if timeline < 0:
+            return False
+        call = self.call_numbers.setdefault(name, len(self.call_numbers))
+        comm = getattr(arguments[0], "_kernel_comm", -1) if arguments else -1
+        line = self._line_numbers.setdefault(_line_of_program(), len(self._line_numbers))
+        lib.sim_begin_call(self._sim, timeline, call, line, comm)
+        return True
+
+    def end_call(self) -> None:
+        """The call that has begun is over."""
+        lib.sim_end_call(self._sim, lib.sim_running(self._sim))
+
+    def line_at(self, number: int) -> tuple[str, int]:
+        """The file and line that have a number."""
+        return next(place for place, known in self._line_numbers.items() if known == number)
 
     # ---- threads and child processes ----
 
