@@ -8,7 +8,7 @@ from typing import Any, Final
 from smpy.emulate.ranks_in_text import place_of
 from smpy.engine.accounts import Accounts
 from smpy.engine.engine import Engine
-from smpy.records.profile import CallSite, LinkLoad, Profile
+from smpy.records.profile import CallSite, LinkLoad, MessagePairs, Profile
 
 _SELF: Final = -2  # COMM_SELF, in an account
 
@@ -49,7 +49,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
         kept_waiting_s=engine.kept_waiting_s(),
         finish_s=finish_s,
         makespan_s=makespan_s,
-        pairs=pairs,
+        pairs=MessagePairs(pairs),
         pairs_are_of_hosts=pairs_are_of_hosts,
         links=[LinkLoad(*load) for load in engine.link_loads()],
         host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],

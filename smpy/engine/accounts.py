@@ -86,11 +86,10 @@ def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
     return [(load.link, load.most_flows, load.bytes, load.busy_s, load.saturated_s) for load in loads[0:n]]
 
 
-def message_pairs(sim: Any) -> tuple[bool, list[tuple[int, int, int, int]]]:
-    """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""
+def message_pairs(sim: Any) -> tuple[bool, bytes]:
+    """Who sent how much to whom: whether hosts, not ranks; and an array of message_pair, in no order."""
     is_of_hosts = ffi.new("int *")
     n = lib.sim_message_pairs(sim, is_of_hosts, ffi.NULL)
     pairs = ffi.new("message_pair[]", max(n, 1))
     lib.sim_message_pairs(sim, is_of_hosts, pairs)
-    found = sorted((pair.source, pair.target, pair.messages, pair.bytes) for pair in pairs[0:n])
-    return bool(is_of_hosts[0]), found
+    return bool(is_of_hosts[0]), bytes(ffi.buffer(pairs))[: n * ffi.sizeof("message_pair")]

@@ -130,8 +130,8 @@ class Engine(PointToPoint, Collectives):
         """Of each link that was used: name, most flows at once, bytes, seconds with flows, and when it is full."""
         return [(self.platform.link_name(load[0]), *load[1:]) for load in link_loads(self._sim)]
 
-    def message_pairs(self) -> tuple[bool, list[tuple[int, int, int, int]]]:
-        """Who sent how much to whom: whether hosts, not ranks; source, target, messages and bytes, in order."""
+    def message_pairs(self) -> tuple[bool, bytes]:
+        """Who sent how much to whom: whether hosts, not ranks; and an array of message_pair, in no order."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:

@@ -21,9 +21,10 @@ What a rank's calls have spent, and the time after its end, add up to the makesp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from struct import calcsize, iter_unpack
 from typing import Any, Final, NamedTuple
 
 KINDS: Final = (
@@ -66,6 +67,25 @@ class CallSite:
     line: str
     comm: int = -1
     comm_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePairs:
+    """Who sent how much to whom: source, target, messages and bytes, in order. There may be a million, and nobody asks.
+
+    Parameters
+    ----------
+    content : bytes
+        Of each two 32-bit and two 64-bit integers, in no order.
+    """
+
+    content: bytes = b""
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return iter(sorted(iter_unpack("=iiqq", self.content)))
+
+    def __len__(self) -> int:
+        return len(self.content) // calcsize("=iiqq")
 
 
 class LinkLoad(NamedTuple):
@@ -147,8 +167,8 @@ class Profile:
         [ranks] when each ended; NaN: it had not.
     makespan_s : float
         The run's.
-    pairs : sequence of (int, int, int, int)
-        Source, target, messages and bytes, in order.
+    pairs : MessagePairs
+        Who sent how much to whom.
     pairs_are_of_hosts : bool
         Whether sources and targets are hosts, not ranks.
     links : sequence of LinkLoad
@@ -168,7 +188,7 @@ class Profile:
     kept_waiting_s: Sequence[float]
     finish_s: Sequence[float]
     makespan_s: float
-    pairs: Sequence[tuple[int, int, int, int]] = ()
+    pairs: MessagePairs
     pairs_are_of_hosts: bool = False
     links: Sequence[LinkLoad] = ()
     host_of_rank: Sequence[str] = ()
@@ -235,7 +255,7 @@ class Profile:
             "hosts": _columns(("host", "compute_s"), list(self.by_host().items())),
             "messages": {
                 "of": "hosts" if self.pairs_are_of_hosts else "ranks",
-                **(_columns(("source", "target", "messages", "bytes"), self.pairs, rows_max=len(self.pairs)) or {}),
+                **(_columns(("source", "target", "messages", "bytes"), list(self.pairs), len(self.pairs)) or {}),
             },
         }
 

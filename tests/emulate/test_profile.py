@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, Profile
+from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, MessagePairs, Profile
 from smpy.records.profile_text import highlights, tables
 
 LATE_S = 0.25
@@ -110,7 +110,7 @@ def test_messages_are_counted_by_size_and_pair(emulated: Callable):
     source = HEAD + f"for n in {sizes}:\n    if comm.rank == 0:\n        comm.Send(np.zeros(n, 'B'), 1)\n"
     source += "    else:\n        comm.Recv(np.zeros(n, 'B'), 0)\n"
     found = profile(emulated(source, 2))
-    assert found.pairs == [(0, 1, len(sizes), sum(sizes))]
+    assert list(found.pairs) == [(0, 1, len(sizes), sum(sizes))]
     (send,) = (it for it in found.by_site() if it.site.call == "Send")
     expected = [
         sum(low <= n < high for n in sizes) for low, high in zip(SIZES_BYTES, [*SIZES_BYTES[1:], 1e99], strict=True)
@@ -234,6 +234,7 @@ def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> 
         kept_waiting_s=[0.0] * len(finish_s),
         finish_s=finish_s,
         makespan_s=max(finish_s),
+        pairs=MessagePairs(),
         host_of_rank=["h"] * len(finish_s),
     )
 
