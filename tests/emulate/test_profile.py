@@ -98,6 +98,11 @@ def test_a_call_inside_another_belongs_to_that_one(emulated: Callable):
     assert {it.site.call: it.count for it in found.by_site()} == {"allreduce": 2, "send": 1, "recv": 1}
 
 
+def test_a_call_that_the_compiled_surface_hands_over_is_one_call(emulated: Callable):
+    source = HEAD + "comm.Send(small, MPI.PROC_NULL)\ncomm.Sendrecv(small, comm.rank, 0, small.copy(), comm.rank)\n"
+    assert {it.site.call: it.count for it in profile(emulated(source, 2)).by_site()} == {"Send": 2, "Sendrecv": 2}
+
+
 def test_calls_are_told_apart_by_line_and_communicator(emulated: Callable):
     source = HEAD + "half = comm.Split(comm.rank % 2)\nfor c in (comm, half):\n    c.Barrier()\ncomm.Barrier()\n"
     barriers = [it for it in profile(emulated(source, 4)).by_site() if it.site.call == "Barrier"]
@@ -193,6 +198,26 @@ def test_a_link_that_has_room_for_all_its_messages_is_busy_and_not_saturated(emu
     assert found["thin"].saturated_s == pytest.approx(0.1, rel=1e-9)
     assert found["wire"].busy_s == pytest.approx(0.1, rel=1e-9)
     assert found["wire"].saturated_s == 0
+
+
+def test_a_link_whose_messages_wait_for_another_one_is_not_saturated(emulated: Callable):
+    """Two hosts send to a third, each over a link of its own and a common one of the same bandwidth."""
+    three = """<?xml version='1.0'?>
+    <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+    <platform version="4.1"><zone id="z" routing="Full">
+    <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/>
+    <link id="from_a" bandwidth="100MBps" latency="1ms"/><link id="from_b" bandwidth="100MBps" latency="1ms"/>
+    <link id="to_c" bandwidth="100MBps" latency="1ms"/>
+    <route src="a" dst="c"><link_ctn id="from_a"/><link_ctn id="to_c"/></route>
+    <route src="b" dst="c"><link_ctn id="from_b"/><link_ctn id="to_c"/></route></zone></platform>
+    """
+    source = HEAD + f"data = np.zeros({N}, 'B')\nif comm.rank < 2:\n    comm.Send(data, 2)\nelse:\n"
+    source += "    MPI.Request.Waitall([comm.Irecv(data, 0), comm.Irecv(data.copy(), 1)])\n"
+    options = (("network/model", "raw"), ("network/crosstraffic", "0"), ("network/TCP-gamma", "0"))
+    ran = emulated(source, 3, files={"three.xml": three.strip()}, platform="three.xml", options=options)
+    found = {it.link: (it.busy_s, it.saturated_s) for it in profile(ran).links}
+    assert found["to_c"] == pytest.approx((0.02, 0.02), rel=1e-9)
+    assert found["from_a"] == found["from_b"] == pytest.approx((0.02, 0.0), rel=1e-9)
 
 
 def test_the_computing_of_a_hosts_ranks_is_added_up(emulated: Callable):
