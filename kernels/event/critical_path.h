@@ -3,8 +3,8 @@
  *
  * They are kept from the first amount on; before, a world has none. A timeline that goes on by itself keeps its path. One that
  * was blocked takes the path of what woke it: of a transfer, which is that of the side that was posted last, or of another's call.
- * So does one whose poll finds what came while the poll lasted, or while it looked at other requests. Shares of links, cores and memory are no part of a path: who
- * shared them with whom is not asked.
+ * So does one whose poll finds what came while the poll lasted, or while it looked at other requests. Shares of links, cores and
+ * memory are no part of a path: who shared them with whom is not asked.
  *
  * Invariants: (1) what happens now has the path of the timeline whose call it is, or of the transfer that has ended;
  *             (2) a request has the path of its completion, before that of its posting. */
