@@ -356,6 +356,12 @@ int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to 
 void sim_lost(const sim *s, loss_report *out);
 const char *sim_network_name(const sim *s);
 
+/* ---- a replay (replay.h) ---- */
+int sim_replay_begin(sim *s);                                    /* before the first call: 0, or an error */
+int sim_replay_feed(sim *s, int n, const trace_action *rows);    /* 0, or an error */
+int sim_replay_next(sim *s);          /* in place of sim_next; a timeline: its next rows are to be fed, then it is called again */
+int64_t sim_replay_left_alone(const sim *s); /* sends that nobody waits for, because in the trace they were complete at once */
+
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */
 

@@ -198,8 +198,8 @@ static int64_t last_place(const trace *t)
 
 static trace_action *kept_row(const trace *t, int64_t place)
 {
-    return place >= 0 && place >= t->n_actions_taken ? (trace_action *)(void *)t->table[TRACE_ACTIONS].row + (place - t->n_actions_taken)
-                                                     : NULL;
+    if (place < 0 || place < t->n_actions_taken) return NULL;
+    return (trace_action *)(void *)t->table[TRACE_ACTIONS].row + (place - t->n_actions_taken);
 }
 
 trace_action *trace_appended(sim *s, int id, int what)
@@ -376,7 +376,8 @@ int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
     t->last_s = last_s;
     t->has_actions = !ranks && first_s <= 0 && isinf(last_s);
     for (int rank = 0; rank < n_ranks; rank++)
-        t->rank[rank] = (trace_rank){.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1, .is_left_out = ranks && !ranks[rank]};
+        t->rank[rank] = (trace_rank){.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1,
+                                     .is_left_out = ranks && !ranks[rank]};
     trace_free(s->trace);
     s->trace = t;
     name_of_comm(s, SIM_COMM_WORLD);

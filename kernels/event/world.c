@@ -61,6 +61,7 @@ void sim_free(sim *s)
     accounts_free(&s->accounts);
     message_matrix_free(&s->matrix);
     trace_free(s->trace);
+    replay_free(s->replay);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

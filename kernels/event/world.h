@@ -18,6 +18,7 @@
 #include "network.h"
 #include "payload.h"
 #include "poll.h"
+#include "replay.h"
 #include "request.h"
 #include "schedule.h"
 #include "sim.h"
@@ -44,6 +45,7 @@ struct sim {
     accounts accounts;
     message_matrix matrix;
     trace *trace;                /* or NULL */
+    replay *replay;              /* likewise */
     changes changes;
     polling polling;
 

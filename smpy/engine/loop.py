@@ -282,11 +282,15 @@ class Loop:
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
-                error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
-                raise error(f"at {self.now_s:.9g} s: {self._trouble()}")
+                raise self._breakage()
         if self._broken_off is not None:
             return self._broken_off
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
+
+    def _breakage(self) -> SmpyError:
+        """Why the kernel cannot go on."""
+        error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
+        return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
     def _trouble(self) -> str:
         error = lib.sim_error(self._sim)
