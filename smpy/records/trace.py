@@ -20,6 +20,7 @@ FORMAT: Final = 1
 TABLES: Final = ("intervals", "messages", "sites", "comms", "regions", "actions", "collectives")
 
 _BATCH_ROWS: Final = 65_536
+_BUFFER_BYTES: Final = 1 << 18
 
 
 class Trace:
@@ -197,7 +198,7 @@ class Trace:
         import pyarrow.parquet as pq
 
         try:
-            return pq.ParquetFile(path)
+            return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 

@@ -82,15 +82,16 @@ class SyntheticTrace:
         self.rows["messages"].append(base | {"tag": 0, "bytes": size_bytes} | columns)
         return number
 
-    def write(self, folder: Path, *, is_complete: bool = True, **info: Any) -> Path:
-        """Write all of it into a new folder."""
+    def write(self, folder: Path, *, is_complete: bool = True, besides: Sequence[str] = (), **info: Any) -> Path:
+        """Write all of it, besides the tables that are there."""
         makespan_s = max(self.now_s)
         for rank, now_s in enumerate(self.now_s):
             if now_s < makespan_s:
                 self.spend(rank, "idle", makespan_s - now_s)
         self.rows["intervals"].sort(key=lambda row: row["end_s"])
-        folder.mkdir(parents=True)
-        for name, rows in self.rows.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in self.rows.keys() - set(besides):
+            rows = self.rows[name]
             pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])), folder / f"{name}.parquet")
         trace = {
             "format": 1, "is_complete": is_complete, "window_s": None, "ranks": None, "can_replay": False,
