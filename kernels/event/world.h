@@ -22,6 +22,7 @@
 #include "schedule.h"
 #include "sim.h"
 #include "timeline.h"
+#include "trace.h"
 #include "transfer.h"
 
 struct sim {
@@ -42,6 +43,7 @@ struct sim {
     critical_paths *paths;       /* NULL: nothing has been added to any */
     accounts accounts;
     message_matrix matrix;
+    trace *trace;                /* or NULL */
     changes changes;
     polling polling;
 
