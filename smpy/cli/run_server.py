@@ -353,6 +353,7 @@ def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply 
     if json_path is not None:
         json_path = json_path.absolute()
         check_writable(json_path)
+    trace = None if config.trace is None else config.trace.absolute()
     outcome = run(config)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over
     summary = replace(outcome.summary, host=this_machine(outcome.summary.wall_s))
@@ -360,7 +361,8 @@ def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply 
         summary = replace(summary, inputs=replace(summary.inputs, program=made.name, args=(*config.args, *made.args)))
     if json_path is not None:
         summary.write_json(json_path)
-    return Reply(outcome.exit_code, outcome.error, outcome.first_exit, summary, sys.stdout.encoding or "utf-8")
+    encoding = sys.stdout.encoding or "utf-8"
+    return Reply(outcome.exit_code, outcome.error, outcome.first_exit, summary, encoding, trace)
 
 
 def _with_flushed_streams(reply: Reply) -> Reply:

@@ -22,10 +22,15 @@ What a rank's calls have spent, and the time after its end, add up to the makesp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from math import isnan
 from struct import calcsize, iter_unpack
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KINDS: Final = (
     "compute",
@@ -257,6 +262,73 @@ class Profile:
                 "of": "hosts" if self.pairs_are_of_hosts else "ranks",
                 **(_columns(("source", "target", "messages", "bytes"), list(self.pairs), len(self.pairs)) or {}),
             },
+        }
+
+    def to_pandas(self) -> dict[str, pd.DataFrame]:
+        """The profile as tables of pandas; none is cut.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            `calls`: by rank and call site; `sites`: the same of all ranks together, the most expensive first; `sizes`:
+            messages sent, by call site and size; `ranks`; `hosts`; `links`; `messages`: by pair of ranks, or of hosts.
+            Times are in seconds, and `compute_s` and the like are the kinds of time.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise UsageError(f'tables need pandas: {error}; pip install "smpy-mpi[analysis]"') from error
+        kinds = [f"{kind}_s" for kind in KINDS]
+        totals = self.by_site()
+        place = ["call", "line", "comm", "comm_size"]
+        bytes_ = ["sent_bytes", "received_bytes"]
+        sites = pd.DataFrame([astuple(it) for it in self.sites], columns=place)
+        calls = sites.iloc[list(self.site)].reset_index(drop=True)
+        calls.insert(0, "rank", list(self.rank))
+        columns = ["count", *kinds, *bytes_]
+        for name, values in zip(
+            columns, (self.count, *self.spent_s, self.sent_bytes, self.received_bytes), strict=True
+        ):
+            calls[name] = list(values)
+        hosts = list(self.host_of_rank) or None
+        by_rank = pd.DataFrame(self.by_rank(), columns=[*kinds, "idle_s"])
+        by_rank.insert(0, "rank", range(len(by_rank)))
+        by_rank.insert(1, "host", hosts)
+        return {
+            "calls": calls,
+            "sites": pd.DataFrame(
+                [
+                    (
+                        *astuple(it.site),
+                        it.count,
+                        *it.spent_s,
+                        it.sent_bytes,
+                        it.received_bytes,
+                        it.slowest,
+                        it.slowest_s,
+                    )
+                    for it in totals
+                ],
+                columns=[*place, *columns, "slowest", "slowest_s"],
+            ),
+            "sizes": pd.DataFrame(
+                [
+                    (*astuple(it.site), size, n)
+                    for it in totals
+                    for size, n in zip(SIZES_BYTES, it.messages_of_size, strict=True)
+                    if n
+                ],
+                columns=[*place, "at_least_bytes", "messages"],
+            ),
+            "ranks": by_rank.assign(kept_waiting_s=list(self.kept_waiting_s), finish_s=list(self.finish_s)),
+            "hosts": pd.DataFrame(list(self.by_host().items()), columns=["host", "compute_s"]),
+            "links": pd.DataFrame(list(self.links), columns=list(LinkLoad._fields)),
+            "messages": pd.DataFrame(list(self.pairs), columns=["source", "target", "messages", "bytes"]),
         }
 
     def _calls(self) -> dict[str, Any]:

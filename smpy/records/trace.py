@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError, meant
+from smpy.records.trace_writer import FORMAT, INFO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,10 +18,73 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
-FORMAT: Final = 1
-TABLES: Final = ("intervals", "messages", "sites", "comms", "regions", "actions", "collectives")
+COLUMNS: Final = {
+    "intervals": {
+        "rank": "int32",
+        "start_s": "float64",
+        "end_s": "float64",
+        "kind": "string",
+        "site": "int32",
+        "other": "int32",
+        "message": "int64",
+    },
+    "messages": {
+        "message": "int64",
+        "source": "int32",
+        "target": "int32",
+        "tag": "int32",
+        "bytes": "int64",
+        "send_site": "int32",
+        "receive_site": "int32",
+        "send_posted_s": "float64",
+        "receive_posted_s": "float64",
+        "started_s": "float64",
+        "ended_s": "float64",
+        "alone_s": "float64",
+    },
+    "sites": {
+        "site": "int32",
+        "rank": "int32",
+        "call": "string",
+        "file": "string",
+        "line": "int32",
+        "comm": "int32",
+        "is_kernel": "bool_",
+    },
+    "comms": {"comm": "int32", "other": "int32", "first": "int32", "step": "int32", "n": "int32"},
+    "regions": {"rank": "int32", "name": "string", "start_s": "float64", "end_s": "float64"},
+    "actions": {
+        "rank": "int32",
+        "action": "string",
+        "site": "int32",
+        "comm": "int32",
+        "peer": "int32",
+        "tag": "int32",
+        "bytes": "int64",
+        "amount": "float64",
+        "request": "int32",
+        "detail": "int32",
+    },
+    "collectives": {
+        "schedule": "int32",
+        "operation": "string",
+        "algorithm": "string",
+        "n_ranks": "int32",
+        "n_remote": "int32",
+        "bytes": "int64",
+        "commutative": "bool_",
+        "is_predefined": "bool_",
+        "is_derived": "bool_",
+        "are_equal": "bool_",
+        "item_bytes": "int64",
+        "n_entries": "int64",
+        "total_bytes": "int64",
+    },
+}
+"""Tables and the columns of each, with their types."""
 
 _BATCH_ROWS: Final = 65_536
+_BUFFER_BYTES: Final = 1 << 18
 
 
 class Trace:
@@ -47,7 +112,7 @@ class Trace:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        path = self.folder / "run.json"
+        path = self.folder / INFO
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -80,18 +145,24 @@ class Trace:
         """Whether the run came to its end."""
         return bool(self.info["trace"]["is_complete"])
 
-    @property
+    @cached_property
     def host_of_rank(self) -> list[str]:
-        """Where each rank ran."""
-        return list(self.info["trace"]["host_of_rank"])
+        """Where each rank ran: the host's name, or, of more hosts than the summary spells out, its number."""
+        runs = self.info["trace"]["hosts_of_ranks"]
+        names = {host: f"host {host}" for host, _ in runs}
+        if len(names) <= len(self.info["mapping"]):
+            names = {host: name for (host, _), (name, _) in zip(runs, cycle(self.info["mapping"]), strict=False)}
+        return [names[host] for host, n_ranks in runs for _ in range(n_ranks)]
 
     def schema(self, name: str) -> pa.Schema:
         """A table's columns and their types."""
-        return self._open(name).schema_arrow
+        file = self._open(name)
+        return _no_rows(name).schema if file is None else file.schema_arrow
 
     def n_rows(self, name: str) -> int:
         """How many rows a table has."""
-        return int(self._open(name).metadata.num_rows)
+        file = self._open(name)
+        return 0 if file is None else int(file.metadata.num_rows)
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
         """A table, or some of it.
@@ -99,7 +170,7 @@ class Trace:
         Parameters
         ----------
         name : str
-            One of `TABLES`.
+            One of `COLUMNS`.
         columns : sequence of str, optional
             Which; all by default.
         where : list of tuple, or pyarrow expression, optional
@@ -108,9 +179,10 @@ class Trace:
         Raises
         ------
         UsageError
-            If the trace has no such table, or one that cannot be read.
+            If there is no such table or column, or it cannot be read.
         """
-        self._check_columns(name, columns)
+        if self._opened_with(name, columns) is None:
+            return _no_rows(name, columns)
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -127,7 +199,7 @@ class Trace:
         Parameters
         ----------
         name : str
-            One of `TABLES`.
+            One of `COLUMNS`.
         columns : sequence of str, optional
             Which; all by default.
         n_rows : int
@@ -138,11 +210,13 @@ class Trace:
         UsageError
             As `table` does.
         """
-        self._check_columns(name, columns)
+        file = self._opened_with(name, columns)
+        if file is None:
+            return
         import pyarrow as pa
 
         try:
-            yield from self._open(name).iter_batches(n_rows, columns=columns and list(columns))
+            yield from file.iter_batches(n_rows, columns=columns and list(columns))
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 
@@ -183,36 +257,39 @@ class Trace:
         return self._sites[2]
 
     def _path(self, name: str) -> Path:
-        if name not in TABLES:
-            raise UsageError(f"a trace has no table {name!r}{meant(name, TABLES)}; it has {', '.join(TABLES)}")
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            raise UsageError(f"{self.folder} has no {path.name}: record the run again")
-        return path
+        if name not in COLUMNS:
+            raise UsageError(f"a trace has no table {name!r}{meant(name, COLUMNS)}; it has {', '.join(COLUMNS)}")
+        return self.folder / f"{name}.parquet"
 
-    def _open(self, name: str) -> pq.ParquetFile:
+    def _open(self, name: str) -> pq.ParquetFile | None:
+        """A table's file; None: it has no rows, and so there is none."""
         path = self._path(name)
-        _need_pyarrow()
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
-            return pq.ParquetFile(path)
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError as error:
+            raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
+        if not path.exists():
+            return None
+        try:
+            return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 
-    def _check_columns(self, name: str, columns: Sequence[str] | None) -> None:
-        known = self._open(name).schema_arrow.names
+    def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
+        file = self._open(name)
+        known = list(COLUMNS[name]) if file is None else file.schema_arrow.names
         for column in columns or ():
             if column not in known:
                 raise UsageError(f"{name}.parquet has no column {column!r}{meant(column, known)}")
+        return file
 
     def _damaged(self, name: str, error: Exception) -> UsageError:
         return UsageError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
 
 
-def _need_pyarrow() -> None:
-    try:
-        import pyarrow as pa  # noqa: F401 - whether it is there
-    except ImportError as error:
-        raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
+def _no_rows(name: str, columns: Sequence[str] | None = None) -> pa.Table:
+    import pyarrow as pa
+
+    types = COLUMNS[name]
+    return pa.schema({column: getattr(pa, types[column])() for column in columns or types}).empty_table()

@@ -7,6 +7,7 @@ import pickle
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.errors import SmpyError
@@ -100,6 +101,8 @@ class Reply:
         What it took; None: it did not begin.
     encoding : str
         Of what it printed.
+    trace : Path or None
+        Folder that has its trace.
     """
 
     exit_code: int
@@ -107,6 +110,7 @@ class Reply:
     first_exit: str = ""
     summary: Summary | None = None
     encoding: str = "utf-8"
+    trace: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

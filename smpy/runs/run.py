@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from smpy.errors import SmpyError
 from smpy.records.profile import Profile
 from smpy.records.summary import Summary
+from smpy.records.trace import Trace
 from smpy.units import format_time
 
 
@@ -23,12 +25,15 @@ class Run:
         What the program printed.
     exit_code : int
         That of `smpy run`.
+    trace_folder : Path or None
+        What was recorded, where `trace` said so.
     """
 
     summary: Summary
     stdout: str
     stderr: str
     exit_code: int = 0
+    trace_folder: Path | None = None
 
     @property
     def makespan_s(self) -> float:
@@ -39,6 +44,11 @@ class Run:
     def profile(self) -> Profile | None:
         """Where its time and bytes went."""
         return self.summary.profile
+
+    @property
+    def trace(self) -> Trace | None:
+        """What was recorded, read; None: the run had no `trace=FOLDER`."""
+        return None if self.trace_folder is None else Trace(self.trace_folder)
 
     def to_json(self) -> str:
         """The summary, as `smpy run --json` writes it."""

@@ -242,7 +242,7 @@ def _value(
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
     assert summary is not None  # it went well
-    return Run(summary, out, err, exit_code)
+    return Run(summary, out, err, exit_code, reply.trace)
 
 
 def _raise(error: RunError) -> Run:

@@ -10,37 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from smpy.records.trace import COLUMNS
+
 WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMAS = {
-    "intervals": {
-        "rank": pa.int32(), "start_s": pa.float64(), "end_s": pa.float64(), "kind": WORD, "site": pa.int32(),
-        "other": pa.int32(), "message": pa.int64(),
-    },
-    "messages": {
-        "message": pa.int64(), "source": pa.int32(), "target": pa.int32(), "tag": pa.int32(), "bytes": pa.int64(),
-        "send_site": pa.int32(), "receive_site": pa.int32(), "send_posted_s": pa.float64(),
-        "receive_posted_s": pa.float64(), "started_s": pa.float64(), "ended_s": pa.float64(), "alone_s": pa.float64(),
-    },
-    "sites": {
-        "site": pa.int32(), "rank": pa.int32(), "call": WORD, "file": WORD, "line": pa.int32(), "comm": pa.int32(),
-        "is_kernel": pa.bool_(),
-    },
-    "comms": {
-        "comm": pa.int32(), "name": pa.string(), "other": pa.int32(), "first": pa.int32(), "step": pa.int32(),
-        "n": pa.int32(),
-    },
-    "regions": {"rank": pa.int32(), "name": WORD, "start_s": pa.float64(), "end_s": pa.float64()},
-    "actions": {
-        "rank": pa.int32(), "action": WORD, "site": pa.int32(), "comm": pa.int32(), "peer": pa.int32(),
-        "tag": pa.int32(), "bytes": pa.int64(), "amount": pa.float64(), "request": pa.int32(), "detail": pa.int32(),
-    },
-    "collectives": {
-        "schedule": pa.int32(), "operation": pa.string(), "algorithm": pa.string(), "n_ranks": pa.int32(),
-        "n_remote": pa.int32(), "bytes": pa.int64(), "commutative": pa.bool_(), "is_predefined": pa.bool_(),
-        "is_derived": pa.bool_(), "are_equal": pa.bool_(), "item_bytes": pa.int64(), "n_entries": pa.int64(),
-        "total_bytes": pa.int64(),
-    },
-}  # fmt: skip
+    name: {column: WORD if kind == "string" else getattr(pa, kind)() for column, kind in columns.items()}
+    for name, columns in COLUMNS.items()
+}
 
 
 class SyntheticTrace:
@@ -50,7 +26,7 @@ class SyntheticTrace:
         self.host_of_rank = list(host_of_rank)
         self.now_s = [0.0] * len(host_of_rank)
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
-        self.rows["comms"] = [{"comm": 0, "name": None, "other": 0, "first": 0, "step": 1, "n": len(host_of_rank)}]
+        self.rows["comms"] = [{"comm": 0, "other": 0, "first": 0, "step": 1, "n": len(host_of_rank)}]
         self._sites: dict[tuple[Any, ...], int] = {}
 
     def site(self, rank: int, call: str, line: int, file: str = "prog.py", *, is_kernel: bool = False) -> int:
@@ -82,21 +58,34 @@ class SyntheticTrace:
         self.rows["messages"].append(base | {"tag": 0, "bytes": size_bytes} | columns)
         return number
 
-    def write(self, folder: Path, *, is_complete: bool = True, **info: Any) -> Path:
-        """Write all of it into a new folder."""
+    def write(self, folder: Path, *, is_complete: bool = True, besides: Sequence[str] = (), **info: Any) -> Path:
+        """Write all of it, besides the tables that are there."""
         makespan_s = max(self.now_s)
         for rank, now_s in enumerate(self.now_s):
             if now_s < makespan_s:
                 self.spend(rank, "idle", makespan_s - now_s)
         self.rows["intervals"].sort(key=lambda row: row["end_s"])
-        folder.mkdir(parents=True)
-        for name, rows in self.rows.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in self.rows.keys() - set(besides):
+            rows = self.rows[name]
+            if not rows:
+                continue
             pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])), folder / f"{name}.parquet")
+        hosts = list(dict.fromkeys(self.host_of_rank))
         trace = {
             "format": 1, "is_complete": is_complete, "window_s": None, "ranks": None, "can_replay": False,
-            "n_wildcards": 0, "n_failed_polls": 0, "host_of_rank": self.host_of_rank, "command": [],
+            "n_wildcards": 0, "n_failed_polls": 0, "regions": [],
+            "hosts_of_ranks": [[hosts.index(host), 1] for host in self.host_of_rank],
+            "algorithms": [], "host_speed_flop_per_s": None,
         }  # fmt: skip
-        summary = {"schema": 3, "smpy": "0.1", "program": "prog.py", "args": [], "platform": "two hosts"}
+        summary = {
+            "mapping": [[host, 1] for host in self.host_of_rank],
+            "schema": 3,
+            "smpy": "0.1",
+            "program": "prog.py",
+            "args": [],
+            "platform": "two hosts",
+        }
         numbers = {"ranks": len(self.now_s), "makespan_s": makespan_s, "messages": len(self.rows["messages"])}
         (folder / "run.json").write_text(json.dumps(summary | numbers | {"profile": None, "trace": trace} | info))
         return folder

@@ -14,9 +14,6 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.records.trace import Trace
-
-pytest.importorskip("pyarrow")
-
 from tests.records.synthetic_trace import SyntheticTrace, late_sender
 
 

@@ -4,14 +4,15 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
+from smpy.cli.main import main
 from smpy.errors import UsageError
-from smpy.records.trace import FORMAT, TABLES, Trace
-
-pytest.importorskip("pyarrow")
-
-from tests.records.synthetic_trace import SCHEMAS, late_sender
+from smpy.records.trace import COLUMNS, Trace
+from smpy.records.trace_writer import FORMAT, TABLE_NAMES
+from tests.records.synthetic_trace import late_sender
 
 
 @pytest.fixture
@@ -44,8 +45,43 @@ def test_sites_of_all_ranks_share_their_labels(folder: Path):
     assert not trace.is_kernel.any()
 
 
-def test_the_tables_are_those_of_the_schema():
-    assert tuple(SCHEMAS) == TABLES
+def test_a_table_without_rows_has_its_columns(folder: Path):
+    trace = Trace(folder)
+    assert not (folder / "regions.parquet").exists()
+    assert (trace.n_rows("regions"), list(trace.batches("regions"))) == (0, [])
+    assert trace.table("regions").to_pydict() == {"rank": [], "name": [], "start_s": [], "end_s": []}
+    assert trace.table("regions", ["name"]).column_names == ["name"]
+
+
+def test_a_trace_that_a_run_has_recorded_has_the_columns_that_are_known(tmp_path: Path):
+    program = tmp_path / "program.py"
+    lines = ("import smpy", "from mpi4py.MPI import COMM_WORLD", "with smpy.region('all'):", "    COMM_WORLD.Barrier()")
+    program.write_text("\n".join(lines))
+    options = ["-np", "3", "--platform", "fat-tree hosts=2 cores=2", "--compute", "none", "--quiet"]
+    options += ["--trace", str(tmp_path / "trace")]
+    done = CliRunner().invoke(main, ["run", *options, str(program)])
+    assert done.exit_code == 0, done.output
+    trace = Trace(tmp_path / "trace")
+    assert set(COLUMNS) == set(TABLE_NAMES)
+    for name, columns in COLUMNS.items():
+        assert (trace.folder / f"{name}.parquet").exists()
+        table = trace.table(name)
+        assert set(table.column_names) == set(columns)
+        for field in table.schema:
+            expected = getattr(pa, columns[field.name])()
+            is_wider = pa.types.is_integer(expected) and pa.types.is_integer(field.type)
+            says_nothing = pa.types.is_null(field.type)
+            assert field.type == expected or is_wider or says_nothing or pa.types.is_dictionary(field.type), field
+    assert trace.host_of_rank == ["node-0", "node-0", "node-1"]
+
+
+def test_hosts_that_come_again_or_are_not_spelt_out_keep_their_names_or_numbers(folder: Path):
+    info = json.loads((folder / "run.json").read_text())
+    for mapping, told in (([["a", 2], ["b", 1]], "aabaab"), ([["n[0-9]", 2]], None)):
+        info["mapping"], info["trace"]["hosts_of_ranks"] = mapping, [[4, 2], [9, 1], [4, 2], [9, 1]]
+        (folder / "run.json").write_text(json.dumps(info))
+        numbers = [f"host {host}" for host in (4, 4, 9, 4, 4, 9)]
+        assert Trace(folder).host_of_rank == (list(told) if told else numbers)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +101,9 @@ def test_what_is_no_trace_is_refused(folder: Path, content: str | None, told: st
         Trace(folder)
 
 
-def test_a_missing_or_damaged_table_and_unknown_names_are_told(folder: Path):
-    (folder / "regions.parquet").unlink()
+def test_a_damaged_table_and_unknown_names_are_told(folder: Path):
     (folder / "messages.parquet").write_bytes(b"PAR1 and no more")
     trace = Trace(folder)
-    with pytest.raises(UsageError, match=r"has no regions\.parquet"):
-        trace.table("regions")
     with pytest.raises(UsageError, match=r"messages\.parquet cannot be read"):
         list(trace.batches("messages"))
     with pytest.raises(UsageError, match="no table 'intervalls': did you mean 'intervals'"):

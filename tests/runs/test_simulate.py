@@ -17,6 +17,7 @@ import pytest
 import smpy
 from smpy.errors import DeadlockError, SmpyError, UsageError
 from smpy.platforms.machine import read_machine
+from smpy.records.profile import KINDS
 from smpy.runs import simulate
 from smpy.runs.command_line import command_line
 from smpy.runs.warm_server import Files, close_servers
@@ -278,3 +279,38 @@ def test_options_have_the_names_of_the_command_line():
         "--shared=a",
         "--shared=b",
     ]
+
+
+def test_a_run_with_a_trace_has_it_read(program: Callable[[str], str], tmp_path: Path):
+    run = smpy.simulate(program(HELLO), ranks=4, compute="none", trace="recorded")
+    assert run.trace is not None
+    assert (run.trace.folder, run.trace.n_ranks) == (tmp_path / "recorded", 4)
+    assert run.trace.makespan_s == run.makespan_s
+    assert max(run.trace.table("intervals")["end_s"].to_pylist()) == run.makespan_s
+    assert smpy.simulate(program(HELLO), ranks=4, compute="none").trace is None
+
+
+def test_the_tables_of_a_runs_profile_add_up(program: Callable[[str], str]):
+    run = smpy.simulate(program(HELLO), ranks=4, compute="none")
+    assert run.profile is not None
+    tables = run.profile.to_pandas()
+    assert set(tables) == {"calls", "sites", "sizes", "ranks", "hosts", "links", "messages"}
+    times = [f"{kind}_s" for kind in KINDS]
+    whole = tables["calls"].groupby("rank")[times].sum()
+    ranks = tables["ranks"].set_index("rank")
+    assert abs(whole - ranks[times]).max(axis=None) < 1e-15
+    assert ranks[[*times, "idle_s"]].sum(axis=1).to_list() == pytest.approx([run.makespan_s] * 4, rel=1e-9)
+    assert tables["messages"]["messages"].sum() == tables["sizes"]["messages"].sum() == run.summary.messages
+    assert tables["messages"]["bytes"].sum() == tables["sites"]["sent_bytes"].sum() == run.summary.bytes
+    assert tables["hosts"]["host"].to_list() == list(dict.fromkeys(ranks["host"]))
+    calls = tables["calls"]
+    assert calls[calls["call"] == "allreduce"]["count"].to_list() == [1] * 4
+    assert set(calls[calls["call"] == "allreduce"]["line"]) == {"program.py:5"}
+
+
+def test_without_pandas_the_extra_is_named(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch):
+    run = smpy.simulate(program(HELLO), ranks=2, compute="none")
+    assert run.profile is not None
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"pip install \"smpy-mpi\[analysis\]\""):
+        run.profile.to_pandas()

@@ -16,7 +16,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"mpi"},
     {"emulate"},
     {"runs"},
-    {"study", "calibrate"},
+    {"study", "calibrate", "report"},
     {"cli"},
     {"__main__"},
 ]

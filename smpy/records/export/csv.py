@@ -7,7 +7,7 @@ from typing import Final
 
 from smpy.errors import UsageError
 from smpy.records.files import complaint, in_place_when_whole, write_whole
-from smpy.records.trace import TABLES, Trace
+from smpy.records.trace import COLUMNS, Trace
 
 SUFFIX: Final = ".csv"
 
@@ -27,7 +27,7 @@ def write(trace: Trace, path: Path) -> None:
     UsageError
         If the trace cannot be read, or a file cannot be written.
     """
-    schemas = {name: trace.schema(name) for name in TABLES}
+    schemas = {name: trace.schema(name) for name in COLUMNS}
     import pyarrow as pa
     from pyarrow import csv
 

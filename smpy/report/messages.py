@@ -1,0 +1,75 @@
+"""Messages on a page: who sent how much to whom, and those that took longest, to be drawn into the timeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.records.trace import Trace
+from smpy.report.packed import packed
+from smpy.report.timeline import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DRAWN_MAX: Final = 20_000
+_COLUMNS: Final = ("source", "target", "bytes", "send_posted_s", "ended_s", "send_site", "receive_site")
+
+
+def messages(trace: Trace, rows: Rows) -> dict[str, Any]:
+    """The matrix and the messages to draw, as the page has them.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of which; memory does not grow with the number of messages.
+    rows : Rows
+        Ranks that were traced: messages of others are counted nowhere.
+    """
+    matrix = np.zeros(rows.n * rows.n)
+    drawn: dict[str, NDArray[Any]] = {}
+    for batch in trace.batches("messages", _COLUMNS):
+        source, target = (batch[name].to_numpy() for name in ("source", "target"))
+        both = np.isin(source, rows.ranks) & np.isin(target, rows.ranks)
+        cell = rows.row(source[both]) * rows.n + rows.row(target[both])
+        matrix += np.bincount(cell, batch["bytes"].to_numpy()[both], minlength=len(matrix))
+        some = batch.filter(_mask(both & ~np.isnan(_dates(batch, "ended_s"))))
+        columns = {
+            "source": rows.place(some["source"].to_numpy()).astype(np.int32),
+            "target": rows.place(some["target"].to_numpy()).astype(np.int32),
+            "bytes": some["bytes"].to_numpy().astype(np.float64),
+            "sent_s": _dates(some, "send_posted_s"),
+            "ended_s": _dates(some, "ended_s"),
+            "send_label": _labels(trace, some["send_site"]),
+            "receive_label": _labels(trace, some["receive_site"]),
+        }
+        drawn = {name: np.concatenate([drawn[name], column]) if drawn else column for name, column in columns.items()}
+        drawn = _longest(drawn)
+    return {
+        "n": trace.n_rows("messages"),
+        "matrix": packed(matrix.reshape(rows.n, rows.n).astype(np.float32)),
+        "drawn": {name: packed(column) for name, column in drawn.items()},
+    }
+
+
+def _longest(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Those that took longest from their send to their end, the longest first."""
+    order = np.argsort(columns["sent_s"] - columns["ended_s"], kind="stable")[:DRAWN_MAX]
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _dates(batch: Any, name: str) -> NDArray[np.float64]:
+    dates_s: NDArray[np.float64] = batch[name].to_numpy(zero_copy_only=False)
+    return dates_s
+
+
+def _labels(trace: Trace, site: Any) -> NDArray[np.int32]:
+    labels: NDArray[np.int32] = trace.label_of_site[site.fill_null(0).to_numpy(zero_copy_only=False)]
+    return labels
+
+
+def _mask(chosen: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(chosen)

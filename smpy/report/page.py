@@ -1,0 +1,263 @@
+"""The page itself: tables as HTML, figures as data that `page.js` draws, and plotly's JavaScript, all in one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from smpy.errors import UsageError
+from smpy.records.files import check_writable, write_whole
+from smpy.records.time_shares import TimeShares
+from smpy.records.trace import Trace
+from smpy.units import format_bytes, format_time
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_SITES_MAX: Final = 200  # in the table
+_BARS_MAX: Final = 15
+_LINKS_MAX: Final = 30
+_COMPUTING: Final = {"measured": "measured", "models": "modelled (--compute models)", "none": "free (--compute none)"}
+
+
+class Analysis(Protocol):
+    """The result of an analysis, as `smpy.analysis` has it."""
+
+    def table(self) -> str:
+        """Text for people."""
+
+    def plot(self) -> Figure:
+        """A figure of plotly's."""
+
+
+def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str] | None = None) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    trace : Trace
+        What to show; memory does not grow with it.
+    path : Path
+        File to write; an existing one is replaced.
+    analyses : mapping of str to Analysis or str, optional
+        Further sections by their titles: results, or why there is none.
+
+    Raises
+    ------
+    UsageError
+        If the trace cannot be read, the file cannot be written, or plotly is not installed.
+    """
+    check_writable(path)
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise UsageError(f'a report needs plotly: {error}; pip install "smpy-mpi[analysis]"') from error
+    from smpy.report.messages import messages
+    from smpy.report.packed import packed
+    from smpy.report.timeline import Rows, time_by_row, timeline
+
+    rows = Rows(trace)
+    profile = trace.info.get("profile") or {}
+    data = {
+        "ranks": rows.ranks.tolist(),
+        "is_of_all": len(rows.ranks) == trace.n_ranks,
+        "labels": trace.labels,
+        "sites": _site_bars(profile),
+        "links": _link_bars(profile, trace.makespan_s),
+        "timeline": timeline(trace, rows),
+        "time_by_row": packed(time_by_row(trace, rows)),
+        "messages": messages(trace, rows),
+        "figures": {
+            title: json.loads(analysis.plot().to_json())
+            for title, analysis in (analyses or {}).items()
+            if not isinstance(analysis, str)
+        },
+    }
+    sections = {
+        "Where the time goes": _profile(profile),
+        **{title: _analysis(title, analysis) for title, analysis in (analyses or {}).items()},
+        "Messages": _messages(trace),
+        "Links": _links(profile, trace.makespan_s),
+        "Timeline": _timeline(trace),
+    }
+    write_whole(path, _page(trace, sections, data, get_plotlyjs()))
+
+
+def _page(trace: Trace, sections: Mapping[str, str], data: Mapping[str, Any], plotly_js: str) -> str:
+    files = resources.files("smpy.report")
+    style, script = ((files / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    head = _title(trace)
+    links = "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title in sections)
+    body = "\n".join(
+        f'<section id="{_anchor(title)}"><h2>{escape(title)}</h2>\n{content}</section>'
+        for title, content in sections.items()
+    )
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(head)}</title>'
+        f'<link rel="icon" href="data:,"><style>\n{style}</style></head>\n<body><h1>{escape(head)}</h1>\n'
+        f"<nav>{links}</nav>\n{_summary(trace.info)}\n{body}\n"
+        f'<script type="application/json" id="page-data">{text}</script>\n'
+        f"<script>{plotly_js}</script>\n<script>{script}</script>\n</body></html>\n"
+    )
+
+
+def _anchor(title: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in title.lower())
+
+
+def _title(trace: Trace) -> str:
+    ranks = "1 rank" if trace.n_ranks == 1 else f"{trace.n_ranks:,} ranks"
+    return f"{Path(trace.info['program']).name}: {format_time(trace.makespan_s)} on {ranks}, {trace.info['platform']}"
+
+
+def _summary(info: Mapping[str, Any]) -> str:
+    shares: dict[str, Any] = {it.name: info.get(f"{it.name}_share") for it in fields(TimeShares)}
+    traced = info["trace"]
+    facts = {
+        "program": " ".join([info["program"], *info["args"]]),
+        "machine": info["platform"],
+        "makespan": f"{format_time(info['makespan_s'])} simulated",
+        "messages": f"{info['messages']:,} carrying {format_bytes(info['bytes'])}" if "bytes" in info else None,
+        "share of time": TimeShares(**shares).render() if None not in shares.values() else None,
+        "computing": _COMPUTING.get(info.get("compute", "")),
+        "command": " ".join(info["host"]["command"]) if "host" in info else None,
+        "traced": _parts_traced(traced),
+        "not whole": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
+    }
+    remarks = [(str(it["topic"]), _in_words(it)) for it in info.get("remarks", [])]
+    told = [*((name, fact) for name, fact in facts.items() if fact), *remarks]
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(fact)}</td></tr>" for name, fact in told)
+    return f"<table>{cells}</table>"
+
+
+def _parts_traced(traced: Mapping[str, Any]) -> str | None:
+    parts = []
+    if traced["window_s"] is not None:
+        first_s, last_s = traced["window_s"]
+        parts.append(f"from {format_time(first_s)} to {format_time(last_s)}")
+    if traced["ranks"] is not None:
+        parts.append(f"{len(traced['ranks']):,} ranks")
+    return ", ".join(parts) or None
+
+
+def _in_words(remark: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name}: {json.dumps(value)[:300]}" for name, value in remark.items() if name != "topic")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int) -> str:
+    """A table whose last columns are words, and whose others are numbers."""
+    kinds = ["number"] * (len(head) - n_words) + ["word"] * n_words
+    top = "".join(f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
+    lines = (
+        "".join(f'<td class="{kind}">{escape(cell)}</td>' for cell, kind in zip(row, kinds, strict=True))
+        for row in rows
+    )
+    return f'<table class="rows"><tr>{top}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+
+
+def _figure(name: str) -> str:
+    return f'<div data-figure="{escape(name)}"></div>\n'
+
+
+def _profile(profile: Mapping[str, Any]) -> str:
+    by_rank = '<p class="note">Of each rank:</p>' + _figure("ranks")
+    if not profile:
+        return by_rank
+    sites, kinds = profile["sites"], profile["kinds"]
+    whole_s = sum(sum(site["spent_s"]) for site in sites) or 1.0
+    shown = [at for at, _ in enumerate(kinds) if any(site["spent_s"][at] for site in sites)]
+    head = ["time", "share", "calls", *(kinds[at].replace("_", " ") for at in shown), "sent", "slowest rank"]
+    rows = [
+        [
+            format_time(sum(site["spent_s"])),
+            f"{sum(site['spent_s']) / whole_s:.1%}",
+            f"{site['count']:,}" if site["call"] else "",
+            *(format_time(site["spent_s"][at]) for at in shown),
+            format_bytes(site["sent_bytes"]) if site["sent_bytes"] else "",
+            str(site["slowest"]) if site["slowest"] >= 0 else "",
+            site["call"] or "(own)",
+            site["line"] or "",
+        ]
+        for site in sites[:_SITES_MAX]
+    ]
+    left = len(sites) - len(rows)
+    note = f'<p class="note">{left:,} more call sites: <code>smpy run --json</code> has them all.</p>' if left else ""
+    return _figure("sites") + _table([*head, "call", "line"], rows, 2) + note + by_rank
+
+
+def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
+    sites = profile.get("sites", [])[:_BARS_MAX]
+    labels = [f"{number + 1}. {site['call'] or '(own)'} {site['line'] or ''}" for number, site in enumerate(sites)]
+    return {"labels": labels, "spent_s": [site["spent_s"] for site in sites], "kinds": profile.get("kinds", [])}
+
+
+def _analysis(title: str, analysis: Analysis | str) -> str:
+    if isinstance(analysis, str):
+        return f'<p class="note">{escape(analysis)}</p>\n'
+    return f"<pre>{escape(analysis.table())}</pre>\n" + _figure(title)
+
+
+def _messages(trace: Trace) -> str:
+    n = trace.n_rows("messages")
+    if not n:
+        return '<p class="note">None.</p>'
+    count = "1 message" if n == 1 else f"{n:,} messages"
+    return f'<p class="note">{count}: who sent how much to whom.</p>{_figure("matrix")}<p class="told"></p>'
+
+
+def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Links, those that were saturated longest first."""
+    columns = profile.get("links") or {"link": []}
+    links = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return sorted(links, key=lambda it: (-it["saturated_s"], -it["busy_s"], -it["bytes"]))[:_LINKS_MAX]
+
+
+def _link_bars(profile: Mapping[str, Any], makespan_s: float) -> dict[str, list[Any]]:
+    links, whole_s = _hottest(profile), makespan_s or 1.0
+    return {
+        "link": [it["link"] for it in links],
+        "busy": [it["busy_s"] / whole_s for it in links],
+        "saturated": [it["saturated_s"] / whole_s for it in links],
+    }
+
+
+def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
+    links, whole_s = _hottest(profile), makespan_s or 1.0
+    if not links:
+        return '<p class="note">None that messages share.</p>'
+    rows = [
+        (
+            f"{it['saturated_s'] / whole_s:.1%}",
+            f"{it['busy_s'] / whole_s:.1%}",
+            format_bytes(it["bytes"]),
+            str(it["most_flows"]),
+            it["link"],
+        )
+        for it in links
+    ]
+    left = len(profile["links"]["link"]) - len(links)
+    more = f", and {left:,} more were used" if left else ""
+    note = (
+        f'<p class="note">The busiest ones{more}. Busy: with messages on it; saturated: with as much as it carries.</p>'
+    )
+    return note + _figure("links") + _table(("saturated", "busy", "bytes", "most at once", "link"), rows, 1)
+
+
+def _timeline(trace: Trace) -> str:
+    from smpy.report.messages import DRAWN_MAX
+    from smpy.report.timeline import EXACT_MAX
+
+    n, n_messages = trace.n_rows("intervals"), trace.n_rows("messages")
+    how = "each as it was" if n <= EXACT_MAX else "a point shows what took most of its time"
+    of = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
+    return (
+        f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '
+        f'<label><input type="checkbox" id="shows-messages"> messages ({of}, up to 1,000 at a time)</label></p>\n'
+        f'<p class="legend"></p>{_figure("timeline")}<p class="told"></p>'
+    )

@@ -1,0 +1,166 @@
+"""The timeline of a page: who did what when, as exact intervals where they are few, else as bins of several widths.
+
+Rows of bins are ranks, or as many ranks in a row as it takes. A bin shows the kind that took most time in it. The bins
+of a level are twice as wide as those of the level before.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.records.profile import KINDS as PROFILE_KINDS
+from smpy.records.trace import Trace
+from smpy.report.packed import packed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KINDS: Final = (*PROFILE_KINDS, "idle")
+NOTHING: Final = 255  # in a bin that nothing was recorded in
+
+EXACT_MAX: Final = 200_000  # intervals
+ROWS_MAX: Final = 1_024
+_CELLS_MAX: Final = 1 << 23  # of the narrowest bins
+_BINS_MAX: Final = 1 << 15
+_BINS_MIN: Final = 1 << 9
+_HELD_CELLS: Final = 1 << 20  # with a number for each kind
+
+
+class Rows:
+    """Ranks that were traced, and the rows of a picture that show them.
+
+    Attributes
+    ----------
+    ranks : ndarray of int
+        Which were traced, in order.
+    per_row : int
+        How many share a row.
+    n : int
+        Rows.
+    """
+
+    def __init__(self, trace: Trace, rows_max: int = ROWS_MAX) -> None:
+        given = trace.info["trace"]["ranks"]
+        self.ranks: NDArray[np.int64] = np.arange(trace.n_ranks) if given is None else np.array(given, dtype=np.int64)
+        self.per_row = -(-len(self.ranks) // rows_max)
+        self.n = -(-len(self.ranks) // self.per_row)
+        self._place = np.zeros(trace.n_ranks, dtype=np.int64)
+        self._place[self.ranks] = np.arange(len(self.ranks))
+
+    def place(self, rank: NDArray[Any]) -> NDArray[np.int64]:
+        """Where ranks stand among those that were traced."""
+        places: NDArray[np.int64] = self._place[rank]
+        return places
+
+    def row(self, rank: NDArray[Any]) -> NDArray[np.int64]:
+        """The rows of ranks."""
+        return self.place(rank) // self.per_row
+
+
+def window_s(trace: Trace) -> tuple[float, float]:
+    """From when to when there is a trace."""
+    first_s, last_s = trace.info["trace"]["window_s"] or (0.0, trace.makespan_s)
+    return float(first_s), min(float(last_s), trace.makespan_s)
+
+
+def timeline(trace: Trace, rows: Rows) -> dict[str, Any]:
+    """The timeline as the page has it: `exact` or `levels`.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of which; memory does not grow with its length.
+    rows : Rows
+        Where ranks are shown.
+    """
+    first_s, last_s = window_s(trace)
+    about = {"kinds": KINDS, "first_s": first_s, "last_s": last_s, "per_row": rows.per_row, "n_rows": rows.n}
+    if trace.n_rows("intervals") <= EXACT_MAX:
+        return about | {"exact": _exact(trace, rows)}
+    return about | {"levels": [packed(level) for level in _levels(trace, rows, first_s, last_s)]}
+
+
+def kind_numbers(column: Any) -> NDArray[np.int64]:
+    """The kinds of a batch's intervals as numbers of `KINDS`."""
+    encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    of_code = np.array([KINDS.index(kind) for kind in encoded.dictionary.to_pylist()], dtype=np.int64)
+    codes: NDArray[np.int64] = of_code[encoded.indices.to_numpy()]
+    return codes
+
+
+def _exact(trace: Trace, rows: Rows) -> dict[str, Any]:
+    """Columns, sorted by rank and date; of a rank those from `first` on are."""
+    table = trace.table("intervals", ["rank", "start_s", "end_s", "kind", "site", "other"]).combine_chunks()
+    place = rows.place(table["rank"].to_numpy())
+    start_s, end_s = (table[name].to_numpy() for name in ("start_s", "end_s"))
+    order = np.lexsort((end_s, start_s, place))
+    kind = np.array([KINDS.index(name) for name in table["kind"].to_pylist()], dtype=np.uint8)
+    site, other = (table[name].fill_null(empty).to_numpy() for name, empty in (("site", 0), ("other", -1)))
+    return {
+        "first": packed(np.searchsorted(place[order], np.arange(len(rows.ranks) + 1)).astype(np.int32)),
+        "start_s": packed(start_s[order]),
+        "end_s": packed(end_s[order]),
+        "kind": packed(kind[order]),
+        "label": packed(trace.label_of_site[site[order]]),
+        "other": packed(other[order].astype(np.int32)),
+    }
+
+
+def _levels(trace: Trace, rows: Rows, first_s: float, last_s: float) -> list[NDArray[np.uint8]]:
+    """[rows, bins] each, the narrowest bins first. The run is read once for each slab of time, to hold no more."""
+    n_bins = _BINS_MAX
+    while n_bins > _BINS_MIN and n_bins * rows.n > _CELLS_MAX:
+        n_bins //= 2
+    n_slabs = 1
+    while n_bins * rows.n // n_slabs > _HELD_CELLS:
+        n_slabs *= 2
+    n_levels = 1 + (n_bins // max(_BINS_MIN, n_slabs)).bit_length() - 1
+    slabs: list[list[NDArray[np.uint8]]] = [[] for _ in range(n_levels)]
+    edges_s = np.linspace(first_s, last_s, n_slabs + 1)
+    for from_s, to_s in pairwise(edges_s.tolist()):
+        spent = _spent(trace, rows, n_bins // n_slabs, from_s, to_s)
+        for level in slabs:
+            level.append(np.where(spent.any(axis=2), spent.argmax(axis=2), NOTHING).astype(np.uint8))
+            if level is not slabs[-1]:
+                spent = spent.reshape(rows.n, -1, 2, len(KINDS)).sum(axis=2)
+    return [np.concatenate(level, axis=1) for level in slabs]
+
+
+def _spent(trace: Trace, rows: Rows, n_bins: int, from_s: float, to_s: float) -> NDArray[np.float32]:
+    """[rows, bins, kinds]: time in each bin, in bins' widths.
+
+    What an interval fills in its first and last bin is added there; that it fills those between, as a step up and a
+    step down, whose sum is taken at the end.
+    """
+    shape = (rows.n, n_bins, len(KINDS))
+    partly, wholly = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    scale = n_bins / (to_s - from_s)
+    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):
+        begin, end = ((batch[name].to_numpy() - from_s) * scale for name in ("start_s", "end_s"))
+        here = np.flatnonzero((end > 0) & (begin < n_bins))
+        if not len(here):
+            continue
+        begin, end = np.maximum(begin[here], 0.0), np.minimum(end[here], n_bins)
+        row, kind = rows.row(batch["rank"].to_numpy()[here]), kind_numbers(batch["kind"])[here]
+        first, last = begin.astype(np.int64), np.minimum(end.astype(np.int64), n_bins - 1)
+        np.add.at(partly, (row, first, kind), np.minimum(end, first + 1) - begin)
+        several = np.flatnonzero(last > first)
+        row, kind, first, last = row[several], kind[several], first[several], last[several]
+        np.add.at(partly, (row, last, kind), end[several] - last)
+        np.add.at(wholly, (row, first + 1, kind), 1)
+        np.add.at(wholly, (row, last, kind), -1)
+    partly += np.cumsum(wholly, axis=1, out=wholly)
+    return partly
+
+
+def time_by_row(trace: Trace, rows: Rows) -> NDArray[np.float64]:
+    """[rows, kinds]: seconds of each row's ranks, together."""
+    spent_s = np.zeros(rows.n * len(KINDS))
+    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):
+        cell = rows.row(batch["rank"].to_numpy()) * len(KINDS) + kind_numbers(batch["kind"])
+        lengths_s = batch["end_s"].to_numpy() - batch["start_s"].to_numpy()
+        spent_s += np.bincount(cell, lengths_s, minlength=len(spent_s))
+    return spent_s.reshape(rows.n, len(KINDS))

@@ -1,0 +1,185 @@
+"""A report is one page that needs nothing else, and that a browser shows without complaint."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+from smpy.records.trace import Trace
+from smpy.report import timeline as timeline_of_page
+from smpy.report.page import write_report
+from tests.records.large_trace import write_ring
+from tests.records.synthetic_trace import SyntheticTrace, late_sender
+from tests.report.unpacking import data_of
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+PROFILE = {
+    "kinds": ["compute", "late_sender"],
+    "sites": [
+        {"call": "Recv", "line": "prog.py:9", "count": 1, "spent_s": [0.0, 2.0], "sent_bytes": 0, "slowest": 1},
+        {"call": None, "line": "prog.py:5", "count": 2, "spent_s": [4.0, 0.0], "sent_bytes": 0, "slowest": 0},
+    ],
+    "links": {"link": ["cool", "hot"], "most_flows": [1, 2], "bytes": [5.0, 1000.0], "busy_s": [0.1, 1.0],
+              "saturated_s": [0.0, 0.5]},
+}  # fmt: skip
+
+
+class Efficiency:
+    """What an analysis gives."""
+
+    def table(self) -> str:
+        return "load balance <80 %>"
+
+    def plot(self) -> Any:
+        from plotly import graph_objects
+
+        return graph_objects.Figure(graph_objects.Bar(x=["load balance"], y=[0.8]))
+
+
+def report(folder: Path, **analyses: Any) -> Path:
+    path = folder.parent / "report.html"
+    write_report(Trace(folder), path, analyses)
+    return path
+
+
+def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
+    """What a script in the page leaves in `found` when all is drawn, and what the browser says in its console."""
+    text = page.read_text()
+    wait = "while (document.querySelector('[data-figure]:not([data-is-drawn])')) await later(50);"
+    more = (
+        "<script>const later = (ms) => new Promise((done) => setTimeout(done, ms)); const found = {};"
+        "const figure = (name) => document.querySelector(`[data-figure=${name}]`);"
+        f"(async () => {{ {wait} {script}"
+        "document.body.dataset.found = JSON.stringify(found); })();</script></body>"
+    )
+    page.write_text(text.replace("</body>", more))
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,6000"]
+    command += [f"--user-data-dir={page.parent / 'browser'}", "--virtual-time-budget=30000", "--enable-logging=stderr"]
+    command += ["--dump-dom", page.as_uri()]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    told = re.search(r'data-found="([^"]*)"', done.stdout)
+    console = "\n".join(line for line in done.stderr.splitlines() if ":CONSOLE" in line)
+    return json.loads(unescape(told[1])) if told else {}, console
+
+
+def test_the_command_writes_a_page_that_loads_nothing(tmp_path: Path):
+    folder = late_sender().write(tmp_path / "trace", profile=PROFILE)
+    done = CliRunner().invoke(main, ["report", str(folder), "-o", str(tmp_path / "page.html")])
+    assert (done.exit_code, done.output) == (0, f"{tmp_path / 'page.html'} is written\n")
+    text = (tmp_path / "page.html").read_text()
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # plotly's has addresses of maps
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", own)
+    for said in ("prog.py: 4 s on 2 ranks, two hosts", "Recv", "prog.py:9", "33.3%", "1 message:", "hot"):
+        assert said in own, said
+
+
+def test_links_stand_by_how_long_they_were_saturated(tmp_path: Path):
+    data = data_of(report(late_sender().write(tmp_path / "trace", profile=PROFILE)))
+    assert data["links"] == {"link": ["hot", "cool"], "busy": [0.25, 0.025], "saturated": [0.125, 0.0]}
+
+
+def test_analyses_have_sections_of_their_own(tmp_path: Path):
+    page = report(late_sender().write(tmp_path / "trace"), Efficiencies=Efficiency(), Bounds="no <replay>")
+    text = page.read_text()
+    assert "<pre>load balance &lt;80 %&gt;</pre>" in text
+    assert '<p class="note">no &lt;replay&gt;</p>' in text
+    assert list(data_of(page)["figures"]) == ["Efficiencies"]
+
+
+def test_names_cannot_end_the_script_or_make_elements(tmp_path: Path):
+    trace = SyntheticTrace(["a"])
+    trace.spend(0, "compute", 1.0, trace.site(0, "</script><b>", 3, "<i>.py"))
+    page = report(trace.write(tmp_path / "trace", program="<u>.py"))
+    assert data_of(page)["labels"][1] == "</script><b> <i>.py:3"
+    assert "<u>" not in page.read_text()
+
+
+def test_a_run_that_was_cut_short_says_so(tmp_path: Path):
+    assert "stopped before its end" in report(late_sender().write(tmp_path / "trace", is_complete=False)).read_text()
+
+
+def test_what_is_no_trace_or_cannot_be_written_is_told(tmp_path: Path):
+    folder = late_sender().write(tmp_path / "trace")
+    for arguments, told in (
+        ([str(tmp_path)], "is not a trace"),
+        ([str(folder), "-o", str(tmp_path / "no" / "page.html")], "cannot write"),
+    ):
+        done = CliRunner().invoke(main, ["report", *arguments])
+        assert done.exit_code == 2
+        assert told in done.output
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_browser_draws_all_and_zooms_without_complaint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_exact: bool
+):
+    if not is_exact:
+        monkeypatch.setattr(timeline_of_page, "EXACT_MAX", 0)
+    page = report(late_sender().write(tmp_path / "trace", profile=PROFILE), Efficiencies=Efficiency())
+    found, console = seen(
+        page,
+        """
+        found.drawn = [...document.querySelectorAll("[data-figure]")].map((it) => it.dataset.figure);
+        const timeline = figure("timeline");
+        const kinds = (row) => [...new Set(timeline.data[0].z[row])];
+        found.all = [kinds(0), kinds(1)];
+        found.lines = timeline.data[1].x;
+        timeline.emit("plotly_hover", { points: [{ x: 2, y: 1, z: 6 }] });
+        found.told = timeline.parentElement.querySelector(".told").textContent;
+        await Plotly.relayout(timeline, { "xaxis.range": [1.5, 2.5], "yaxis.range": [1.5, 0.5] });
+        await later(300);
+        found.part = [timeline.data[0].z.length, kinds(0), timeline.data[0].x0];
+        figure("matrix").emit("plotly_hover", { points: [{ x: 1, y: 0 }] });
+        found.matrix = figure("matrix").parentElement.querySelector(".told").textContent;
+        document.getElementById("shows-messages").click();
+        await later(300);
+        found.without = timeline.data.length;
+        """,
+    )
+    assert console == ""
+    assert found["drawn"] == ["sites", "ranks", "Efficiencies", "matrix", "links", "timeline"]
+    assert found["all"] == [[0, 2, 9], [0, 6, 5]]
+    assert found["lines"] == [3.0, 4.0, None]
+    if is_exact:
+        assert found["told"] == "2 s: rank 1: late sender, for rank 0, Recv prog.py:9, 2 s from 1 s on"
+    else:
+        assert found["told"] == "2 s: rank 1: mostly late sender"
+    assert found["part"][:2] == [1, [6]]
+    assert found["part"][2] == pytest.approx(1.5, abs=0.01)
+    assert found["matrix"] == "rank 0 to rank 1: 1 kB"
+    assert found["without"] == 1
+
+
+@pytest.mark.slow
+def test_ten_million_intervals_of_1024_ranks_are_15_megabytes_made_in_bounded_memory(tmp_path: Path):
+    folder = write_ring(tmp_path / "trace", 1024, 2650)
+    assert Trace(folder).n_rows("intervals") > 10_000_000
+    script = (
+        "import resource, sys\nfrom smpy.__main__ import main\n"
+        "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    arguments = ["report", str(folder), "-o", str(tmp_path / "report.html")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True, env=environment
+    )
+    assert (tmp_path / "report.html").stat().st_size < 15e6
+    assert int(done.stdout.split()[-1]) < 500_000  # kB
+    if CHROMIUM is not None:
+        found, console = seen(tmp_path / "report.html", "found.rows = figure('timeline').data[0].z.length;")
+        assert (found, console) == ({"rows": 1024}, "")

@@ -1,0 +1,24 @@
+"""Reads what a page holds, as its script does."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def unpacked(array: dict[str, Any]) -> NDArray[Any]:
+    content = zlib.decompress(b64decode(array["content"]))
+    return np.frombuffer(content, np.dtype(array["dtype"]).newbyteorder("<")).reshape(array["shape"])
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="page-data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
