@@ -1,0 +1,209 @@
+"""A trace, read: the folder that `smpy run --trace` writes; `schema.md` beside this file names tables and columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import UsageError, meant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from numpy.typing import NDArray
+
+FORMAT: Final = 1
+TABLES: Final = ("intervals", "messages", "sites", "comms", "regions", "actions", "collectives")
+
+_BATCH_ROWS: Final = 65_536
+
+
+class Trace:
+    """The trace of a run.
+
+    Tables are read when they are asked for; of the large ones, only the columns and rows that are.
+
+    Parameters
+    ----------
+    folder : path
+        What `smpy run --trace` was told.
+
+    Attributes
+    ----------
+    folder : Path
+        The same.
+    info : dict
+        What `run.json` holds: the run's summary, and under `trace` what was recorded.
+
+    Raises
+    ------
+    UsageError
+        If there is no trace, or not one that this version reads; and, from every method, if pyarrow is not installed.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        path = self.folder / "run.json"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageError(
+                f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
+            ) from error
+        except ValueError as error:  # of JSON, of UTF-8
+            raise UsageError(f"{path} is damaged: {error}; record the run again") from error
+        if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
+            raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
+        if content["trace"].get("format") != FORMAT:
+            raise UsageError(
+                f"{folder} has format {content['trace'].get('format')} of traces, and this version of smpy reads "
+                f"{FORMAT}: use the version that wrote it, {content.get('smpy', 'which is not known')}"
+            )
+        self.info: dict[str, Any] = content
+
+    @property
+    def n_ranks(self) -> int:
+        """Ranks of the world."""
+        return int(self.info["ranks"])
+
+    @property
+    def makespan_s(self) -> float:
+        """Simulated date at which the last rank ended, or at which a partial run stopped, in seconds."""
+        return float(self.info["makespan_s"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run came to its end."""
+        return bool(self.info["trace"]["is_complete"])
+
+    @property
+    def host_of_rank(self) -> list[str]:
+        """Where each rank ran."""
+        return list(self.info["trace"]["host_of_rank"])
+
+    def n_rows(self, name: str) -> int:
+        """How many rows a table has."""
+        return int(self._open(name).metadata.num_rows)
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
+        """A table, or some of it.
+
+        Parameters
+        ----------
+        name : str
+            One of `TABLES`.
+        columns : sequence of str, optional
+            Which; all by default.
+        where : list of tuple, or pyarrow expression, optional
+            The rows, as `filters` of `pyarrow.parquet.read_table` has it: `[("rank", "==", 3)]`.
+
+        Raises
+        ------
+        UsageError
+            If the trace has no such table, or one that cannot be read.
+        """
+        self._check_columns(name, columns)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)
+        except (OSError, pa.ArrowException) as error:
+            raise self._damaged(name, error) from error
+
+    def batches(
+        self, name: str, columns: Sequence[str] | None = None, n_rows: int = _BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """A table's rows in their order, some at a time: memory does not grow with the trace.
+
+        Parameters
+        ----------
+        name : str
+            One of `TABLES`.
+        columns : sequence of str, optional
+            Which; all by default.
+        n_rows : int
+            Of a batch, at most.
+
+        Raises
+        ------
+        UsageError
+            As `table` does.
+        """
+        self._check_columns(name, columns)
+        import pyarrow as pa
+
+        try:
+            yield from self._open(name).iter_batches(n_rows, columns=columns and list(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise self._damaged(name, error) from error
+
+    @cached_property
+    def _sites(self) -> tuple[list[str], NDArray[np.int32], NDArray[np.bool_]]:
+        import numpy as np
+
+        table = self.table("sites", ["site", "call", "file", "line", "is_kernel"])
+        n_sites = max(table["site"].to_pylist(), default=0)
+        label_of_site = np.zeros(n_sites + 1, dtype=np.int32)
+        is_kernel = np.zeros(n_sites + 1, dtype=np.bool_)
+        labels = {"": 0}
+        columns = (table[name].to_pylist() for name in ("site", "call", "file", "line", "is_kernel"))
+        for site, call, file, line, kernel in zip(*columns, strict=True):
+            place = f"{file}:{line}" if line else file
+            label_of_site[site] = labels.setdefault(" ".join(filter(None, (call, place))), len(labels))
+            is_kernel[site] = kernel
+        return list(labels), label_of_site, is_kernel
+
+    @property
+    def labels(self) -> list[str]:
+        """The calls of the program, each once for all ranks: `"Send ring.py:12"`; the first is empty: none."""
+        return self._sites[0]
+
+    @property
+    def label_of_site(self) -> NDArray[np.int32]:
+        """Of each row of `sites`, which of `labels` it is; of 0, which is no site: 0."""
+        return self._sites[1]
+
+    @property
+    def is_kernel(self) -> NDArray[np.bool_]:
+        """Of each row of `sites`, whether it is a kernel that the program named; of 0: no."""
+        return self._sites[2]
+
+    def _path(self, name: str) -> Path:
+        if name not in TABLES:
+            raise UsageError(f"a trace has no table {name!r}{meant(name, TABLES)}; it has {', '.join(TABLES)}")
+        path = self.folder / f"{name}.parquet"
+        if not path.exists():
+            raise UsageError(f"{self.folder} has no {path.name}: record the run again")
+        return path
+
+    def _open(self, name: str) -> pq.ParquetFile:
+        path = self._path(name)
+        _need_pyarrow()
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(path)
+        except (OSError, pa.ArrowException) as error:
+            raise self._damaged(name, error) from error
+
+    def _check_columns(self, name: str, columns: Sequence[str] | None) -> None:
+        known = self._open(name).schema_arrow.names
+        for column in columns or ():
+            if column not in known:
+                raise UsageError(f"{name}.parquet has no column {column!r}{meant(column, known)}")
+
+    def _damaged(self, name: str, error: Exception) -> UsageError:
+        return UsageError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
+
+
+def _need_pyarrow() -> None:
+    try:
+        import pyarrow as pa  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
