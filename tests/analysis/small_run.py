@@ -1,0 +1,88 @@
+"""A program of computing, messages and barriers, performed on a network without contention, and its trace.
+
+A step is said for all ranks in one order, so nothing can deadlock. Dates are those of the plain rules: an eager message
+starts when it is sent, another one when both sides are there; a barrier ends when the last rank has entered it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from smpy.records.trace import Trace
+from tests.records.synthetic_trace import SyntheticTrace
+
+
+class Compute(NamedTuple):
+    rank: int
+    seconds: float
+    line: int
+    kernel: str = ""
+
+
+class Message(NamedTuple):
+    source: int
+    target: int
+    bytes: int
+    line: int
+    eager: bool = False
+
+
+class Barrier(NamedTuple):
+    line: int
+
+
+Step = Compute | Message | Barrier
+
+
+class Rules(NamedTuple):
+    latency_s: float = 0.0
+    bandwidth_bytes_per_s: float = 1e9
+    cpu: float = 1.0
+
+
+def perform(n_ranks: int, steps: list[Step], rules: Rules | None = None) -> SyntheticTrace:
+    """The trace of a program."""
+    run = SyntheticTrace([f"h{rank}" for rank in range(n_ranks)])
+    for step in steps:
+        if isinstance(step, Compute):
+            site = run.site(step.rank, step.kernel, step.line, is_kernel=bool(step.kernel))
+            _spend(run, step.rank, "compute", run.now_s[step.rank] + step.seconds / (rules or Rules()).cpu, site)
+        elif isinstance(step, Barrier):
+            last = max(range(n_ranks), key=run.now_s.__getitem__)
+            for rank in range(n_ranks):
+                site = run.site(rank, "Barrier", step.line)
+                _spend(run, rank, "late_members", run.now_s[last], site, other=last)
+        else:
+            _pass(run, step, rules or Rules())
+    return run
+
+
+def _pass(run: SyntheticTrace, step: Message, rules: Rules) -> None:
+    sent_s, asked_s = run.now_s[step.source], run.now_s[step.target]
+    send, receive = run.site(step.source, "Send", step.line), run.site(step.target, "Recv", step.line + 1)
+    met_s = max(sent_s, asked_s)
+    started_s = sent_s if step.eager else met_s
+    ended_s = started_s + rules.latency_s + step.bytes / rules.bandwidth_bytes_per_s
+    number = run.message(
+        step.source, step.target, step.bytes, send_site=send, receive_site=receive, send_posted_s=sent_s,
+        receive_posted_s=asked_s, started_s=sent_s if step.eager else None, ended_s=ended_s,
+        alone_s=ended_s - started_s,
+    )  # fmt: skip
+    _spend(run, step.target, "late_sender", sent_s, receive, other=step.source, message=number)
+    _spend(run, step.target, "transfer", ended_s, receive, message=number)
+    if not step.eager:
+        _spend(run, step.source, "late_receiver", asked_s, send, other=step.target, message=number)
+        _spend(run, step.source, "transfer", ended_s, send, message=number)
+
+
+def _spend(run: SyntheticTrace, rank: int, kind: str, until_s: float, *rest: int, **told: int) -> None:
+    if until_s > run.now_s[rank]:
+        run.spend(rank, kind, until_s - run.now_s[rank], *rest, **told)
+        run.now_s[rank] = until_s
+        run.rows["intervals"][-1]["end_s"] = until_s
+
+
+def trace_of(folder: Path, n_ranks: int, steps: list[Step], rules: Rules | None = None, **info: object) -> Trace:
+    """The same, written and read."""
+    return Trace(perform(n_ranks, steps, rules).write(folder, **info))
