@@ -85,7 +85,7 @@ class CriticalPath(Result):
 
     def table(self) -> str:
         """By line and kind, by kernel, by rank; shares are of the makespan."""
-        carried = f"{self.messages:,} messages of {format_bytes(self.bytes)} together"
+        carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
         head = f"Critical path: {format_time(self.makespan_s)}, with {carried}"
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
@@ -132,7 +132,7 @@ class CriticalPath(Result):
             gap = np.full(len(mine), np.nan)
             x = np.stack([parts.start_s[mine], parts.end_s[mine], gap], axis=1).reshape(-1)
             y = np.stack([parts.rank[mine], parts.rank[mine], gap], axis=1).reshape(-1)
-            said = [_place_text(self.places[parts.place[i]]) for i in mine for _ in range(3)]
+            said = [self.places[parts.place[i]].text for i in mine for _ in range(3)]
             figure.add_trace(
                 graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=name.replace("_", " "), text=said)
             )
@@ -157,10 +157,6 @@ class CriticalPath(Result):
         ]
         head = ("time", "share", "messages", "bytes", "kind", "call", "line")
         return text_table(head, rows, n_words=3) + _left(len(self.rows))
-
-
-def _place_text(place: Place) -> str:
-    return f"{place.call or '(own)'} {place.where}".rstrip()
 
 
 def _left(n_rows: int) -> str:

@@ -63,6 +63,11 @@ class Place(NamedTuple):
         """As text: "late.py:10"."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
+    @property
+    def text(self) -> str:
+        """As text: "Recv late.py:10"."""
+        return f"{self.call or '(own)'} {self.where}".rstrip()
+
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
         return {"call": self.call or None, "file": self.file or None, "line": self.line or None}

@@ -6,11 +6,14 @@ starts when it is sent, another one when both sides are there; a barrier ends wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from smpy.records.trace import Trace
-from tests.records.synthetic_trace import SyntheticTrace
+from tests.records.synthetic_trace import SCHEMAS, SyntheticTrace
 
 
 class Compute(NamedTuple):
@@ -81,6 +84,21 @@ def _spend(run: SyntheticTrace, rank: int, kind: str, until_s: float, *rest: int
         run.spend(rank, kind, until_s - run.now_s[rank], *rest, **told)
         run.now_s[rank] = until_s
         run.rows["intervals"][-1]["end_s"] = until_s
+
+
+class InMemory:
+    """What a trace would read, without its files."""
+
+    def __init__(self, run: SyntheticTrace) -> None:
+        self.n_ranks, self.makespan_s = len(run.now_s), max(run.now_s)
+        self._rows = run.rows
+        for rank, now_s in enumerate(run.now_s):
+            if now_s < self.makespan_s:
+                run.spend(rank, "idle", self.makespan_s - now_s)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        rows = sorted(self._rows[name], key=lambda row: row["end_s"]) if name == "intervals" else self._rows[name]
+        return pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])).select(columns or list(SCHEMAS[name]))
 
 
 def trace_of(folder: Path, n_ranks: int, steps: list[Step], rules: Rules | None = None, **info: object) -> Trace:

@@ -2,7 +2,6 @@
 
 from math import fsum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from smpy.analysis.critical_path import CriticalPath, critical_path
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
-from tests.analysis.small_run import Barrier, Compute, Message, Step, perform, trace_of
+from tests.analysis.small_run import Barrier, Compute, InMemory, Message, Step, perform, trace_of
 from tests.records.synthetic_trace import SyntheticTrace, late_sender
 
 
@@ -27,8 +26,7 @@ def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[i
     run = perform(*program)
     if max(run.now_s) == 0:
         return
-    with TemporaryDirectory() as folder:
-        path = critical_path(Trace(run.write(Path(folder) / "trace")))
+    path = critical_path(InMemory(run))
     parts = path.parts
     assert fsum(it.seconds for it in path.rows) == pytest.approx(path.makespan_s, rel=1e-12)
     assert path.by_rank_s.sum() == pytest.approx(path.makespan_s, rel=1e-12)
@@ -100,5 +98,5 @@ def test_a_trace_without_time_is_refused(tmp_path: Path):
 
 def test_its_table_names_what_costs_most_first(tmp_path: Path):
     text = critical_path(Trace(late_sender().write(tmp_path / "trace"))).table()
-    assert text.splitlines()[0] == "Critical path: 4 s, with 1 messages of 1 kB together"
+    assert text.splitlines()[0] == "Critical path: 4 s, with 1 message of 1 kB together"
     assert text.splitlines()[2].split() == ["3", "s", "75.0%", "compute", "(own)", "prog.py:5"]
