@@ -168,14 +168,14 @@ def floats(column: Any) -> NDArray[np.float64]:
 
 
 def _kinds(column: Any) -> NDArray[np.int8]:
-    numbers, words = _encoded(column)
+    numbers, words = words_by_number(column)
     unknown = [word for word in words if word not in KINDS]
     if unknown:
         raise UsageError(f"the trace has intervals of a kind {unknown[0]!r}, which this version of smpy does not know")
     return np.array([KINDS.index(word) for word in words] or [0], np.int8)[numbers]
 
 
-def _encoded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """A column of words as numbers, and the words; null: an empty word."""
     pyarrow = needed("pyarrow")
     encoded = column if pyarrow.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -190,8 +190,8 @@ def _encoded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
 def _places(trace: Trace) -> tuple[list[Place], NDArray[np.int32]]:
     """The places, and the place of each site; site 0 is that of no call."""
     table = trace.table("sites", columns=["site", "call", "file", "line", "is_kernel"])
-    calls, call_words = _encoded(table["call"])
-    files, file_words = _encoded(table["file"])
+    calls, call_words = words_by_number(table["call"])
+    files, file_words = words_by_number(table["file"])
     lines = integers(table["line"], np.int64, 0)
     kernels = np.asarray(table["is_kernel"].to_numpy(), bool)
     rows = np.stack([calls, files, lines, kernels.astype(np.int64)], axis=1).reshape(-1, 4)

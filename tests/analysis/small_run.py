@@ -91,6 +91,7 @@ class InMemory:
 
     def __init__(self, run: SyntheticTrace) -> None:
         self.n_ranks, self.makespan_s = len(run.now_s), max(run.now_s)
+        self.info = {"trace": {"can_replay": True}}
         self._rows = run.rows
         for rank, now_s in enumerate(run.now_s):
             if now_s < self.makespan_s:
@@ -104,3 +105,41 @@ class InMemory:
 def trace_of(folder: Path, n_ranks: int, steps: list[Step], rules: Rules | None = None, **info: object) -> Trace:
     """The same, written and read."""
     return Trace(perform(n_ranks, steps, rules).write(folder, **info))
+
+
+class Performed(NamedTuple):
+    makespan_s: float
+
+
+class Again:
+    """Performs the same program on another network, as a replay of its trace would."""
+
+    def __init__(self, n_ranks: int, steps: list[Step], rules: Rules) -> None:
+        self.n_ranks, self.steps, self.rules = n_ranks, steps, rules
+        self.asked: list[tuple[Sequence[str], Sequence[tuple[object, ...]]]] = []
+
+    def __call__(
+        self, trace: object, /, *, ideal: Sequence[str] = (), better: Sequence[tuple[object, ...]] = ()
+    ) -> Performed:
+        self.asked.append((tuple(ideal), tuple(better)))
+        rules, steps = self.rules, self.steps
+        if "latency" in ideal:
+            rules = rules._replace(latency_s=0.0)
+        if "bandwidth" in ideal:
+            rules = rules._replace(bandwidth_bytes_per_s=float("inf"))
+        for part, *name, factor in better:
+            assert isinstance(factor, float)
+            if part == "latency":
+                rules = rules._replace(latency_s=rules.latency_s / factor)
+            elif part == "bandwidth":
+                rules = rules._replace(bandwidth_bytes_per_s=rules.bandwidth_bytes_per_s * factor)
+            elif part == "computing":
+                rules = rules._replace(cpu=rules.cpu * factor)
+            elif part in ("kernel", "host"):
+                steps = [self._faster(step, part, name[0], factor) for step in steps]
+        return Performed(max(perform(self.n_ranks, steps, rules).now_s))
+
+    def _faster(self, step: Step, part: str, name: object, factor: float) -> Step:
+        if isinstance(step, Compute) and name == (step.kernel if part == "kernel" else f"h{step.rank}"):
+            return step._replace(seconds=step.seconds / factor)
+        return step
