@@ -6,6 +6,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
 * `sample`: a loop or function that runs until its time is known
 * `folded`: an array without backing; `shared_array`, `partial_shared_array`: arrays that share their memory
+* `region`: a part of the program, for its trace
 * `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from smpy.compute.sampling import sample
     from smpy.compute.shared_arrays import partial_shared_array, shared_array
     from smpy.engine.polling import poll_until
+    from smpy.engine.regions import region
     from smpy.engine.sequences import Arrival, MessageSequence
     from smpy.runs.run import Run, RunError
     from smpy.runs.simulate import simulate
@@ -47,6 +49,7 @@ __all__ = [
     "kernel",
     "partial_shared_array",
     "poll_until",
+    "region",
     "sample",
     "shared_array",
     "simulate",
@@ -68,6 +71,7 @@ _HOMES: Final = {
     "load_ipython_extension": "smpy.runs.notebook",
     "partial_shared_array": "smpy.compute.shared_arrays",
     "poll_until": "smpy.engine.polling",
+    "region": "smpy.engine.regions",
     "sample": "smpy.compute.sampling",
     "shared_array": "smpy.compute.shared_arrays",
     "simulate": "smpy.runs.simulate",

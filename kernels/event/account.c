@@ -127,6 +127,14 @@ static void add_up(double *spent_s, const spell *one)
     spent_s[SPENT_TRANSFER] += one->transfer_s;
 }
 
+static void trace_spell(sim *s, const timeline *t, const spell *past)
+{
+    const double met_s = past->transfer_s > 0 ? fmax(t->met_s, t->since_s) : s->clock.now_s;
+    const int id = (int)(t - s->timelines.at);
+    if (met_s > t->since_s) trace_interval_of(s, id, past->kind, t->since_s, met_s);
+    if (met_s < s->clock.now_s) trace_interval_of(s, id, SPENT_TRANSFER, met_s, s->clock.now_s);
+}
+
 void account_time(sim *s, timeline *t)
 {
     if (s->clock.now_s > t->since_s) {
@@ -134,6 +142,7 @@ void account_time(sim *s, timeline *t)
         if (!t->account) t->account = number_of(s, t->rank, 0, 0, -1);
         add_up(t->spent_s, &past);
         if (t->account) add_up(s->accounts.at[t->account].spent_s, &past);
+        if (s->trace) trace_spell(s, t, &past);
         if (t->late_rank >= 0) s->timelines.rank[t->late_rank].kept_waiting_s += past.seconds;
         t->since_s = s->clock.now_s;
     }
@@ -148,6 +157,7 @@ void account_wait(sim *s, timeline *t, const slot *x)
     const instance *all_of = id ? &s->comms.instances.at[id] : NULL;
     const double matched_s = x->has_matched ? x->matched_s : INFINITY, complete_s = all_of ? all_of->complete_s : INFINITY;
     t->met_s = fmin(matched_s, complete_s);
+    if (s->trace) trace_waited(s, (int)(t - s->timelines.at), x);
     t->late = all_of || x->is_collective ? SPENT_LATE_MEMBERS : x->is.is_send ? SPENT_LATE_RECEIVER : SPENT_LATE_SENDER;
     if (t->met_s <= t->since_s) return;
     if (complete_s <= matched_s && all_of)

@@ -26,7 +26,8 @@ enum {                           /* what an action is for those who watch whethe
     ACTION_PROGRESS,
     ACTION_TIME,                 /* computing, sleeping: neither progress nor the end of a row of polls */
     ACTION_POLL,
-    ACTION_REPEATED_POLL         /* looks again and again until it finds something */
+    ACTION_REPEATED_POLL,        /* looks again and again until it finds something */
+    ACTION_NOTHING               /* as if it were not there */
 };
 
 typedef struct {

@@ -25,5 +25,6 @@ int sim_append_cancel(sim *s, int id, int request)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->cancel.request = request;
     s->requests.at[request].n_cancels++;
+    if (s->trace) trace_list(s, id, DID_CANCEL, 1, &request, 0);
     return 0;
 }

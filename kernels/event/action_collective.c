@@ -189,6 +189,8 @@ int sim_append_collective(sim *s, int id, int comm, int schedule, int root, int6
     if (!run) return SIM_OUT_OF_MEMORY;
     error = append(s, id, run);
     if (error < 0) collective_run_free(&s->runs, &s->comms, run);
+    trace_action *row = s->trace && !error ? trace_appended(s, id, DID_COLLECTIVE) : NULL;
+    if (row) trace_collective(s, id, row, comm, schedule, root, bytes, given);
     return error;
 }
 
@@ -213,6 +215,15 @@ int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t b
     run->request = request;
     run->latch = latch;
     if (latch) s->latches.at[latch].n_to_come--;
+    if (s->trace && latch) {
+        trace_action *of = trace_appended(s, id, DID_LATCH);
+        if (of) of->tag = s->latches.at[latch].serial, of->amount = s->latches.at[latch].n_ranks;
+    }
+    trace_action *row = s->trace ? trace_starts(s, id, DID_START, request) : NULL;
+    if (row) {
+        row->tag = latch ? s->latches.at[latch].serial : 0;
+        trace_collective(s, id, row, comm, schedule, root, bytes, given);
+    }
     return request;
 }
 

@@ -28,6 +28,7 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->compute.flop = flop;
     a->compute.bytes = bytes;
+    if (s->trace) trace_amount(s, id, DID_COMPUTE, flop, (int64_t)bytes);
     t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
     t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;

@@ -35,6 +35,15 @@ static int end(sim *s, int id, action *a)
     return BLOCKED;
 }
 
+static int enter_or_leave_region(sim *s, int id, action *a)
+{
+    const int64_t mark = a->mark.id;
+    action_end(s, id);
+    if (s->trace) trace_region(s, id, (int)(mark >> 1), (int)(mark & 1));
+    return FREE_OF_CHARGE;
+}
+
+static const action_kind region_kind = {.name = "region", .step = enter_or_leave_region, .nature = ACTION_NOTHING, .keeps_tail = 1};
 static const action_kind note_kind = {.name = "note", .step = leave_note, .keeps_tail = 1};
 static const action_kind stop_kind = {.name = "stop", .step = stop, .keeps_tail = 1};
 static const action_kind end_kind = {.name = "end", .step = end, .keeps_tail = 1};
@@ -60,7 +69,18 @@ int sim_append_stop(sim *s, int timeline, int64_t id)
 
 int sim_append_end(sim *s, int timeline)
 {
-    return append(s, timeline, &end_kind, 0);
+    const int error = append(s, timeline, &end_kind, 0);
+    if (s->trace && !error) trace_appended(s, timeline, DID_END);
+    return error;
+}
+
+int sim_append_region(sim *s, int timeline, int region, int is_begin)
+{
+    if (region < 0) return SIM_BAD_SIZE;
+    const int error = append(s, timeline, &region_kind, 2 * (int64_t)region + !!is_begin);
+    trace_action *row = s->trace && !error ? trace_appended(s, timeline, is_begin ? DID_BEGIN_REGION : DID_END_REGION) : NULL;
+    if (row) row->detail = region;
+    return error;
 }
 
 int sim_notes(const sim *s, const int64_t **ids)

@@ -1,3 +1,4 @@
+#include "actions.h"
 #include "protocol.h"
 #include "world.h"
 
@@ -47,7 +48,7 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
         overhead_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
     else if (is_detached || mode == SEND_SYNCHRONOUS || costs->rendezvous_overheads)
         overhead_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, bytes);
-    if (sim_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
+    if (sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes,
                                                   .is_send = 1, .is_detached = is_detached});
     if (request < 0) return request;
@@ -58,6 +59,11 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
     x->is_released = is_detached && mode != SEND_BUFFERED;
     request = append(s, id, request);
     if (request > 0 && is_detached) s->timelines.at[id].ahead_bytes += bytes;
+    trace_action *row = s->trace && request > 0 ? trace_starts(s, id, blocking ? DID_SEND : DID_ISEND, request) : NULL;
+    if (row) {
+        row->amount = is_detached && mode != SEND_BUFFERED;
+        row->detail = mode;
+    }
     return request;
 }
 
@@ -67,7 +73,7 @@ int sim_sends_at_once(const sim *s, int id, int64_t bytes)
     return is_standard && protocol_is_detached(protocol_costs(s, s->timelines.at[id].rank), bytes);
 }
 
-int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
+static int append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
 {
     const int rank = member(s, id, comm);
     if (rank < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
@@ -80,16 +86,25 @@ int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capac
     return append(s, id, request);
 }
 
+int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
+{
+    const int request = append_recv(s, id, comm, source, tag, capacity_bytes);
+    if (s->trace && request > 0) trace_starts(s, id, DID_IRECV, request);
+    return request;
+}
+
 int sim_append_mrecv(sim *s, int id, int send, int64_t capacity_bytes)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     if (!is_request(&s->requests, send) || !s->requests.at[send].is_held) return SIM_BAD_REQUEST;
     const slot found = s->requests.at[send];
     if (found.target != s->timelines.at[id].rank) return SIM_BAD_REQUEST;
-    const int request = sim_append_recv(s, id, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
+    const int request = append_recv(s, id, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (request < 0) return request;
     s->requests.at[request].partner = send;
     s->requests.at[send].is_held = 0;
+    trace_action *row = s->trace ? trace_starts(s, id, DID_IRECV_HELD, request) : NULL;
+    if (row) row->detail = trace_held_name(s, send);
     return request;
 }
 

@@ -39,6 +39,23 @@ static int look(sim *s, int id, const action *a)
     return found;
 }
 
+static void write_poll(sim *s, int id, const action *a)
+{
+    const timeline *t = &s->timelines.at[id];
+    const int holds = a->kind == &improbe_kind || a->kind == &mprobe_kind, found = t->answer != 0;
+    const message_envelope *wanted = &t->wanted;
+    trace_action poll = {.comm = wanted->comm, .peer = wanted->source, .tag = wanted->tag};
+    if (!found && a->kind->nature == ACTION_REPEATED_POLL) return;
+    if (a->kind == &get_status_kind)
+        poll = (trace_action){.action = DID_GET_STATUS, .request = trace_name(s, a->probe.request), .comm = -1};
+    else if (holds)
+        poll.action = a->kind == &improbe_kind ? DID_IMPROBE : DID_MPROBE;
+    else
+        poll.action = a->kind == &probe_kind ? DID_PROBE : DID_IPROBE;
+    if (holds && found) poll.request = trace_holds(s, id, (int)t->answer);
+    trace_polled(s, id, &poll, found);
+}
+
 /* A blocking probe has looked: counts those that know all there is. */
 static void count_up_to_date(sim *s, timeline *t)
 {
@@ -73,6 +90,7 @@ static int step(sim *s, int id, action *a)
     default: /* KNOWN */
         poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
         if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
+        if (s->trace) write_poll(s, id, a);
         if (t->answer || (a->kind->nature != ACTION_REPEATED_POLL && a->kind != &iprobe_until_kind))
             action_end(s, id);
         else

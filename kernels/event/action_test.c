@@ -7,10 +7,22 @@
 
 enum { ASK, LOOK, LEARN, PAID };
 
+static const action_kind test_any_kind;
+
 static int begin(sim *s, int id, action *a, const poll_question *asked, int in_a_row)
 {
     a->stage = LOOK;
     return poll_begin(s, id, asked, s->model.polling.test_s, in_a_row);
+}
+
+static void write_poll(sim *s, int id, const action *a)
+{
+    const int64_t answer = s->timelines.at[id].answer;
+    const trace_action poll = {.action = DID_TEST, .request = trace_name(s, a->wait.one), .comm = -1};
+    if (a->kind == &test_any_kind)
+        trace_list(s, id, DID_TEST_ANY, a->wait.n, a->wait.list, (int)answer + 1);
+    else
+        trace_polled(s, id, &poll, answer != 0);
 }
 
 /* `found` is the request that was complete: 0 for none that has a number, -1 for no answer. */
@@ -25,6 +37,7 @@ static int end(sim *s, int id, action *a, int found, const poll_question *asked,
         if (result != MADE_A_CALL) return result;
     }
     poll_end(s, id, asked, in_a_row, found >= 0, grows);
+    if (s->trace) write_poll(s, id, a);
     action_end(s, id);
     return FREE_OF_CHARGE;
 }

@@ -15,6 +15,10 @@ static int end(sim *s, int id, action *a)
     t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
     if (s->paths && t->answer) path_finds(s, id, a->test_collective.request);
     poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
+    if (s->trace) {
+        const trace_action poll = {.action = DID_TEST, .request = trace_name(s, a->test_collective.request), .comm = -1};
+        trace_polled(s, id, &poll, t->answer != 0);
+    }
     action_end(s, id);
     return FREE_OF_CHARGE;
 }

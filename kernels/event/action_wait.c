@@ -59,7 +59,7 @@ static void describe(const sim *s, const action *a, waiting *out)
 static const action_kind wait_kind = {.name = "wait", .step = step, .told = told, .free = wait_free, .describe = describe};
 static const action_kind wait_all_kind = {.name = "waitall", .step = step, .told = told, .free = wait_free, .describe = describe};
 
-int sim_append_wait(sim *s, int id, int request)
+static int append_wait(sim *s, int id, int request)
 {
     int error;
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
@@ -70,8 +70,15 @@ int sim_append_wait(sim *s, int id, int request)
     return error;
 }
 
+int sim_append_wait(sim *s, int id, int request)
+{
+    const int error = append_wait(s, id, request);
+    if (s->trace && !error) trace_wait(s, id, request);
+    return error;
+}
+
 /* The peer waits for started collectives first, for each as a whole. */
-int sim_append_wait_all(sim *s, int id, int n, const int *list)
+static int append_wait_all(sim *s, int id, int n, const int *list)
 {
     int n_collectives = 0, error = 0;
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
@@ -80,11 +87,18 @@ int sim_append_wait_all(sim *s, int id, int n, const int *list)
     for (int i = 0; i < n && error == 0; i++) {
         if (!is_collective_request(&s->requests, list[i])) continue;
         n_collectives++;
-        error = sim_append_wait(s, id, list[i]);
+        error = append_wait(s, id, list[i]);
     }
     if (error < 0 || n_collectives == n) return error;
     action *a = wait_append(s, id, &wait_all_kind, 0, n, list, &error);
     for (int i = 0; a && i < n; i++)
         if (is_collective_request(&s->requests, list[i])) a->wait.list[i] = 0;
+    return error;
+}
+
+int sim_append_wait_all(sim *s, int id, int n, const int *list)
+{
+    const int error = append_wait_all(s, id, n, list);
+    if (s->trace && !error) trace_list(s, id, DID_WAIT_ALL, n, list, n - 1);
     return error;
 }

@@ -9,6 +9,7 @@ static void choose(sim *s, int id, action *a, int index)
 {
     const int request = a->wait.list[index];
     s->timelines.at[id].answer = index;
+    if (s->trace) trace_list(s, id, DID_WAIT_ANY, a->wait.n, a->wait.list, index + 1);
     if (!is_collective_request(&s->requests, request)) {
         action_end(s, id);
         return;
@@ -45,6 +46,7 @@ static int step(sim *s, int id, action *a)
     }
     wait_register(s, id, a);
     if (a->wait.n_pending == 0) {
+        if (s->trace) trace_list(s, id, DID_WAIT_ANY, a->wait.n, a->wait.list, 0);
         action_end(s, id);
         return FREE_OF_CHARGE;
     }

@@ -41,7 +41,7 @@ int comms_init(comms *all, int n_ranks)
     all->self = calloc(n, sizeof *all->self);
     if (!all->at || !all->self) return SIM_OUT_OF_MEMORY;
     all->at[SIM_COMM_WORLD] = (comm_table){.n = n_ranks};
-    all->n = 1;
+    all->n = all->n_made = 1;
     return 0;
 }
 
@@ -165,6 +165,7 @@ static int table_add(comms *all, comm_table c)
         comm = all->n++;
     }
     all->at[comm] = c;
+    all->at[comm].serial = all->n_made++;
     return all->at[comm].other = comm;
 }
 

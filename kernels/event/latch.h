@@ -5,6 +5,7 @@
 #define SMPY_LATCH_H
 
 typedef struct {
+    int n_ranks, serial;         /* that it was made for; how many latches had been made before it, and 1 */
     int n_to_come, n_missing;    /* ranks that have not called for it; of which the call was not performed */
     int n_users;                 /* started collectives that are not complete, of all it was made for */
     int first, last;             /* requests of those that came, linked by their runs' next_at_latch */
@@ -13,7 +14,7 @@ typedef struct {
 
 typedef struct {
     latch *at;                   /* numbered from 1 */
-    int n, room, free;
+    int n, room, free, n_made;
 } latches;
 
 int latch_new(latches *all, int n_ranks);        /* its number, or SIM_OUT_OF_MEMORY */

@@ -1,6 +1,6 @@
 /* network.h -- the network of a world: what carries transfers in simulated time.
  *
- * A network is a state, five functions, a sixth for links that change, and a check for debug builds; network_flow.c is the default
+ * A network is a state, five functions, some that it may do without, and a check for debug builds; network_flow.c is the default
  * one. A new one is a file beside it, with a line in the table of networks.c, or outside: it calls nothing but this header,
  * transfer.h, clock.h and the structures (heap.h, ...), and a world is told with sim_use_network.
  * tests/extending/network_constant.c is one to copy.
@@ -28,6 +28,8 @@ typedef struct {
     int (*link_changed)(sim *s, void *state, int kind, int link, double before);
     /* As sim_link_loads. NULL: links are not shared. */
     int (*link_loads)(const sim *s, const void *state, link_load *list);
+    /* How long a message would take with nothing else on its links as they are now, or NaN. NULL: not known. */
+    double (*alone_s)(sim *s, void *state, int source_host, int target_host, int64_t bytes);
 } network_kind;
 
 typedef struct {

@@ -572,6 +572,17 @@ static int link_loads(const sim *s, const void *state, link_load *list)
     return link_traffic_list(&n->traffic, network_clock(s)->now_s, list);
 }
 
+static double alone_s(sim *s, void *state, int source_host, int target_host, int64_t bytes)
+{
+    flow_network *n = state;
+    const double size = (double)bytes + n->model.envelope_bytes;
+    const int row = factor_row(&n->model, size);
+    if (plan(s, n, source_host, target_host, row) < 0) return NAN;
+    const double latency_s = n->planned.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
+    if (!n->planned.n || n->model.has_no_bandwidth_limit) return latency_s;
+    return latency_s + size / rate_for(n, row, share_alone_bytes_per_s(s, n));
+}
+
 static void check(const sim *s, const void *state)
 {
 #ifdef SMPY_CHECK
@@ -586,4 +597,5 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed, link_loads};
+const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed, link_loads,
+                                   alone_s};

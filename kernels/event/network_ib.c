@@ -358,6 +358,12 @@ static int fire(sim *s, void *state)
     return network_flow.fire(s, n->flows);
 }
 
+static double alone_s(sim *s, void *state, int source_host, int target_host, int64_t bytes)
+{
+    ib_network *n = state;
+    return network_flow.alone_s(s, n->flows, source_host, target_host, bytes);
+}
+
 static int link_loads(const sim *s, const void *state, link_load *list)
 {
     const ib_network *n = state;
@@ -389,4 +395,5 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, link_changed, link_loads};
+const network_kind network_ib = {"ib", begin, start, next_date, fire, free_state, check, link_changed, link_loads,
+                                 alone_s};

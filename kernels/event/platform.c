@@ -341,3 +341,11 @@ int platform_add_bypass(platform *p, int zone_point, int source, int target, int
     return route_table_add(z->bypasses, &(declared_route){.source = source, .target = target,
                                                           .gateway = {source_gateway, target_gateway}, .n = n, .link = link});
 }
+
+void platform_scale_link(platform *p, int link, double bandwidth, double latency)
+{
+    for (int l = link < 0 ? 0 : link; l < (link < 0 ? p->n_links : link + 1); l++) {
+        p->bandwidth_bytes_per_s[l] *= bandwidth;
+        p->latency_s[l] *= latency;
+    }
+}

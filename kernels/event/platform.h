@@ -146,6 +146,9 @@ int platform_add_graph(platform *p, int parent_zone, const cluster *c, int n_swi
  * (and router) follow once, and each plane has links of its own. Each pair of hosts takes one plane, as route_rails.c says. */
 int platform_add_rails(platform *p, int parent_zone, int n_rails);
 
+/* Before a world is on it: a link (-1: every one) has so many times its bandwidth and latency. */
+void platform_scale_link(platform *p, int link, double bandwidth, double latency);
+
 /* Writes the links of a route, at most `room` of them; returns how many there are. */
 int platform_route_links(const platform *p, int source_host, int target_host, int room, int *link, double *latency_s);
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);

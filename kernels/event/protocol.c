@@ -60,6 +60,7 @@ static void complete_pair(sim *s, int send, int recv)
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
     const int error = payload_move(&s->payloads, send, from->payload, recv, to->payload, bytes);
     account_received(s, to, bytes);
+    if (s->trace) trace_arrived(s, send, recv);
     if (error < 0) { /* neither side is done: the payload stays with the send */
         keep_error(s, error);
         return;
@@ -90,6 +91,7 @@ static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
     const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[from->target].host;
     const int error = message_matrix_add(s, from->is.rank, from->target, from->is.bytes);
     if (error < 0) return error;
+    if (s->trace) trace_set_out(s, send);
     return transfer_start(s, source_host, target_host, from->is.bytes, owner, send, recv);
 }
 
@@ -108,6 +110,7 @@ static int start(sim *s, int send, int recv)
     from->matched_s = to->matched_s = s->clock.now_s;
     const call_costs *costs = protocol_costs(s, to->is.rank);
     to->has_overhead = (from->is.is_detached || costs->rendezvous_overheads) && costs->n_recv_overhead > 0;
+    if (s->trace) trace_matched(s, recv);
     if (!from->is_early) return set_out(s, &matched_pair, send, recv);
     from->partner = recv;
     if (from->has_arrived) complete_pair(s, send, recv);
@@ -124,6 +127,7 @@ int protocol_post(sim *s, int id)
     slot *x = &s->requests.at[id];
     const int is_send = x->is.is_send;
     if (s->paths) path_reaches(s, id);
+    if (s->trace) trace_posted(s, id);
     if (is_send) account_sent(s, x);
     const int other = x->partner ? x->partner
                       : is_send  ? match_send(&s->match, &s->requests, id)

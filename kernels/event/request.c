@@ -76,6 +76,7 @@ const request *sim_request(const sim *s, int id)
 void sim_release(sim *s, int id)
 {
     if (!is_request(&s->requests, id)) return;
+    if (s->trace) trace_released(s, id);
     s->requests.at[id].is_released = 1;
     request_let_go(s, id);
 }

@@ -73,6 +73,10 @@ static int must_yield(sim *s)
         s->is_interrupted = 0;
         return 1;
     }
+    if (s->trace && s->trace->is_full) {
+        s->trace->is_full = 0;
+        return 1;
+    }
     if (++s->effort < LOOK_AT_CLOCK) return 0;
     s->effort = 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -98,7 +102,7 @@ static int step(sim *s, int id, timeline *t)
         path_calls(s, id);
         if (nature < ACTION_POLL)
             path_acts(s, id);
-        else if (a->stage == 0)
+        else if (a->stage == 0 && nature != ACTION_NOTHING)
             path_asks(s, id);
     }
     t->account = a->account;

@@ -200,6 +200,38 @@ typedef struct {
     double bytes, busy_s, saturated_s; /* with flows on it; with flows that take all of it */
 } link_load;
 
+/* A trace is tables of rows; its columns are told in smpy/records/schema.md. What a rank did (DID_*) it has appended itself. */
+enum { TRACE_INTERVALS, TRACE_MESSAGES, TRACE_ACTIONS, TRACE_COMMS, TRACE_REGIONS, TRACE_TABLES };
+enum {
+    DID_COMPUTE, DID_SLEEP, DID_OVERHEAD, DID_SEND, DID_ISEND, DID_IRECV, DID_RECV, DID_IRECV_HELD, DID_WAIT, DID_WAIT_ALL, DID_AND,
+    DID_TEST, DID_TEST_ANY, DID_WAIT_ANY, DID_IPROBE, DID_IMPROBE, DID_GET_STATUS, DID_PROBE, DID_MPROBE, DID_CANCEL,
+    DID_COLLECTIVE, DID_START, DID_LATCH, DID_ENTRY, DID_FREE, DID_BEGIN_REGION, DID_END_REGION, DID_TOOK, DID_END,
+    DID_KINDS
+};
+typedef struct {
+    double start_s, end_s;
+    int64_t message;                  /* -1: none */
+    int rank, kind, account, other;   /* SPENT_*; of sim_accounts, from 1; who was waited for, or -1 */
+} trace_interval;
+typedef struct {
+    int64_t message, bytes;
+    double send_posted_s, receive_posted_s, started_s, ended_s, alone_s; /* NaN: not told apart; by this network not known */
+    int source, target, tag, is_inner, send_account, receive_account;
+} trace_message;
+typedef struct {
+    double amount;
+    int64_t bytes;
+    int rank, action, account, comm, peer, tag, request, detail;
+} trace_action;
+typedef struct {
+    int comm, other, number;          /* the trace's names of it and its other side; the kernel's number while it lives */
+    int first, step, n;               /* world ranks first, first + step, ... */
+} trace_members;
+typedef struct {
+    double date_s;
+    int rank, region, is_begin, unused;
+} trace_mark;
+
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
 void sim_make_sends_synchronous(sim *s);             /* all standard sends, from now on */
@@ -288,6 +320,14 @@ double sim_clock_s(const sim *s, int timeline);
 double sim_earliest_clock_s(const sim *s, int timeline); /* a date that it does not come before, known at any time */
 double sim_speed_flop_per_s(const sim *s, int timeline); /* of a core of its host */
 
+/* ---- a trace ---- */
+/* Before the first call. Intervals and messages that touch [first_s, last_s] and the ranks with a 1 (NULL: all) are written; what
+ * ranks append only when that is everything. 0, or an error. */
+int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks);
+int sim_trace_rows(const sim *s, int table, const void **rows);  /* how many there are since they were cleared */
+void sim_trace_clear(sim *s, int table);
+int sim_append_region(sim *s, int timeline, int region, int is_begin);      /* takes no time; a row of TRACE_REGIONS */
+
 /* ---- the loop ---- */
 int sim_next(sim *s);                 /* a timeline whose rank is to run it, or SIM_* */
 void sim_interrupt(sim *s);           /* the next sim_next says SIM_YIELD at once; async-signal safe */
@@ -315,6 +355,12 @@ int sim_error(const sim *s);           /* why it is SIM_BROKEN */
 int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to (1) which */
 void sim_lost(const sim *s, loss_report *out);
 const char *sim_network_name(const sim *s);
+
+/* ---- a replay (replay.h) ---- */
+int sim_replay_begin(sim *s);                                    /* before the first call: 0, or an error */
+int sim_replay_feed(sim *s, int n, const trace_action *rows);    /* 0, or an error */
+int sim_replay_next(sim *s);          /* in place of sim_next; a timeline: its next rows are to be fed, then it is called again */
+int64_t sim_replay_left_alone(const sim *s); /* sends that nobody waits for, because in the trace they were complete at once */
 
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */

@@ -60,6 +60,8 @@ void sim_free(sim *s)
     critical_paths_free(s->paths);
     accounts_free(&s->accounts);
     message_matrix_free(&s->matrix);
+    trace_free(s->trace);
+    replay_free(s->replay);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

@@ -18,10 +18,12 @@
 #include "network.h"
 #include "payload.h"
 #include "poll.h"
+#include "replay.h"
 #include "request.h"
 #include "schedule.h"
 #include "sim.h"
 #include "timeline.h"
+#include "trace.h"
 #include "transfer.h"
 
 struct sim {
@@ -42,6 +44,8 @@ struct sim {
     critical_paths *paths;       /* NULL: nothing has been added to any */
     accounts accounts;
     message_matrix matrix;
+    trace *trace;                /* or NULL */
+    replay *replay;              /* likewise */
     changes changes;
     polling polling;
 

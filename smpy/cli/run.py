@@ -83,6 +83,33 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     return tuple((op, name) for op, _, name in (value.partition("=") for value in values))
 
 
+def _window_s(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    from smpy.units import parse_time_s
+
+    first, colon, last = value.partition(":")
+    try:
+        window_s = parse_time_s(first) if first.strip() else 0.0, parse_time_s(last) if last.strip() else math.inf
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    if not colon or not 0 <= window_s[0] < window_s[1]:
+        raise click.BadParameter(f"{value!r} is not FROM:TO, such as 10ms:2s", ctx, param)
+    return window_s
+
+
+def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    ranks: set[int] = set()
+    for part in value.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise click.BadParameter(f"{part!r} is not a rank, nor a range of ranks such as 0-63", ctx, param)
+        ranks.update(range(int(first), int(last if dash else first) + 1))
+    return tuple(sorted(ranks))
+
+
 @click.command("run", context_settings={"allow_interspersed_args": False}, short_help="Run an mpi4py program.")
 @click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required).")
 @click.option(
@@ -193,6 +220,22 @@ def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     is_flag=True,
     help="Count messages by pair of ranks however many there are; beyond a million, without it, by pair of hosts.",
 )
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
+)
+@click.option(
+    "--trace-window",
+    "trace_window_s",
+    callback=_window_s,
+    metavar="FROM:TO",
+    help="Trace what happens between two dates of simulated time, such as 10ms:2s or 1h: only.",
+)
+@click.option(
+    "--trace-ranks", callback=_ranks, metavar="RANKS", help="Trace what these ranks do only, such as 0-63,4095."
+)
 @click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
 @click.argument("program")
@@ -251,6 +294,9 @@ def run_config(
     synchronous_sends: bool,
     strict: bool,
     profile_matrix: bool,
+    trace: Path | None,
+    trace_window_s: tuple[float, float] | None,
+    trace_ranks: tuple[int, ...] | None,
     is_module: bool,
     program: str,
     args: tuple[str, ...],
@@ -264,6 +310,10 @@ def run_config(
     """
     if n_ranks is None:
         raise click.UsageError(_without_ranks(program, args))
+    if trace is None and (trace_window_s is not None or trace_ranks is not None):
+        raise click.UsageError("--trace-window and --trace-ranks say what is traced: --trace FOLDER says where to")
+    if trace_ranks is not None and trace_ranks[-1] >= n_ranks:
+        raise click.UsageError(f"--trace-ranks: there is no rank {trace_ranks[-1]}: the last one is {n_ranks - 1}")
     if host_measured_flop_per_s is not None:
         if host_speed_flop_per_s is not None:
             raise click.UsageError("--host and --host-speed both say how fast this machine is: give one of them")
@@ -295,6 +345,9 @@ def run_config(
         synchronous_sends=synchronous_sends,
         strict=strict,
         profile_matrix=profile_matrix,
+        trace=trace,
+        trace_window_s=trace_window_s,
+        trace_ranks=trace_ranks,
     )
 
 

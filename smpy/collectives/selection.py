@@ -108,12 +108,20 @@ class Algorithms:
     ----------
     selection : Selection
         How the run chooses.
+
+    Attributes
+    ----------
+    asked : dict or None
+        Of a run with a trace: by the kernel's number, operation, algorithm and what was known of the calls. A number is
+        then one of these, and not of a schedule. None: it is not kept.
     """
 
-    __slots__ = ("_chosen", "_numbers", "_rules", "selection")
+    __slots__ = ("_chosen", "_numbers", "_rules", "_told_apart", "asked", "selection")
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
+        self.asked: dict[int, tuple[str, str, Query]] | None = None
+        self._told_apart: dict[tuple[str, Query, Hosts | None], int] = {}
         self._rules: dict[str, Rules] = {}
         self._chosen: dict[tuple[Any, ...], int] = {}
         self._numbers: dict[tuple[Algorithm, int, int, int, Hosts | None], int] = {}
@@ -150,10 +158,24 @@ class Algorithms:
                 item_bytes=query.item_bytes,
                 hosts=known_hosts,
             )
+            if self.asked is not None:
+                number = self._apart(engine, operation, query, algorithm, known_hosts)
             if known_hosts is None:
                 if len(self._chosen) == _CHOSEN_MAX:
                     self._chosen.clear()
                 self._chosen[key] = number
+        return number
+
+    def _apart(self, engine: Engine, operation: str, query: Query, algorithm: Algorithm, hosts: Hosts | None) -> int:
+        """A number of its own, for a trace that has to tell what was asked."""
+        assert self.asked is not None
+        key = operation, query, hosts
+        number = self._told_apart.get(key)
+        if number is None:
+            number = self._told_apart[key] = engine.new_schedule(
+                _words(algorithm, query.n_ranks, query.n_remote, query.item_bytes, hosts)
+            )
+            self.asked[number] = operation, algorithm.name, query
         return number
 
     def number(
@@ -170,8 +192,8 @@ class Algorithms:
         key = algorithm, n_ranks, n_remote, item_bytes, hosts
         number = self._numbers.get(key)
         if number is None:
-            call = symbolic_call(algorithm.operation, n_ranks, n_remote=n_remote, item_bytes=item_bytes, hosts=hosts)
-            number = self._numbers[key] = engine.new_schedule(algorithm.make(call).words())
+            words = _words(algorithm, n_ranks, n_remote, item_bytes, hosts)
+            number = self._numbers[key] = engine.new_schedule(words)
         return number
 
     def used(self) -> dict[str, list[str]]:
@@ -180,6 +202,12 @@ class Algorithms:
         for algorithm, *_ in self._numbers:
             used.setdefault(algorithm.operation, set()).add(algorithm.name)
         return {operation: sorted(names) for operation, names in sorted(used.items())}
+
+
+def _words(algorithm: Algorithm, n_ranks: int, n_remote: int, item_bytes: int, hosts: Hosts | None) -> list[int]:
+    """The program of an algorithm, for any of its ranks."""
+    call = symbolic_call(algorithm.operation, n_ranks, n_remote=n_remote, item_bytes=item_bytes, hosts=hosts)
+    return list(algorithm.make(call).words())
 
 
 def algorithms_in(engine: Engine) -> Algorithms:

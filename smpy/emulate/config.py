@@ -67,6 +67,12 @@ class RunConfig:
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
     profile_matrix : bool
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
+    trace : Path or None
+        Folder for a trace of the run.
+    trace_window_s : tuple of (float, float), or None
+        Dates between which it tells what happens; None: all.
+    trace_ranks : tuple of int, or None
+        Ranks of which it tells; None: all.
     home : str or None
         Folder whose modules are the program's own, and come first; None: the one that `program` lies in.
     """
@@ -95,6 +101,9 @@ class RunConfig:
     synchronous_sends: bool = False
     strict: bool = False
     profile_matrix: bool = False
+    trace: Path | None = None
+    trace_window_s: tuple[float, float] | None = None
+    trace_ranks: tuple[int, ...] | None = None
     home: str | None = None
 
 

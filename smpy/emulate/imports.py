@@ -384,7 +384,9 @@ class Importer:
         for name in [name for name in self._awaited if name in self._modules]:
             module = self._modules[name]
             if type(module) is not Facade and not getattr(module.__spec__, "_initializing", False):
-                self._awaited.pop(name)()
+                tell = self._awaited.pop(name, None)  # another one may have imported it, and told
+                if tell is not None:
+                    tell()
 
 
 def _forget_modules_of(privacy: Privacy, kept: set[str]) -> None:

@@ -49,6 +49,7 @@ from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
 
 if TYPE_CHECKING:
+    from smpy.emulate.trace_recording import TraceRecording
     from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
@@ -143,10 +144,11 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     frozen = FrozenComputing.of(config, engine, program, supply)
     if config.compute == "measured":
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts)
+    tracing = _tracing(config, engine, program.home)
     on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
     try:
-        exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen)
+        exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen, tracing)
     except BaseException:
         frozen.end("its run broke")
         raise
@@ -154,10 +156,24 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
     summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home)
+    if tracing is not None:
+        try:
+            tracing.finish(summary, machine, host_of_rank)
+        except SmpyError as lost:
+            exit_code, error = exit_code or EXIT_FAILURE, error or lost
     engine.close()
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)
     return Outcome(summary, exit_code, error, lifetime.first_exit)
+
+
+def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | None:
+    if config.trace is None:
+        return None
+    from smpy.emulate.trace_recording import TraceRecording  # what most runs need not import
+
+    algorithms_in(engine).asked = {}
+    return TraceRecording(config, engine, home)
 
 
 def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError | None]:
@@ -173,6 +189,7 @@ def _turn(
     supply: CodeSupply,
     reporter: _Reporter,
     frozen: FrozenComputing,
+    tracing: TraceRecording | None,
 ) -> tuple[int, SmpyError | None, Lifetime]:
     """Run the ranks: exit code, error, and what they did from beginning to end."""
     patches = Patches()
@@ -184,7 +201,7 @@ def _turn(
         patches.later(lambda: running.enter(None))
         patches.later(frozen.note_shared_sources)
         engine.spawn(lifetime.live)
-        exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home)
+        exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home, tracing)
         lifetime.write_unfinished()
     finally:
         patches.undo()
@@ -203,8 +220,11 @@ def _run_engine(
     reporter: _Reporter,
     outlets: tuple[Outlet, Outlet],
     home: str,
+    tracing: TraceRecording | None,
 ) -> tuple[int, SmpyError | None]:
     def on_yield() -> None:
+        if tracing is not None:
+            tracing.take()
         for outlet in outlets:
             outlet.flush()
         reporter.report()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.accounts import Accounts, accounts, kept_waiting_s, link_loads, message_pairs
 from smpy.engine.collectives import Collectives
@@ -12,6 +13,10 @@ from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
 from smpy.engine.point_to_point import PointToPoint
 from smpy.engine.spent import Spent
+from smpy.engine.trace import n_rows, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SEQUENCE: Final = "MessageSequence.perform"
 
@@ -125,6 +130,37 @@ class Engine(PointToPoint, Collectives):
     def keep_all_pairs(self) -> None:
         """Before the run: count messages by pair of ranks, however many these are."""
         lib.sim_keep_all_pairs(self._sim)
+
+    def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
+        """Before the first call: have the kernel write a trace, of all or of what touches a window or some ranks.
+
+        Returns
+        -------
+        bool
+            Whether it tells all that the run does.
+
+        Raises
+        ------
+        MemoryError
+            If there is no memory for it.
+        """
+        first_s, last_s = (0.0, inf) if window_s is None else window_s
+        wanted: Any = ffi.NULL
+        if ranks is not None:
+            chosen = set(ranks)
+            wanted = ffi.new("uint8_t[]", bytes(rank in chosen for rank in range(self.n_ranks)))
+        if lib.sim_trace_begin(self._sim, first_s, last_s, wanted) < 0:
+            raise MemoryError("no memory for a trace")
+        self.is_traced = True
+        return window_s is None and ranks is None
+
+    def n_trace_rows(self, table: str) -> int:
+        """How many rows of a table of the trace there are since they were taken last."""
+        return n_rows(self._sim, table)
+
+    def trace_rows(self, table: str) -> NDArray[Any]:
+        """Take them."""
+        return rows_of(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float]]:
         """Of each link that was used: name, most flows at once, bytes, seconds with flows, and when it is full."""

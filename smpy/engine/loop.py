@@ -134,6 +134,12 @@ class Loop:
     sites : object
         Told of calls as they begin and end, by `begin_call` and `end_call`; knows lines by `line_at`: the compiled
         surface, or this.
+    kernel_names : set of str
+        Of these calls, those that are kernels of computing.
+    region_numbers : dict of str to int
+        Names of regions that ranks have entered, and how the kernel names them.
+    is_traced : bool
+        Whether the kernel writes a trace.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -164,6 +170,9 @@ class Loop:
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
         self.call_numbers: dict[str, int] = {"": 0}
+        self.kernel_names = {"execute"}
+        self.region_numbers: dict[str, int] = {}
+        self.is_traced = False
         self.sites: Any = surface or self
         self._line_numbers: dict[tuple[str, int], int] = {("", 0): 0}
         self._deliveries: dict[int, Load] = {}
@@ -273,11 +282,15 @@ class Loop:
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
-                error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
-                raise error(f"at {self.now_s:.9g} s: {self._trouble()}")
+                raise self._breakage()
         if self._broken_off is not None:
             return self._broken_off
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
+
+    def _breakage(self) -> SmpyError:
+        """Why the kernel cannot go on."""
+        error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
+        return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
     def _trouble(self) -> str:
         error = lib.sim_error(self._sim)
@@ -528,7 +541,15 @@ class Loop:
             lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
         else:
             number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
+            if kernel:
+                self.kernel_names.add(kernel)
             lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, flop, memory_bytes)
+        self._keep_pace()
+
+    def mark_region(self, name: str, *, is_begin: bool) -> None:
+        """The running rank enters a region of its program, or leaves it; a trace says when."""
+        number = self.region_numbers.setdefault(name, len(self.region_numbers))
+        check(lib.sim_append_region(self._sim, self.timeline, number, is_begin))
         self._keep_pace()
 
     def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:

@@ -71,6 +71,41 @@ def write_whole(path: Path, text: str) -> None:
         raise UsageError(complaint(path, error)) from error
 
 
+@contextmanager
+def in_place_when_whole(path: Path) -> Iterator[Path]:
+    """A file to write beside `path`, for what is too long to be held; it takes the place of `path` at the end.
+
+    Parameters
+    ----------
+    path : Path
+        File to write; an existing one is replaced.
+
+    Yields
+    ------
+    Path
+        File to open and write.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written; after any error `path` is as it was.
+    """
+    check_writable(path)
+    if _is_stream(path):
+        yield path
+        return
+    target = path.resolve()
+    scratch = scratch_of(target)
+    try:
+        yield scratch
+        os.replace(scratch, target)
+    except OSError as error:
+        raise UsageError(complaint(path, error)) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(scratch)
+
+
 def _write(path: str, flags: int, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | flags, 0o666)
     try:

@@ -85,6 +85,10 @@ class Trace:
         """Where each rank ran."""
         return list(self.info["trace"]["host_of_rank"])
 
+    def schema(self, name: str) -> pa.Schema:
+        """A table's columns and their types."""
+        return self._open(name).schema_arrow
+
     def n_rows(self, name: str) -> int:
         """How many rows a table has."""
         return int(self._open(name).metadata.num_rows)
@@ -143,25 +147,30 @@ class Trace:
             raise self._damaged(name, error) from error
 
     @cached_property
-    def _sites(self) -> tuple[list[str], NDArray[np.int32], NDArray[np.bool_]]:
+    def _sites(self) -> tuple[list[tuple[str, str]], NDArray[np.int32], NDArray[np.bool_]]:
         import numpy as np
 
         table = self.table("sites", ["site", "call", "file", "line", "is_kernel"])
         n_sites = max(table["site"].to_pylist(), default=0)
         label_of_site = np.zeros(n_sites + 1, dtype=np.int32)
         is_kernel = np.zeros(n_sites + 1, dtype=np.bool_)
-        labels = {"": 0}
+        calls = {("", ""): 0}
         columns = (table[name].to_pylist() for name in ("site", "call", "file", "line", "is_kernel"))
         for site, call, file, line, kernel in zip(*columns, strict=True):
-            place = f"{file}:{line}" if line else file
-            label_of_site[site] = labels.setdefault(" ".join(filter(None, (call, place))), len(labels))
+            place = f"{file}:{line}" if line else file or ""
+            label_of_site[site] = calls.setdefault((call or "", place), len(calls))
             is_kernel[site] = kernel
-        return list(labels), label_of_site, is_kernel
+        return list(calls), label_of_site, is_kernel
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """The calls of the program, each once for all ranks: `("Send", "ring.py:12")`; the first is empty: none."""
+        return self._sites[0]
 
     @property
     def labels(self) -> list[str]:
-        """The calls of the program, each once for all ranks: `"Send ring.py:12"`; the first is empty: none."""
-        return self._sites[0]
+        """The same as a word each: `"Send ring.py:12"`."""
+        return [" ".join(filter(None, call)) for call in self.calls]
 
     @property
     def label_of_site(self) -> NDArray[np.int32]:

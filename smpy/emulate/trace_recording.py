@@ -1,0 +1,276 @@
+"""`--trace FOLDER`: the rows that the kernel writes become the tables of a trace."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from itertools import groupby
+from math import inf, isnan
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.collectives.selection import algorithms_in
+from smpy.emulate.ranks_in_text import place_of
+from smpy.engine.trace import ACTIONS, TABLES
+from smpy.errors import SmpyError
+from smpy.records.files import write_whole
+from smpy.records.profile import KINDS
+from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter, coded, nullable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.emulate.config import RunConfig
+    from smpy.engine.engine import Engine
+    from smpy.platforms.description import Description
+    from smpy.records.summary import Summary
+
+_EVERY_ROWS: Final = 1 << 15
+_IDLE: Final = "idle"
+_POLLS: Final = ("test", "test_any", "iprobe", "improbe", "get_status")
+
+
+class TraceRecording:
+    """The trace of one run.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Where the trace goes, and what is wanted of it.
+    engine : Engine
+        The world, before its first call.
+    home : str
+        Folder of the program.
+
+    Raises
+    ------
+    UsageError
+        If there can be no trace there.
+    """
+
+    def __init__(self, config: RunConfig, engine: Engine, home: str) -> None:
+        import pyarrow as pa
+
+        assert config.trace is not None
+        self._pa: Any = pa
+        self._engine = engine
+        self._config = config
+        self._home = home
+        self._writer = TraceWriter(config.trace.absolute())
+        self._window_s = config.trace_window_s
+        self._ranks = config.trace_ranks
+        self._comm_of_number: dict[int, int | None] = {}
+        self._regions: dict[int, list[tuple[str, float]]] = {}
+        self._n_wildcards = self._n_failed_polls = 0
+        self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
+
+    # ---- while the run goes on ----
+
+    def take(self) -> None:
+        """Take what the kernel has written, if it is much.
+
+        Raises
+        ------
+        SmpyError
+            If it cannot be written to the folder.
+        """
+        for table in TABLES:
+            if self._engine.n_trace_rows(table) >= _EVERY_ROWS:
+                self._take(table)
+
+    def _take(self, table: str) -> None:
+        rows = self._engine.trace_rows(table)
+        if len(rows):
+            getattr(self, f"_add_{table}")(rows)
+
+    def _add_intervals(self, rows: NDArray[Any]) -> None:
+        pa = self._pa
+        self._writer.add(
+            "intervals",
+            {
+                "rank": rows["rank"].copy(),
+                "start_s": rows["start_s"].copy(),
+                "end_s": rows["end_s"].copy(),
+                "kind": coded(pa, rows["kind"].astype("i1"), (*KINDS, _IDLE)),
+                "site": nullable(pa, rows["account"], rows["account"] == 0),
+                "other": nullable(pa, rows["other"], rows["other"] < 0),
+                "message": nullable(pa, rows["message"], rows["message"] < 0),
+            },
+        )
+
+    def _add_messages(self, rows: NDArray[Any]) -> None:
+        pa = self._pa
+        columns = {
+            "message": rows["message"].copy(),
+            "source": rows["source"].copy(),
+            "target": rows["target"].copy(),
+            "tag": nullable(pa, rows["tag"], rows["is_inner"] != 0),
+            "bytes": rows["bytes"].copy(),
+            "send_site": nullable(pa, rows["send_account"], rows["send_account"] == 0),
+            "receive_site": nullable(pa, rows["receive_account"], rows["receive_account"] == 0),
+        }
+        for date in ("send_posted_s", "receive_posted_s", "started_s", "ended_s", "alone_s"):
+            values = rows[date].copy()
+            columns[date] = nullable(pa, values, values != values) if date in ("started_s", "alone_s") else values
+        self._writer.add("messages", columns)
+
+    def _add_actions(self, rows: NDArray[Any]) -> None:
+        pa = self._pa
+        action = rows["action"]
+        self._n_wildcards += int((action == ACTIONS.index("took")).sum())
+        for poll in _POLLS:
+            is_poll = action == ACTIONS.index(poll)
+            self._n_failed_polls += int(rows["amount"][is_poll].sum())
+        self._n_failed_polls += int(((action == ACTIONS.index("test_any")) & (rows["detail"] == 0)).sum())
+        self._writer.add(
+            "actions",
+            {
+                "rank": rows["rank"].copy(),
+                "action": coded(pa, action.astype("i1"), ACTIONS),
+                "site": nullable(pa, rows["account"], rows["account"] == 0),
+                "comm": nullable(pa, rows["comm"], rows["comm"] < 0),
+                **{name: rows[name].copy() for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
+            },
+        )
+
+    def _add_comms(self, rows: NDArray[Any]) -> None:
+        for comm, number in zip(rows["comm"].tolist(), rows["number"].tolist(), strict=True):
+            before = self._comm_of_number.setdefault(number, comm)
+            if before != comm:
+                self._comm_of_number[number] = None  # it names several
+        self._writer.add("comms", {name: rows[name].copy() for name in ("comm", "other", "first", "step", "n")})
+
+    def _add_regions(self, rows: NDArray[Any]) -> None:
+        names = list(self._engine.region_numbers)
+        ended = []
+        for date_s, rank, region, is_begin in rows[["date_s", "rank", "region", "is_begin"]].tolist():
+            under_way = self._regions.setdefault(rank, [])
+            if is_begin:
+                under_way.append((names[region], date_s))
+            elif under_way:
+                name, start_s = under_way.pop()
+                ended.append((rank, name, start_s, date_s))
+        self._write_regions(ended)
+
+    def _write_regions(self, ended: Sequence[tuple[int, str, float, float]]) -> None:
+        pa = self._pa
+        if not ended:
+            return
+        ranks, names, starts_s, ends_s = zip(*ended, strict=True)
+        self._writer.add(
+            "regions",
+            {
+                "rank": pa.array(ranks, pa.int32()),
+                "name": pa.array(names, pa.string()),
+                "start_s": pa.array(starts_s, pa.float64()),
+                "end_s": pa.array(ends_s, pa.float64()),
+            },
+        )
+
+    # ---- at its end ----
+
+    def finish(self, summary: Summary, machine: Description, host_of_rank: Sequence[int]) -> None:
+        """Complete the trace: what is known when the run is over, and who is idle until its end.
+
+        Raises
+        ------
+        SmpyError
+            If it cannot be written.
+        """
+        for table in TABLES:
+            self._take(table)
+        left = [
+            (rank, name, start_s, summary.makespan_s)
+            for rank, under_way in self._regions.items()
+            for name, start_s in under_way
+        ]
+        self._write_regions(left)
+        self._add_idle(summary)
+        self._add_sites()
+        self._add_collectives()
+        self._writer.close()
+        try:
+            (self._writer.folder / MACHINE).write_bytes(pickle.dumps(machine, pickle.HIGHEST_PROTOCOL))
+        except OSError as error:
+            raise SmpyError(f"the trace in {self._writer.folder} is not whole: {error.strerror}; make room") from error
+        info = {
+            "format": FORMAT,
+            "is_complete": not summary.is_partial,
+            "window_s": None if self._window_s is None else list(self._window_s),
+            "ranks": None if self._ranks is None else list(self._ranks),
+            "can_replay": self._is_replayable,
+            "n_wildcards": self._n_wildcards,
+            "n_failed_polls": self._n_failed_polls,
+            "regions": list(self._engine.region_numbers),
+            "host_of_rank": [self._engine.host_name(rank) for rank in range(self._engine.n_ranks)],
+            "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
+            "algorithms": [list(pair) for pair in self._config.algorithms],
+            "host_speed_flop_per_s": self._config.host_speed_flop_per_s,
+        }
+        text = summary.to_json().rstrip()
+        assert text.endswith("\n}")
+        write_whole(self._writer.folder / INFO, f'{text[:-2]},\n  "trace": {json.dumps(info)}\n}}\n')
+
+    def _add_idle(self, summary: Summary) -> None:
+        pa = self._pa
+        kept = range(len(summary.finish_s)) if self._ranks is None else self._ranks
+        first_s, last_s = (0.0, inf) if self._window_s is None else self._window_s
+        ended = [
+            (rank, float(summary.finish_s[rank]))
+            for rank in kept
+            if not isnan(summary.finish_s[rank]) and max(summary.finish_s[rank], first_s) < summary.makespan_s <= last_s
+        ]
+        if not ended:
+            return
+        ranks, dates_s = zip(*ended, strict=True)
+        none = pa.nulls(len(ended), pa.int32())
+        self._writer.add(
+            "intervals",
+            {
+                "rank": pa.array(ranks, pa.int32()),
+                "start_s": pa.array(dates_s, pa.float64()),
+                "end_s": pa.array([summary.makespan_s] * len(ended), pa.float64()),
+                "kind": coded(pa, pa.array([len(KINDS)] * len(ended), pa.int8()), (*KINDS, _IDLE)),
+                "site": none,
+                "other": none,
+                "message": pa.nulls(len(ended), pa.int64()),
+            },
+        )
+
+    def _add_sites(self) -> None:
+        """The kernel's accounts, under the program's names."""
+        pa, engine = self._pa, self._engine
+        accounts = engine.accounts()
+        names = list(engine.call_numbers)
+        places = {line: _place(engine, line, self._home) for line in set(accounts.line)}
+        n = len(accounts.rank)
+        comms = [self._comm_of_number.get(comm) if comm >= 0 else None for comm in accounts.comm]
+        files = [places[line][0] for line in accounts.line]
+        columns = {
+            "site": pa.array(range(1, n + 1), pa.int32()),
+            "rank": pa.array(accounts.rank, pa.int32()),
+            "call": pa.array([names[call] for call in accounts.call], pa.string()).dictionary_encode(),
+            "file": pa.array(files, pa.string()).dictionary_encode(),
+            "line": pa.array([places[line][1] for line in accounts.line], pa.int32()),
+            "comm": pa.array(comms, pa.int32()),
+            "is_kernel": pa.array([names[call] in engine.kernel_names for call in accounts.call], pa.bool_()),
+        }
+        self._writer.add("sites", columns)
+
+    def _add_collectives(self) -> None:
+        pa = self._pa
+        asked = algorithms_in(self._engine).asked
+        if not asked:
+            return
+        rows = [
+            {"schedule": number, "operation": operation, "algorithm": algorithm, **query._asdict()}
+            for number, (operation, algorithm, query) in asked.items()
+        ]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        columns["bytes"] = columns.pop("nbytes")
+        self._writer.add("collectives", {name: pa.array(values) for name, values in columns.items()})
+
+
+def _place(engine: Engine, line: int, home: str) -> tuple[str, int]:
+    file, _, number = place_of(*engine.place_of_line(line), home).rpartition(":")
+    return file, int(number or 0)

@@ -1,0 +1,65 @@
+"""A world whose ranks do what the rows of a trace say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from smpy.engine.engine import Engine
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.loop import check
+from smpy.errors import DeadlockError, SmpyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ReplayEngine(Engine):
+    """One simulated world without a program; its parameters are those of `Engine`."""
+
+    def know_memories(self) -> None:
+        """Have the kernel know the memory of each host with ranks: bytes that these move take its time."""
+        for host in set(self.hosts_of(range(self.n_ranks))):
+            memory = self.platform.memory(host)
+            if memory.bandwidth_bytes_per_s:
+                limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
+                check(lib.sim_host_memory(self._sim, host, *limits))
+
+    def perform(self, batches: Iterator[NDArray[Any]], on_yield: Callable[[], None]) -> None:
+        """Perform rows of actions until every rank has ended.
+
+        Parameters
+        ----------
+        batches : iterator of array
+            Rows of `smpy.engine.trace.dtype_of("actions")`, with this world's communicators and schedules; each rank's
+            in its order. The next ones are taken when a rank has none.
+        on_yield : callable
+            Called between stretches of at most about 50 ms of the kernel's work.
+
+        Raises
+        ------
+        DeadlockError
+            If no rank can go on.
+        SmpyError
+            If the rows end before the ranks do, or the machine does not let them go on.
+        """
+        check(lib.sim_replay_begin(self._sim))
+        while True:
+            word = lib.sim_replay_next(self._sim)
+            if word >= 0:
+                rows = next(batches, None)
+                if rows is None:
+                    raise SmpyError(f"the trace ends before rank {word} does: record the run again")
+                check(lib.sim_replay_feed(self._sim, len(rows), ffi.from_buffer("trace_action[]", rows)))
+            elif word == lib.SIM_YIELD:
+                on_yield()
+            elif word == lib.SIM_DONE:
+                return
+            elif word == lib.SIM_STUCK:
+                raise DeadlockError(f"at {self.now_s:.9g} s no rank of the trace can go on")
+            else:
+                raise self._breakage()
+
+    def n_left_alone(self) -> int:
+        """Sends that were complete at once in the trace, are not here, and that nobody waits for."""
+        return int(lib.sim_replay_left_alone(self._sim))

@@ -1,0 +1,58 @@
+"""The rows of a trace, as the kernel writes them: one numpy array a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.engine.kernel import ffi, lib
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_STRUCTS: Final = {
+    "intervals": (lib.TRACE_INTERVALS, "trace_interval"),
+    "messages": (lib.TRACE_MESSAGES, "trace_message"),
+    "actions": (lib.TRACE_ACTIONS, "trace_action"),
+    "comms": (lib.TRACE_COMMS, "trace_members"),
+    "regions": (lib.TRACE_REGIONS, "trace_mark"),
+}
+TABLES: Final = tuple(_STRUCTS)
+"""The kernel's tables of a trace."""
+
+ACTIONS: Final = tuple(
+    sorted(
+        (name.removeprefix("DID_").lower() for name in dir(lib) if name.startswith("DID_") and name != "DID_KINDS"),
+        key=lambda name: int(getattr(lib, f"DID_{name.upper()}")),
+    )
+)
+"""What ranks did, by the kernel's numbers."""
+
+
+def dtype_of(table: str) -> np.dtype[Any]:
+    """The numpy type of a table's rows: the columns of the kernel's structure."""
+    import numpy as np
+
+    kinds = {"double": "f8", "int64_t": "i8", "int": "i4"}
+    struct = ffi.typeof(_STRUCTS[table][1])
+    fields = [(name, kinds[field.type.cname], field.offset) for name, field in struct.fields]
+    names, formats, offsets = zip(*fields, strict=True)
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(struct)})
+
+
+def rows_of(sim: Any, table: str) -> NDArray[Any]:
+    """The rows of a table since they were asked for last, as a copy."""
+    import numpy as np
+
+    number, struct = _STRUCTS[table]
+    listed = ffi.new("const void **")
+    n = lib.sim_trace_rows(sim, number, listed)
+    content = ffi.buffer(listed[0], n * ffi.sizeof(struct)) if n else b""
+    rows = np.frombuffer(content, dtype_of(table)).copy()
+    lib.sim_trace_clear(sim, number)
+    return rows
+
+
+def n_rows(sim: Any, table: str) -> int:
+    """How many rows of a table there are since they were asked for last."""
+    return int(lib.sim_trace_rows(sim, _STRUCTS[table][0], ffi.new("const void **")))

@@ -1,0 +1,44 @@
+"""A trace as comma-separated values: a file for each table, and its `run.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from smpy.errors import UsageError
+from smpy.records.files import complaint, in_place_when_whole, write_whole
+from smpy.records.trace import TABLES, Trace
+
+SUFFIX: Final = ".csv"
+
+
+def write(trace: Trace, path: Path) -> None:
+    """Write the folder `path`.
+
+    Parameters
+    ----------
+    trace : Trace
+        What to write.
+    path : Path
+        The folder; made if there is none. Files in it that have a table's name are replaced.
+
+    Raises
+    ------
+    UsageError
+        If the trace cannot be read, or a file cannot be written.
+    """
+    schemas = {name: trace.schema(name) for name in TABLES}
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(complaint(path, error)) from error
+    for name, schema in schemas.items():
+        fields = [pa.field(it.name, pa.string() if pa.types.is_dictionary(it.type) else it.type) for it in schema]
+        plain = pa.schema(fields)
+        with in_place_when_whole(path / f"{name}.csv") as scratch, csv.CSVWriter(scratch, plain) as writer:
+            for batch in trace.batches(name):
+                writer.write_batch(batch.cast(plain))
+    write_whole(path / "run.json", (trace.folder / "run.json").read_text(encoding="utf-8"))

@@ -1,0 +1,190 @@
+"""A trace for Perfetto and chrome://tracing, as JSON: https://ui.perfetto.dev shows it.
+
+Ranks are threads, and hosts are their processes. Intervals are slices; messages are flows, from the call that sent one
+to the call that received it; regions are asynchronous slices, a track for each rank. Dates are whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain, groupby
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO, cast
+
+from smpy.records.files import in_place_when_whole
+from smpy.records.trace import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+SUFFIX: Final = ".perfetto.json"
+
+_GZIP_LEVEL: Final = 3
+
+
+def write(trace: Trace, path: Path) -> None:
+    """Write `path`; where its name ends in .gz, compressed, as Perfetto reads it too.
+
+    Parameters
+    ----------
+    trace : Trace
+        What to write.
+    path : Path
+        The file; an existing one is replaced.
+
+    Raises
+    ------
+    UsageError
+        If the trace cannot be read, or the file cannot be written.
+    """
+    table = trace.table(
+        "regions", ["rank", "name", "start_s", "end_s"]
+    )  # before the file is begun: what cannot be read
+    pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _messages(trace))
+    run = {name: trace.info.get(name) for name in ("program", "args", "platform", "ranks", "makespan_s", "smpy")}
+    with in_place_when_whole(path) as scratch, ExitStack() as stack:
+        file: TextIO = stack.enter_context(scratch.open("w", encoding="utf-8"))
+        if path.suffix == ".gz":
+            file = cast("TextIO", stack.enter_context(gzip.open(file.buffer, "wt", _GZIP_LEVEL, "utf-8")))
+        file.write('{"displayTimeUnit":"ns","traceEvents":[')
+        separator = "\n"
+        for piece in pieces:
+            file.write(separator + piece)
+            separator = ",\n"
+        file.write(f'\n],"otherData":{json.dumps(run | {"is_complete": trace.is_complete})}}}\n')
+
+
+def _names(trace: Trace) -> Iterator[str]:
+    """Hosts and ranks, and where a viewer puts them."""
+    pid_of_rank = _pid_of_rank(trace)
+    hosts = dict(zip(pid_of_rank, trace.host_of_rank, strict=True))
+    for pid, host in hosts.items():
+        yield _name("process_name", pid, 0, "name", host)
+        yield _name("process_sort_index", pid, 0, "sort_index", pid)
+    for rank, pid in enumerate(pid_of_rank):
+        yield _name("thread_name", pid, rank, "name", f"rank {rank}")
+        yield _name("thread_sort_index", pid, rank, "sort_index", rank)
+
+
+def _name(of: str, pid: int, tid: int, key: str, value: str | int) -> str:
+    return f'{{"ph":"M","name":"{of}","pid":{pid},"tid":{tid},"args":{{"{key}":{json.dumps(value)}}}}}'
+
+
+def _pid_of_rank(trace: Trace) -> list[int]:
+    """A number for each host; no rank's: a thread whose number is its process's counts as its main thread."""
+    numbers: dict[str, int] = {}
+    return [trace.n_ranks + numbers.setdefault(host, len(numbers)) for host in trace.host_of_rank]
+
+
+def _regions(trace: Trace, table: pa.Table) -> Iterator[str]:
+    """Slices within one that is named after the rank: a track takes the name of what it shows first.
+
+    All are held together, for their order: in it, what ends at a date stands before what begins there.
+    """
+    import numpy as np
+
+    pid_of_rank = _pid_of_rank(trace)
+    rank, start_ns, end_ns = table["rank"].to_numpy(), _ns(table["start_s"]), _ns(table["end_s"])
+    names = table["name"].to_pylist()
+    order = np.lexsort((-np.arange(len(rank)), -end_ns, start_ns, rank))
+    for of, rows in groupby(order.tolist(), key=rank.__getitem__):
+        at = f'"cat":"region","id":{of},"pid":{pid_of_rank[of]},"tid":{of}'
+        open_ = [(f"rank {of}", round(trace.makespan_s * 1e9))]
+        yield _mark("b", open_[0][0], at, 0)
+        for row in rows:
+            while len(open_) > 1 and open_[-1][1] <= start_ns[row]:
+                name, last_ns = open_.pop()
+                yield _mark("e", name, at, last_ns)
+            open_.append((names[row], int(end_ns[row])))
+            yield _mark("b", names[row], at, int(start_ns[row]))
+        while open_:
+            name, last_ns = open_.pop()
+            yield _mark("e", name, at, last_ns)
+
+
+def _mark(phase: str, name: str, at: str, date_ns: int) -> str:
+    return f'{{"ph":"{phase}","name":{json.dumps(name)},{at},"ts":{date_ns / 1000:.3f}}}'
+
+
+def _intervals(trace: Trace) -> Iterator[str]:
+    """A piece for each batch. Ends are rounded, not lengths: what followed each other still does."""
+    pid_of_rank = _pid_of_rank(trace)
+    heads: dict[tuple[str, int], str] = {}
+
+    def head(kind: str, label: int) -> str:
+        call, place = trace.calls[label]
+        words = kind.replace("_", " ")
+        name = f"{call}: {words}" if call else words
+        return f'"cat":"{kind}","name":{json.dumps(name)},"args":{{"line":{json.dumps(place)}'
+
+    for batch in trace.batches("intervals"):
+        kinds = batch["kind"].to_pylist()
+        labels = trace.label_of_site[batch["site"].fill_null(0).to_numpy(zero_copy_only=False)].tolist()
+        start_ns, end_ns = _ns(batch["start_s"]), _ns(batch["end_s"])
+        columns = (batch["rank"].to_pylist(), start_ns.tolist(), (end_ns - start_ns).tolist(), kinds, labels)
+        lines = []
+        for rank, start, length, kind, label, other, message in zip(
+            *columns, batch["other"].to_pylist(), batch["message"].to_pylist(), strict=True
+        ):
+            said = heads.get((kind, label)) or heads.setdefault((kind, label), head(kind, label))
+            waited_for = "" if other is None else f',"waits for rank":{other}'
+            of = "" if message is None else f',"message":{message}'
+            lines.append(
+                f'{{"ph":"X","pid":{pid_of_rank[rank]},"tid":{rank},"ts":{start / 1000:.3f},"dur":{length / 1000:.3f},'
+                f"{said}{waited_for}{of}}}}}"
+            )
+        if lines:
+            yield ",\n".join(lines)
+
+
+def _messages(trace: Trace) -> Iterator[str]:
+    """A piece for each batch: flows, both ends of which lie in slices that stand before them.
+
+    One begins in what its sender does from the send on, and ends in what its receiver does until it has the message.
+    """
+    import numpy as np
+
+    pid_of_rank = _pid_of_rank(trace)
+    window_s = trace.info["trace"]["window_s"] or (0.0, inf)
+    ranks = trace.info["trace"]["ranks"]
+    last_ns = round(trace.makespan_s * 1e9)
+    columns = ["message", "source", "target", "tag", "bytes", "send_posted_s", "receive_posted_s", "ended_s"]
+    for batch in trace.batches("messages", columns):
+        sent_s, posted_s, ended_s = (batch[name].to_numpy(zero_copy_only=False) for name in columns[-3:])
+        source, target = (batch[name].to_numpy(zero_copy_only=False) for name in ("source", "target"))
+        taken_s = np.maximum(posted_s, ended_s)
+        is_shown = (sent_s >= window_s[0]) & (taken_s <= window_s[1])  # not those with a date that is not known
+        if ranks is not None:
+            is_shown &= np.isin(source, ranks) & np.isin(target, ranks)
+        rows = np.flatnonzero(is_shown)
+        begin_ns = np.minimum(_whole_ns(sent_s[rows]), last_ns - 1)
+        end_ns = np.minimum(_whole_ns(taken_s[rows]), last_ns) - (posted_s < ended_s)[rows]
+        dates = zip(begin_ns.tolist(), np.maximum(begin_ns, end_ns).tolist(), strict=True)
+        taken = batch.take(rows).to_pydict()
+        names = zip(*(taken[name] for name in columns[:5]), strict=True)
+        lines = []
+        for (number, of, to, tag, size), (begin, end) in zip(names, dates, strict=True):
+            said = f'"cat":"message","name":"message","id":{number}'
+            args = f'{{"bytes":{size},"tag":{"null" if tag is None else tag}}}'
+            lines.append(
+                f'{{"ph":"s",{said},"pid":{pid_of_rank[of]},"tid":{of},"ts":{begin / 1000:.3f},"args":{args}}},\n'
+                f'{{"ph":"f","bp":"e",{said},"pid":{pid_of_rank[to]},"tid":{to},"ts":{end / 1000:.3f}}}'
+            )
+        if lines:
+            yield ",\n".join(lines)
+
+
+def _ns(column: pa.Array) -> NDArray[np.int64]:
+    return _whole_ns(column.to_numpy())
+
+
+def _whole_ns(dates_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return cast("NDArray[np.int64]", np.rint(dates_s * 1e9).astype(np.int64))

@@ -1,0 +1,6 @@
+"""A trace performed again, without its program, on its machine or on another one."""
+
+from smpy.replay.changes import Better
+from smpy.replay.replay import ReplayResult, replay
+
+__all__ = ["Better", "ReplayResult", "replay"]

@@ -1,0 +1,51 @@
+"""The machine of a trace, as the run had it.
+
+It is pickled data of `smpy.platforms`; nothing else is loaded from the file.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import UsageError
+from smpy.platforms.description import Description
+from smpy.records.trace_writer import MACHINE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PARTS: Final = "smpy.platforms."
+_BUILT_IN: Final = {("builtins", "range"), ("builtins", "frozenset"), ("types", "MappingProxyType")}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes values of classes of machines, and of no others."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if "." not in name and (module.startswith(_PARTS) or (module, name) in _BUILT_IN):
+            found = super().find_class(module, name)
+            if isinstance(found, type):
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a machine")
+
+
+def recorded_machine(folder: Path) -> Description:
+    """The machine that the run of a trace was on.
+
+    Raises
+    ------
+    UsageError
+        If the trace does not have it, or as another version of smpy wrote it.
+    """
+    path = folder / MACHINE
+    try:
+        machine = _Unpickler(io.BytesIO(path.read_bytes())).load()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; name the machine with --platform") from error
+    except Exception as error:  # a damaged pickle raises anything
+        raise UsageError(f"{path} is not a machine of this version of smpy: name it with --platform") from error
+    if not isinstance(machine, Description):
+        raise UsageError(f"{path} is not a machine: name it with --platform")
+    return machine

@@ -1,0 +1,273 @@
+"""Performing a trace: the event kernel does what its ranks did, and no Python runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.collectives.facts import Query
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.selection import Algorithms, selection_with
+from smpy.engine.replaying import ReplayEngine
+from smpy.errors import UsageError
+from smpy.platforms.description import Description
+from smpy.platforms.machine import changed, read_machine
+from smpy.platforms.models import IDEAL_PARTS
+from smpy.platforms.placement import place
+from smpy.records.trace import Trace
+from smpy.replay.changes import Better, checked, faster, improve_links, with_less_overhead
+from smpy.replay.recorded_machine import recorded_machine
+from smpy.replay.rows import Rows
+
+if TYPE_CHECKING:
+    from array import array
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_COMPUTING: Final = 0  # of the kernel's kinds of time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayResult:
+    """What performing a trace took.
+
+    Attributes
+    ----------
+    makespan_s : float
+        When the last rank ended, in seconds.
+    finish_s : array of float, [ranks]
+        When each did.
+    computing_s : array of float, [ranks]
+        How long each computed.
+    messages, bytes : int
+        As the summary of a run has them.
+    n_left_alone : int
+        Sends that were complete at once in the trace and are not on this machine: when the program waited for them is
+        not known, and the replay does not wait.
+    depends_on_time : bool
+        Whether the traced program may do something else on another machine: it took messages from any source, or
+        looked for some in vain.
+    """
+
+    makespan_s: float
+    finish_s: NDArray[np.float64]
+    computing_s: NDArray[np.float64]
+    messages: int
+    bytes: int
+    n_left_alone: int
+    depends_on_time: bool
+
+
+def replay(
+    trace: Trace | str | Path,
+    *,
+    platform: str | Path | Description | None = None,
+    options: Iterable[tuple[str, str]] = (),
+    algorithms: Iterable[tuple[str, str]] | None = None,
+    cpu: float = 1.0,
+    ideal: Iterable[str] = (),
+    better: Iterable[Better] = (),
+    on_yield: Callable[[], None] = lambda: None,
+    **placement: Any,
+) -> ReplayResult:
+    """Perform a trace.
+
+    On the machine of the run, the dates are those of the run. Elsewhere they are those of a run of the program there,
+    as far as what it does does not depend on time, and computing keeps its operations; where the run took the time
+    that it measured here for that of any host, it keeps its time.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        What `smpy run --trace` wrote.
+    platform : str, path or Description, optional
+        Another machine, as `smpy run` takes it; ranks are then placed on it anew.
+    options : iterable of (str, str), optional
+        Changes of the machine, as `--set` takes them.
+    algorithms : iterable of (str, str), optional
+        Collectives and the algorithms that they use; by default, as the run said.
+    cpu : float, optional
+        How many times faster all cores compute.
+    ideal : iterable of {"contention", "bandwidth", "latency", "overhead"}, optional
+        What there is none of: messages do not share links, or links have no limit of bandwidth, no latency, calls and
+        looks at the clock no cost.
+    better : iterable of tuple, optional
+        What is so many times better: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
+        1.1)``, ``("computing", 1.1)``, ``("kernel", name, 1.1)``, ``("link", name, 1.1)`` (its bandwidth), ``("host",
+        name, 1.1)`` (computing there).
+    on_yield : callable, optional
+        Called between stretches of at most about 50 ms of the kernel's work.
+    **placement
+        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as `smpy.platforms.placement.place` takes
+        them; without any, on the machine of the run, ranks are where they were.
+
+    Raises
+    ------
+    UsageError
+        If the trace does not tell all that the run did, or does not fit the machine.
+    SmpyError
+        If it cannot be performed there.
+    """
+    trace = trace if isinstance(trace, Trace) else Trace(trace)
+    info = trace.info["trace"]
+    if not info["can_replay"] or not info["is_complete"]:
+        why = "has some ranks or dates only" if not info["can_replay"] else "is of a run that was cut short"
+        raise UsageError(f"{trace.folder} {why}: trace the whole run to replay it")
+    changes = checked(better)
+    machine, is_recorded = _machine(trace, platform, options, ideal, changes)
+    built = machine.build()
+    improve_links(built, changes)
+    chosen = {name: value for name, value in placement.items() if value}
+    if is_recorded and not chosen:
+        host_of_rank = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
+        if max(host_of_rank) >= machine.n_hosts:
+            raise UsageError(f"the run was on {max(host_of_rank) + 1} hosts or more, and there are {machine.n_hosts}")
+    else:
+        host_of_rank = place(built, trace.n_ranks, **chosen)
+    engine = ReplayEngine(built, built.models, host_of_rank)
+    try:
+        rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
+        if not is_recorded:
+            rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
+        engine.know_memories()
+        engine.perform(iter(rows), on_yield)
+        return _result(engine, trace)
+    finally:
+        engine.close()
+
+
+def _machine(
+    trace: Trace,
+    platform: str | Path | Description | None,
+    options: Iterable[tuple[str, str]],
+    ideal: Iterable[str],
+    changes: Sequence[tuple[str, str, float]],
+) -> tuple[Description, bool]:
+    """The machine, and whether its hosts are those of the run."""
+    options, ideal = list(options), tuple(ideal)
+    for part in ideal:
+        if part not in IDEAL_PARTS:
+            raise UsageError(f"{part!r} is no part of a network: {', '.join(IDEAL_PARTS)} are")
+    if platform is None or isinstance(platform, Description):
+        machine = changed(recorded_machine(trace.folder) if platform is None else platform, options)
+    else:
+        machine = read_machine(platform, trace.n_ranks, options)
+    if ideal:
+        network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in ideal))
+        machine = replace(machine, models=replace(machine.models, network=network))
+    for what, _, factor in changes:
+        if what == "overhead":
+            machine = with_less_overhead(machine, factor)
+    if "overhead" in ideal:
+        polling = replace(machine.models.polling, test_s=0.0, iprobe_s=0.0)
+        machine = replace(machine, models=replace(machine.models, polling=polling))
+    return machine, platform is None
+
+
+def _rows(
+    trace: Trace,
+    engine: ReplayEngine,
+    algorithms: Iterable[tuple[str, str]],
+    cpu: float,
+    ideal: Iterable[str],
+    changes: Sequence[tuple[str, str, float]],
+) -> Rows:
+    choice = engine.platform.models.collectives
+    pairs = [(operation, name) for operation, name in algorithms]
+    known = Algorithms(selection_with((*choice.algorithms, *pairs), choice.table))
+    members, other_of = _members(trace)
+    comm_of = _new_comms(engine, members, other_of)
+    asked = _asked(trace)
+
+    def schedule_of(schedule: int, comm: int) -> int:
+        operation, query = asked[schedule]
+        return known.schedule(engine, operation, query, lambda: Hosts(engine.hosts_of(members[comm])))
+
+    kernels = _kernel_of_site(trace)
+    hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
+    of_rank, of_site = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels)
+    overhead = 0.0 if "overhead" in ideal else 1.0
+    for what, _, factor in changes:
+        if what == "overhead":
+            overhead *= factor
+    return Rows(trace, comm_of, schedule_of, of_rank, of_site, overhead)
+
+
+def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """World ranks of each communicator, and its other side."""
+    members: dict[int, list[int]] = {}
+    other_of: dict[int, int] = {}
+    for row in trace.table("comms").to_pylist():
+        first, step, n = row["first"], row["step"], row["n"]
+        members.setdefault(row["comm"], []).extend(range(first, first + n * step, step) if step else [first] * n)
+        other_of[row["comm"]] = row["other"]
+    return members, other_of
+
+
+def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: dict[int, int]) -> list[int]:
+    """The kernel's number of each communicator, by the trace's."""
+    number_of = {0: 0}
+    for comm in sorted(members):
+        if comm in number_of:
+            continue
+        other = other_of[comm]
+        if other == comm:
+            number_of[comm] = engine.comm_new(members[comm])
+        else:
+            number_of[comm], number_of[other] = engine.comm_new_inter(members[comm], members[other])
+    return [number_of.get(comm, -1) for comm in range(max(number_of) + 1)]
+
+
+def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
+    if not (trace.folder / "collectives.parquet").exists():
+        return {}
+    found = {}
+    for row in trace.table("collectives").to_pylist():
+        known = {name: row[name] for name in Query._fields if name in row}
+        found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
+    return found
+
+
+def _kernel_of_site(trace: Trace) -> list[str]:
+    calls, label_of_site, is_kernel = trace.calls, trace.label_of_site, trace.is_kernel
+    return [calls[label][0] if kernel else "" for label, kernel in zip(label_of_site, is_kernel, strict=True)]
+
+
+def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -> NDArray[np.float64] | None:
+    """How many times faster each rank's core was in the run; None: what is measured here is scaled to each host."""
+    import numpy as np
+
+    info = trace.info["trace"]
+    if trace.info["compute"] == "none" or info["host_speed_flop_per_s"] is not None:
+        return None
+    before = recorded_machine(trace.folder).build()
+    hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
+    speed_of = {host: before.speed_flop_per_s(host) for host in set(hosts)}
+    speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}
+    was = np.array([speed_of[host] for host in hosts])
+    slowdown: NDArray[np.float64] = was / np.array([speed_now_of[host] for host in host_of_rank])
+    return slowdown
+
+
+def _result(engine: ReplayEngine, trace: Trace) -> ReplayResult:
+    import numpy as np
+
+    finish_s: array[float] = engine.finish_s()
+    accounts = engine.accounts()
+    computing_s = np.bincount(
+        np.asarray(accounts.rank), weights=np.asarray(accounts.spent_s[_COMPUTING]), minlength=engine.n_ranks
+    ).astype(np.float64)
+    counts, info = engine.statistics(), trace.info["trace"]
+    dates_s = np.asarray(finish_s)
+    return ReplayResult(
+        makespan_s=float(dates_s.max()),
+        finish_s=dates_s,
+        computing_s=computing_s,
+        messages=int(counts.messages),
+        bytes=int(counts.bytes),
+        n_left_alone=engine.n_left_alone(),
+        depends_on_time=bool(info["n_wildcards"] or info["n_failed_polls"]),
+    )

@@ -1,0 +1,155 @@
+"""What ranks did, as the kernel takes it: the rows of a trace with this world's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.engine.trace import ACTIONS, dtype_of
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from smpy.records.trace import Trace
+
+_BATCH_ROWS: Final = 1 << 17
+_COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
+_ANY: Final = -1
+_RECEIVES: Final = tuple(ACTIONS.index(name) for name in ("irecv", "recv"))
+_COLLECTIVES: Final = tuple(ACTIONS.index(name) for name in ("collective", "start"))
+_COMPUTE: Final = ACTIONS.index("compute")
+_OVERHEAD: Final = ACTIONS.index("overhead")
+
+
+class Rows:
+    """The actions of a trace, batch by batch.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    comm_of : sequence of int
+        The world's number of each of its communicators.
+    schedule_of : callable
+        The world's number for a schedule, and a communicator, of the trace.
+    of_rank, of_site : array of float
+        What is divided of the work of each rank, and of each site (0: none).
+    overhead : float
+        By how much overheads are divided; 0: there are none.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        comm_of: Sequence[int],
+        schedule_of: Callable[[int, int], int],
+        of_rank: NDArray[np.float64],
+        of_site: NDArray[np.float64],
+        overhead: float,
+    ) -> None:
+        import numpy as np
+
+        self._trace = trace
+        self._comm_of = np.array([*comm_of, _ANY], dtype=np.int32)  # the last one is of none
+        self._schedule_of = schedule_of
+        self._of_rank, self._of_site = of_rank, of_site
+        self._overhead = overhead
+        self._slowdown: NDArray[np.float64] | None = None
+        self._number_of: dict[tuple[int, int], int] = {}
+        self._is_kernel = trace.is_kernel
+        self._took = self._taken()
+
+    def keep_seconds(self, slowdown: NDArray[np.float64] | None) -> None:
+        """Have work that no kernel names take as long as in the run.
+
+        Parameters
+        ----------
+        slowdown : array of float, [ranks], or None
+            How many times faster each rank's core was there; None: work keeps its operations.
+        """
+        self._slowdown = slowdown
+
+    def _taken(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
+        """What receives from any source took: keys of rank and request in order, sources and tags."""
+        import numpy as np
+
+        if not self._trace.info["trace"]["n_wildcards"]:
+            return None
+        table = self._trace.table("actions", ["rank", "request", "peer", "tag"], [("action", "==", "took")])
+        rank, request, peer, tag = (table[name].to_numpy() for name in ("rank", "request", "peer", "tag"))
+        keys = rank.astype(np.int64) << 32 | request
+        order = np.argsort(keys, kind="stable")
+        return keys[order], peer[order], tag[order]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        for batch in self._trace.batches("actions", _COLUMNS, _BATCH_ROWS):
+            yield self._of(batch)
+
+    def _of(self, batch: pa.RecordBatch) -> NDArray[Any]:
+        import numpy as np
+
+        rows: NDArray[Any] = np.zeros(batch.num_rows, dtype_of("actions"))
+        for name in ("rank", "peer", "tag", "bytes", "amount", "request", "detail"):
+            rows[name] = batch[name].to_numpy(zero_copy_only=False)
+        rows["action"] = self._actions(batch["action"])
+        site = batch["site"].fill_null(0).to_numpy(zero_copy_only=False)
+        rows["comm"] = self._comm_of[batch["comm"].fill_null(-1).to_numpy(zero_copy_only=False)]
+        action = rows["action"]
+        self._bind(rows)
+        is_collective = np.isin(action, _COLLECTIVES)
+        if is_collective.any():
+            comm = batch["comm"].to_numpy(zero_copy_only=False)[is_collective].astype(np.int64)
+            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm)
+        is_work = action == _COMPUTE
+        if is_work.any():
+            rank, of = rows["rank"][is_work], site[is_work]
+            divided = self._of_rank[rank] * self._of_site[of]
+            if self._slowdown is not None:
+                divided[~self._is_kernel[of]] *= self._slowdown[rank][~self._is_kernel[of]]
+            rows["amount"][is_work] /= divided
+        is_overhead = action == _OVERHEAD
+        if self._overhead == 0:
+            return rows[~is_overhead].copy()
+        rows["amount"][is_overhead] /= self._overhead
+        return rows
+
+    def _actions(self, column: pa.DictionaryArray) -> NDArray[Any]:
+        import numpy as np
+
+        names = column.dictionary.to_pylist()
+        for name in names:
+            if name not in ACTIONS:
+                raise UsageError(f"the trace has an action {name!r}, which this version of smpy does not know")
+        numbers = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
+        taken: NDArray[Any] = numbers[column.indices.to_numpy(zero_copy_only=False)]
+        return taken
+
+    def _bind(self, rows: NDArray[Any]) -> None:
+        """A receive from any source is one from the source that it took, and of that tag."""
+        import numpy as np
+
+        if self._took is None:
+            return
+        keys, peer, tag = self._took
+        at = np.flatnonzero(np.isin(rows["action"], _RECEIVES) & (rows["peer"] == _ANY))
+        wanted = rows["rank"][at].astype(np.int64) << 32 | rows["request"][at]
+        place = np.searchsorted(keys, wanted)
+        known = place < len(keys)
+        known[known] = keys[place[known]] == wanted[known]
+        rows["peer"][at[known]], rows["tag"][at[known]] = peer[place[known]], tag[place[known]]
+
+    def _schedules(self, schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
+        import numpy as np
+
+        pairs = np.stack((schedule.astype(np.int64), comm), axis=1)
+        found, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        numbers = []
+        for pair in map(tuple, found.tolist()):
+            if pair not in self._number_of:
+                self._number_of[pair] = self._schedule_of(*pair)
+            numbers.append(self._number_of[pair])
+        made: NDArray[Any] = np.array(numbers, dtype=np.int32)[inverse.reshape(-1)]
+        return made
