@@ -91,7 +91,7 @@ class InMemory:
 
     def __init__(self, run: SyntheticTrace) -> None:
         self.n_ranks, self.makespan_s = len(run.now_s), max(run.now_s)
-        self.info = {"trace": {"can_replay": True}}
+        self.info, self.folder = {"trace": {"can_replay": True}}, Path("in memory")
         self._rows = run.rows
         for rank, now_s in enumerate(run.now_s):
             if now_s < self.makespan_s:
