@@ -45,6 +45,10 @@ static void write_poll(sim *s, int id, const action *a)
     const int holds = a->kind == &improbe_kind || a->kind == &mprobe_kind, found = t->answer != 0;
     const message_envelope *wanted = &t->wanted;
     trace_action poll = {.comm = wanted->comm, .peer = wanted->source, .tag = wanted->tag};
+    if (a->kind == &iprobe_until_kind) {
+        if (!found) trace_in_vain(s, id);
+        return;
+    }
     if (!found && a->kind->nature == ACTION_REPEATED_POLL) return;
     if (a->kind == &get_status_kind)
         poll = (trace_action){.action = DID_GET_STATUS, .request = trace_name(s, a->probe.request), .comm = -1};
@@ -123,7 +127,9 @@ int sim_append_iprobe(sim *s, int id, int comm, int source, int tag)
 
 int sim_append_iprobe_until(sim *s, int id, int comm, int source, int tag)
 {
-    return append(s, id, &iprobe_until_kind, comm, source, tag);
+    const int error = append(s, id, &iprobe_until_kind, comm, source, tag);
+    if (s->trace && !error) trace_iprobe_until(s, id, comm, source, tag);
+    return error;
 }
 
 int sim_append_probe(sim *s, int id, int comm, int source, int tag)

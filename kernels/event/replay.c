@@ -152,9 +152,11 @@ static int n_together(const trace_action *row)
     }
 }
 
-static int is_poll(int action)
+/* Whose answer decides what comes next. */
+static int is_asked(const trace_action *row)
 {
-    return action == DID_TEST || action == DID_TEST_ANY || action == DID_IPROBE || action == DID_IMPROBE ||
+    const int action = row->action;
+    return action == DID_TEST || action == DID_TEST_ANY || (action == DID_IPROBE && !row->detail) || action == DID_IMPROBE ||
            action == DID_GET_STATUS || action == DID_MPROBE;
 }
 
@@ -289,9 +291,7 @@ static int ask(sim *s, int id, const trace_action *row)
     switch (row->action) {
     case DID_TEST: return row->request && !request ? 1 : sim_append_test(s, id, request);
     case DID_GET_STATUS: return !request ? 1 : sim_append_get_status(s, id, request);
-    case DID_IPROBE:
-        return row->detail ? sim_append_iprobe_until(s, id, row->comm, row->peer, row->tag)
-                           : sim_append_iprobe(s, id, row->comm, row->peer, row->tag);
+    case DID_IPROBE: return sim_append_iprobe(s, id, row->comm, row->peer, row->tag);
     case DID_IMPROBE: /* in vain, it costs what a probe costs that holds nothing */
         return row->detail ? sim_append_improbe(s, id, row->comm, row->peer, row->tag)
                            : sim_append_iprobe(s, id, row->comm, row->peer, row->tag);
@@ -358,6 +358,7 @@ static int append(sim *s, int id, const trace_action *row, int n)
     case DID_WAIT: return wait_for(s, id, row);
     case DID_WAIT_ALL: return wait_for_all(s, id, n);
     case DID_WAIT_ANY: return wait_for_any(s, id, row, row->detail ? row_at(&s->replay->rank[id], row->detail - 1)->request : -1);
+    case DID_IPROBE: return sim_append_iprobe_until(s, id, row->comm, row->peer, row->tag);
     case DID_PROBE: return sim_append_probe(s, id, row->comm, row->peer, row->tag);
     case DID_CANCEL: return cancel(s, id, row->request);
     case DID_COLLECTIVE:
@@ -391,7 +392,7 @@ static int proceed(sim *s, int id)
         const int has_list = row.action == DID_TEST_ANY || row.action == DID_WAIT_ANY;
         const int n = has_list ? n_listed(of) : n_together(&row);
         if (n > of->n || (has_list && n == of->n)) break; /* the rest is to come */
-        if (is_poll(row.action)) {
+        if (is_asked(&row)) {
             const int error = row.action == DID_TEST_ANY ? ask_for_any(s, id, &row, n) : ask(s, id, &row);
             if (error < 0) return error;
             if (error == 0) {
@@ -404,6 +405,7 @@ static int proceed(sim *s, int id)
         }
         drop_rows(of, n);
         n_appended++;
+        if (row.action == DID_IPROBE || row.action == DID_PROBE) break; /* a timeline looks for one thing at a time */
     }
     return n_appended > 0;
 }

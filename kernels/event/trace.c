@@ -320,6 +320,23 @@ void trace_polled(sim *s, int id, const trace_action *poll, int is_found)
     if (is_found) of->last_poll = -1;
 }
 
+void trace_iprobe_until(sim *s, int id, int comm, int source, int tag)
+{
+    trace_action *row = trace_appended(s, id, DID_IPROBE);
+    if (!row) return;
+    row->comm = name_of_comm(s, comm);
+    row->peer = source;
+    row->tag = tag;
+    row->detail = 1;
+    s->trace->rank[row->rank].until = last_place(s->trace);
+}
+
+void trace_in_vain(sim *s, int id)
+{
+    trace_action *row = kept_row(s->trace, s->trace->rank[s->timelines.at[id].rank].until);
+    if (row) row->amount++;
+}
+
 void trace_matched(sim *s, int recv)
 {
     const slot *to = &s->requests.at[recv];
@@ -376,7 +393,7 @@ int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
     t->last_s = last_s;
     t->has_actions = !ranks && first_s <= 0 && isinf(last_s);
     for (int rank = 0; rank < n_ranks; rank++)
-        t->rank[rank] = (trace_rank){.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1,
+        t->rank[rank] = (trace_rank){.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1,
                                      .is_left_out = ranks && !ranks[rank]};
     trace_free(s->trace);
     s->trace = t;

@@ -27,6 +27,7 @@ typedef struct {
     int64_t last_poll;           /* its last row, if that is a poll in vain: its place in the table of actions since the begin; or -1 */
     int64_t last_overhead;       /* likewise, an overhead */
     int64_t last_start;          /* likewise, a blocking send or a receive, which nothing has followed */
+    int64_t until;               /* the row of the probe that it repeats until it finds something; or -1 */
     uint8_t is_left_out;
 } trace_rank;
 
@@ -69,6 +70,9 @@ void trace_collective(sim *s, int timeline, trace_action *row, int comm, int sch
                       const rank_tables *given);
 void trace_region(sim *s, int timeline, int region, int is_begin); /* it is executed */
 void trace_polled(sim *s, int timeline, const trace_action *poll, int is_found); /* of the poll: action, request, comm, peer, tag */
+/* A probe that is repeated until it finds something is known when it is appended: others may follow before its answer. */
+void trace_iprobe_until(sim *s, int timeline, int comm, int source, int tag);
+void trace_in_vain(sim *s, int timeline);                /* it has not */
 void trace_released(sim *s, int request);
 int trace_name(const sim *s, int request);               /* 0: it has none */
 int trace_holds(sim *s, int timeline, int send);         /* a matched probe has found it: the receiver's name for it */

@@ -9,7 +9,7 @@ import click
 
 from smpy import __version__
 
-COMMANDS: Final = ("run", "platform", "calibrate", "export", "report")  # each is smpy.cli.<name>.command
+COMMANDS: Final = ("run", "analyze", "replay", "report", "export", "platform", "calibrate")  # smpy.cli.<name>.command
 
 
 class _Lazy(click.Group):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from smpy.cli.changes_option import changes_option
 from smpy.cli.placement_options import placement_options
-from smpy.errors import SmpyError, UsageError
+from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
+from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     from smpy.platforms.bisection import Bisection
@@ -25,17 +24,11 @@ if TYPE_CHECKING:
     from smpy.platforms.memory import Memory
     from smpy.platforms.placement import MapBy
 
-EXIT_FAILURE: Final = 1
-EXIT_USAGE: Final = 2
 RANKS_UNLESS_SAID: Final = 1024  # of a machine that is sized to the run
 RANKS_MAX: Final = 10_000_000  # to be listed, as in a host file
 _LINES_MAX: Final = 16
 _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8
-
-_json_option: Final = click.option(
-    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
-)
 
 
 @click.group("platform", short_help="Look at a machine: show, check, convert, list.")
@@ -68,7 +61,7 @@ def command() -> None:
     metavar="FILE",
     help="Draw a small machine: hosts, switches and links, as its routes join them.",
 )
-@_json_option
+@json_option
 def show(
     what: str,
     options: tuple[tuple[str, str], ...],
@@ -89,7 +82,7 @@ def show(
       smpy platform show cluster.xml --ranks 64 --map-by host
       smpy platform show cluster.xml --route node-0 node-17 --svg cluster.svg
     """
-    with _errors_told():
+    with errors_told():
         from smpy.platforms.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement import place
 
@@ -115,13 +108,13 @@ def show(
 
             write_whole(svg_path, draw_svg(platform))
         text = "\n".join([*_overview_lines(machine), *_route_lines(routes), *_seat_lines(seats)])
-        _tell(text, {"machine": machine, "routes": routes, "ranks": seats}, json_path)
+        tell(text, {"machine": machine, "routes": routes, "ranks": seats}, json_path)
 
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
 @click.argument("what")
 @changes_option
-@_json_option
+@json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
     """Read a machine, walk the routes between its hosts, and tell what is odd.
 
@@ -130,7 +123,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
     \b
       smpy platform check cluster.xml
     """
-    with _errors_told():
+    with errors_told():
         from smpy.platforms.checks import Finding, findings
         from smpy.platforms.inspection import overview
 
@@ -140,7 +133,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
             _check_models(description)
         machine = overview(description, description.build())
         found = [*(Finding("", str(warning.message)) for warning in caught), *findings(machine)]
-        _tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
+        tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
         if found:
             sys.exit(EXIT_FAILURE)
 
@@ -158,7 +151,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
     \b
       smpy platform convert cluster.xml cluster.toml
     """
-    with _errors_told():
+    with errors_told():
         from smpy.platforms.own_format.writing import write_toml
         from smpy.records.files import write_whole
 
@@ -166,22 +159,22 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
             raise UsageError(f"{str(file)!r}: what is written is TOML: name a file that ends with .toml, or -")
         machine = _machine(what, None, options)
         if str(file) == "-":
-            _print(write_toml(machine).removesuffix("\n"))
+            print_text(write_toml(machine).removesuffix("\n"))
             return
         write_whole(file, write_toml(machine))
-        _print(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
+        print_text(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
 
 
 @command.command("list", short_help="The machines that come with smpy, and their sources.")
-@_json_option
+@json_option
 def list_machines(json_path: Path | None) -> None:
     """The machines that come with smpy, by name, and where their numbers are from."""
-    with _errors_told():
+    with errors_told():
         from smpy.platforms.presets import presets
 
         known = presets()
         facts = [fact for preset in known for fact in _named(preset.name, (preset.about, *preset.sources))]
-        _tell("\n".join(_facts(facts)), {"machines": known}, json_path)
+        tell("\n".join(_facts(facts)), {"machines": known}, json_path)
 
 
 # ---- machines ----
@@ -205,51 +198,6 @@ def _check_models(machine: Description) -> None:
 
 
 # ---- output ----
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """Tells an error in a line, and ends with its exit code."""
-    try:
-        yield
-    except SmpyError as error:
-        click.echo(f"smpy: {error}", err=True)
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)
-
-
-def _tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
-    if json_path is None:
-        _print(text)
-        return
-    import json
-    from dataclasses import asdict, is_dataclass
-
-    def plain(value: object) -> object:
-        if is_dataclass(value) and not isinstance(value, type):
-            return asdict(value)
-        raise TypeError(f"{type(value).__name__} has no place in a record")
-
-    written = json.dumps(record, default=plain, indent=1)
-    if str(json_path) == "-":
-        _print(written)
-        return
-    from smpy.records.files import write_whole
-
-    write_whole(json_path, f"{written}\n")
-    _print(text)
-
-
-def _print(text: str) -> None:
-    try:
-        click.echo(text)
-    except UnicodeEncodeError:  # a name that this terminal has no characters for
-        encoding = sys.stdout.encoding
-        click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
-    except BrokenPipeError:  # click ends without a word then, as is usual in a pipe
-        raise
-    except OSError as error:
-        sys.stdout = io.StringIO()  # what is left in the old one would be written at the end, and fail again
-        raise UsageError(f"cannot write to standard output: {error.strerror}; make room for it") from None
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from smpy.records.profile import KINDS, LATE, Profile, SiteTotal
+from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
 
 _COSTLIEST: Final = 3
@@ -98,7 +99,7 @@ def _sites_table(totals: Sequence[SiteTotal]) -> str:
         )
         for it in totals
     ]
-    return "All ranks, by call site\n" + _table(head, rows)
+    return "All ranks, by call site\n" + text_table(head, rows, n_words=2)
 
 
 def _of(total: SiteTotal, *kinds: str) -> float:
@@ -115,7 +116,7 @@ def _ranks_table(profile: Profile) -> str:
         (str(rank), *(format_time(by_rank[rank][i]) for i in shown), format_time(profile.kept_waiting_s[rank]))
         for rank in some
     ]
-    return "By rank\n" + _table(head, rows) + (f"\n  ... {left:,} more: --json has them all" if left else "")
+    return "By rank\n" + text_table(head, rows) + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
 def _pairs_table(profile: Profile) -> str:
@@ -125,7 +126,7 @@ def _pairs_table(profile: Profile) -> str:
     largest = sorted(profile.pairs, key=lambda pair: (-pair[3], pair[:2]))
     rows = [(str(a), str(b), f"{n:,}", format_bytes(size)) for a, b, n, size in largest[:_MANY_ROWS]]
     left = len(largest) - len(rows)
-    table = _table((f"from {unit}", f"to {unit}", "messages", "bytes"), rows)
+    table = text_table((f"from {unit}", f"to {unit}", "messages", "bytes"), rows)
     return "Who sends most to whom\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
@@ -144,7 +145,7 @@ def _links_table(profile: Profile) -> str:
         for it in hottest[:_MANY_ROWS]
     ]
     left = len(hottest) - len(rows)
-    table = _table(("saturated", "busy", "bytes", "most at once", "link"), rows)
+    table = text_table(("saturated", "busy", "bytes", "most at once", "link"), rows, n_words=1)
     return "Links\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
@@ -154,18 +155,3 @@ def _first_and_last(numbers: range) -> tuple[list[int], int]:
         return list(numbers), 0
     half = _MANY_ROWS // 2
     return [*numbers[:half], *numbers[-half:]], len(numbers) - 2 * half
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns aligned to the right, words at the end to the left."""
-    lines = [head, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    n_words = sum(name in ("call", "line", "link") for name in head)
-    return "\n".join(
-        "  "
-        + "  ".join(
-            cell.ljust(width) if i >= len(head) - n_words else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )

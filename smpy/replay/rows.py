@@ -112,7 +112,8 @@ class Rows:
             rows["amount"][is_work] /= divided
         is_overhead = action == _OVERHEAD
         if self._overhead == 0:
-            return rows[~is_overhead].copy()
+            kept: NDArray[Any] = rows[~is_overhead].copy()
+            return kept
         rows["amount"][is_overhead] /= self._overhead
         return rows
 

@@ -1,0 +1,87 @@
+"""The messages of a trace as columns, by their numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smpy.analysis.timeline import floats, integers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.records.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """Messages in the order of their numbers.
+
+    Parameters
+    ----------
+    number : (n_messages,) array of int
+        Ascending.
+    source, target : (n_messages,) array of int
+        Ranks; -1: not known.
+    bytes : (n_messages,) array of int
+        Of each.
+    is_early : (n_messages,) array of bool
+        Whether it started when it was sent, whatever its receiver did.
+    started_s, ended_s : (n_messages,) array of float
+        Dates. One that is not early starts when both sides are posted.
+    is_sender_last : (n_messages,) array of bool
+        Whether its sender is who let it start: it is early, or was sent after its receive was posted.
+    is_inner : (n_messages,) array of bool
+        Whether it is part of a collective.
+    """
+
+    number: NDArray[np.int64]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    bytes: NDArray[np.int64]
+    is_early: NDArray[np.bool_]
+    started_s: NDArray[np.float64]
+    ended_s: NDArray[np.float64]
+    is_sender_last: NDArray[np.bool_]
+    is_inner: NDArray[np.bool_]
+
+    def row(self, number: int) -> int:
+        """Row of a message; -1: the trace does not have it."""
+        at = bisect_left(self.number, number)
+        return at if at < len(self.number) and self.number[at] == number else -1
+
+
+def read_messages(trace: Trace) -> Messages:
+    """The messages of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run.
+    """
+    table = trace.table(
+        "messages",
+        columns=[
+            *("message", "source", "target", "tag", "bytes"),
+            *("send_posted_s", "receive_posted_s", "started_s", "ended_s"),
+        ],
+    )
+    number = integers(table["message"], np.int64, -1)
+    order = np.argsort(number, kind="stable")
+    sent_s, received_s = floats(table["send_posted_s"])[order], floats(table["receive_posted_s"])[order]
+    started_s = floats(table["started_s"])[order]
+    is_early = ~np.isnan(started_s)
+    return Messages(
+        number=number[order],
+        source=integers(table["source"], np.int32, -1)[order],
+        target=integers(table["target"], np.int32, -1)[order],
+        bytes=integers(table["bytes"], np.int64, 0)[order],
+        is_early=is_early,
+        started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
+        ended_s=floats(table["ended_s"])[order],
+        is_sender_last=is_early | (sent_s > received_s),
+        is_inner=np.asarray(table["tag"].is_null().to_numpy(), bool)[order],
+    )

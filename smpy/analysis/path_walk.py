@@ -1,0 +1,201 @@
+"""The walk along the critical path, from the last event back to the first.
+
+What the rank did itself before an event is on the path. At a wait the path goes on with who ended it:
+
+* at the end of a transfer it follows the message to its start, and there goes on with the side that let it start: the
+  sender of an early message, else the side that was posted last;
+* at the end of a wait for others it goes on, at that date, with the rank that was waited for;
+* where a message of a collective was sent or received beside what its rank did (a collective that was started), it
+  goes on with the message whose end at that rank and date let that happen, if there is one.
+
+A wait itself is on the path only where the trace does not tell who ended it. Dates never increase; a circle within one
+date is cut. A jump costs O(log n).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from smpy.analysis.timeline import IDLE, LATE, ONE_DATE_S, TRANSFER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.analysis.messages import Messages
+    from smpy.analysis.timeline import Timeline
+
+_NO_MESSAGE: Final = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathParts:
+    """The path in pieces, the last first; each begins where the next one ends.
+
+    Parameters
+    ----------
+    rank : (n_parts,) array of int
+        Whose; of a message, who waited for its end.
+    start_s, end_s : (n_parts,) array of float
+        Dates.
+    kind, place : (n_parts,) array of int
+        As in `Timeline`; of a message, where its end was waited for.
+    message : (n_parts,) array of int
+        Row in `Messages`; -1: none.
+    """
+
+    rank: NDArray[np.int32]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    kind: NDArray[np.int8]
+    place: NDArray[np.int32]
+    message: NDArray[np.int64]
+
+
+class _Cause(NamedTuple):
+    """Where the path goes on: with what rank did until a date; before, it followed a message."""
+
+    rank: int
+    date_s: float
+    message: int
+
+
+def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
+    """Walk the critical path.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Of all ranks; a rank without an interval cannot be on the path.
+    messages : Messages
+        Between them.
+    """
+    walk = _Walk(timeline, messages)
+    walk.back()
+    return walk.parts()
+
+
+@dataclass(slots=True, eq=False)
+class _Walk:
+    """The path so far, as rows (low, high, from, until, message).
+
+    Of a piece without message, the intervals low to high of a rank, the last one up to a date; of a message, the
+    interval whose end it is, twice, and the dates between which the path follows it.
+    """
+
+    timeline: Timeline
+    messages: Messages
+    rows: list[tuple[int, int, float, float, int]] = field(default_factory=list)
+    arrivals: _Arrivals | None = None
+
+    def back(self) -> None:
+        timeline = self.timeline
+        first, start_s = timeline.first.data, timeline.start_s.data
+        waits = np.isin(timeline.kind, (TRANSFER, *LATE))
+        last_wait = np.maximum.accumulate(np.where(waits, np.arange(len(waits)), -1)).data
+        at = self._last_event()
+        rank = int(np.searchsorted(timeline.first, at, side="right")) - 1
+        date_s, came_with = float(timeline.end_s[at]), _NO_MESSAGE
+        seen, seen_s = {rank}, date_s  # ranks, at this date
+        while True:
+            if date_s < seen_s - ONE_DATE_S:
+                seen, seen_s = {rank}, date_s
+            cause = self._cause(at, rank, date_s, came_with)
+            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or cause.rank not in seen):
+                if cause.message >= 0:
+                    self.rows.append((at, at, cause.date_s, date_s, cause.message))
+                rank, date_s, came_with = cause
+                seen.add(rank)
+                at = self._interval(rank, date_s)
+                if date_s <= start_s[at]:
+                    return
+                continue
+            low = max(min(last_wait[at] + 1, at), first[rank])
+            self.rows.append((low, at, start_s[low], date_s, _NO_MESSAGE))
+            date_s, at, came_with = start_s[low], low - 1, _NO_MESSAGE
+            if at < first[rank]:
+                return
+
+    def parts(self) -> PathParts:
+        timeline = self.timeline
+        low, high = (np.array([row[k] for row in self.rows], np.int64) for k in (0, 1))
+        since_s, until_s = (np.array([row[k] for row in self.rows], np.float64) for k in (2, 3))
+        message = np.array([row[4] for row in self.rows], np.int64)
+        n = high - low + 1
+        row = np.repeat(np.arange(len(n)), n)
+        step = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
+        interval = high[row] - step
+        return PathParts(
+            rank=(np.searchsorted(timeline.first, interval, side="right") - 1).astype(np.int32),
+            start_s=np.where(message[row] < 0, timeline.start_s[interval], since_s[row]),
+            end_s=np.where(step == 0, until_s[row], timeline.end_s[interval]),
+            kind=np.where(message[row] < 0, timeline.kind[interval], np.int8(TRANSFER)),
+            place=timeline.place[interval],
+            message=message[row],
+        )
+
+    def _last_event(self) -> int:
+        """The interval that ended last, of those before the ends of ranks."""
+        return int(np.argmax(np.where(self.timeline.kind == IDLE, -np.inf, self.timeline.end_s)))
+
+    def _interval(self, rank: int, date_s: float) -> int:
+        """What a rank did up to a date: the interval that ended then, else the one that was under way."""
+        end_s = self.timeline.end_s.data
+        low, high = int(self.timeline.first[rank]), int(self.timeline.first[rank + 1])
+        at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
+        while at + 1 < high and end_s[at + 1] <= date_s:
+            at += 1
+        return at
+
+    def _cause(self, at: int, rank: int, date_s: float, came_with: int) -> _Cause | None:
+        """Who let happen what a rank did at a date, when that was the end of a wait."""
+        timeline, kind = self.timeline, self.timeline.kind[at]
+        cause = None
+        if date_s < timeline.end_s[at] - ONE_DATE_S:
+            cause = self._beside(rank, date_s, came_with)
+        elif kind == TRANSFER:
+            cause = self._start(self.messages.row(int(timeline.message[at])), date_s)
+        elif kind in LATE and timeline.other[at] >= 0:
+            cause = _Cause(int(timeline.other[at]), date_s, _NO_MESSAGE)
+        if cause is None or not timeline.first[cause.rank] < timeline.first[cause.rank + 1]:
+            return None
+        return cause
+
+    def _start(self, message: int, date_s: float) -> _Cause | None:
+        if message < 0 or not self.messages.started_s[message] <= date_s + ONE_DATE_S:
+            return None
+        ends = self.messages.source if self.messages.is_sender_last[message] else self.messages.target
+        return _Cause(int(ends[message]), min(float(self.messages.started_s[message]), date_s), message)
+
+    def _beside(self, rank: int, date_s: float, came_with: int) -> _Cause | None:
+        """The message that let a rank go on with a collective that it had started."""
+        if came_with < 0 or not self.messages.is_inner[came_with]:
+            return None
+        if self.arrivals is None:
+            self.arrivals = _Arrivals.of(self.messages, self.timeline.n_ranks)
+        return self._start(self.arrivals.at(rank, date_s), date_s)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arrivals:
+    """The messages of collectives by target and end."""
+
+    order: NDArray[np.int64]
+    ended_s: NDArray[np.float64]
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, messages: Messages, n_ranks: int) -> _Arrivals:
+        inner = np.flatnonzero(messages.is_inner)
+        order = inner[np.lexsort((messages.ended_s[inner], messages.target[inner]))]
+        first = np.searchsorted(messages.target[order], np.arange(n_ranks + 1))
+        return cls(order, messages.ended_s[order], first)
+
+    def at(self, rank: int, date_s: float) -> int:
+        """Row of a message that ended there and then; -1: none."""
+        low, high = int(self.first[rank]), int(self.first[rank + 1])
+        found = bisect_left(self.ended_s.data, date_s - ONE_DATE_S, low, high)
+        return int(self.order[found]) if found < high and self.ended_s[found] <= date_s + ONE_DATE_S else _NO_MESSAGE

@@ -1,0 +1,384 @@
+"""Efficiencies of a run, or of runs on several numbers of ranks: the hierarchy of the POP centre of excellence [1]_.
+
+With C_r the time that rank r computes, T that of the run, and T_x that of its replay without what x names:
+
+    parallel efficiency     mean(C_r) / T                       = load balance x communication
+      load balance          mean(C_r) / max(C_r)
+      communication         max(C_r) / T                        = serialisation x transfer
+        serialisation       max(C_r) / T_ideal
+        transfer            T_ideal / T                         = the product of the next four
+          contention        T_contention / T                    every message alone on its links
+          bandwidth         T_(contention, bandwidth) / T_contention                    and of no length
+          latency           T_(contention, bandwidth, latency) / T_(contention, bandwidth)
+          overhead          T_ideal / T_(contention, bandwidth, latency)                and MPI's calls cost nothing
+
+The dependences between ranks stay in T_ideal: a receive waits for its send, a large send for its receive. Of runs on
+several numbers P of ranks, those of fewest ranks are the reference:
+
+    computing scales        sum(C_r) of the reference / sum(C_r); with as much work a rank (weak), times P / P_ref
+      operations            the same of the operations that were computed, where the trace tells them
+      speed                 what is left of it
+    global efficiency       parallel efficiency x how computing scales
+
+References
+----------
+.. [1] Rosas, Giménez, Labarta: "Scalability prediction for fundamental performance factors", Supercomputing Frontiers
+   and Innovations 1 (2), 2014; POP CoE, "POP Standard Metrics for Parallel Performance Analysis".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.analysis.pop_prediction import FactorPredictions, predict_factors
+from smpy.analysis.replays import Replay, depends_on_time, why_not_replayed
+from smpy.analysis.result import Result, needed
+from smpy.analysis.timeline import COMPUTE, Timeline, floats, integers, read_timeline, words_by_number
+from smpy.errors import UsageError, meant
+from smpy.records.text_table import text_table
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from plotly.graph_objects import Figure
+
+    from smpy.records.trace import Trace
+
+PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
+"""Parts of the transfer, in the order in which they are taken away."""
+
+_LONGER: Final = 1e-9  # of the time: a replay that takes longer by more than that is told
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiencies:
+    """Of one run; None: not known without a replay.
+
+    Attributes
+    ----------
+    n_ranks : int
+        Of the run.
+    time_s : float
+        T: the makespan; of a region, the longest that a rank was in it.
+    computing_s, longest_computing_s : float
+        Sum and maximum of C_r.
+    parallel, load_balance, communication, serialisation, transfer, contention, bandwidth, latency, overhead : float
+        As above.
+    ideal_s : float or None
+        T_ideal.
+    operations : float or None
+        That the ranks computed together, in flop; None: the trace does not tell.
+    """
+
+    n_ranks: int
+    time_s: float
+    computing_s: float
+    longest_computing_s: float
+    parallel: float
+    load_balance: float
+    communication: float
+    serialisation: float | None = None
+    transfer: float | None = None
+    contention: float | None = None
+    bandwidth: float | None = None
+    latency: float | None = None
+    overhead: float | None = None
+    ideal_s: float | None = None
+    operations: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Of one run, to the reference.
+
+    Attributes
+    ----------
+    computing, operations, speed : float or None
+        How computing scales, and its parts.
+    global_efficiency : float
+        Parallel efficiency times that.
+    speedup : float
+        Time of the reference / time, with weak scaling times P / P_ref.
+    """
+
+    computing: float
+    operations: float | None
+    speed: float | None
+    global_efficiency: float
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pop(Result):
+    """Efficiencies of runs, that of fewest ranks first.
+
+    Attributes
+    ----------
+    region : str or None
+        The part of the program that they are of; None: all of it.
+    runs : sequence of Efficiencies
+        One a trace.
+    scalings : sequence of Scaling
+        Likewise; empty for one run.
+    is_weak : bool
+        Whether runs are said to have as much work a rank.
+    remarks : sequence of str
+        What a reader should know.
+    predictions : FactorPredictions or None
+        Of other numbers of ranks, where asked for.
+    """
+
+    region: str | None
+    runs: Sequence[Efficiencies]
+    scalings: Sequence[Scaling]
+    is_weak: bool
+    remarks: Sequence[str]
+    predictions: FactorPredictions | None
+
+    def table(self) -> str:
+        """A line for each factor, a column for each run; then predictions and remarks."""
+        about = f" of {self.region}" if self.region else ""
+        head = [f"Efficiencies{about}", *(f"{it.n_ranks:,} rank{'' if it.n_ranks == 1 else 's'}" for it in self.runs)]
+        lines = [["time", *(format_time(it.time_s) for it in self.runs)]]
+        if self.scalings:
+            lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in self.scalings)])
+            lines.append(["global efficiency", *(_percent(it.global_efficiency) for it in self.scalings)])
+        for depth, name, key in _TREE:
+            values = [getattr(it, key) for it in self.runs]
+            if any(value is not None for value in values):
+                lines.append(["  " * (depth + bool(self.scalings)) + name, *map(_percent, values)])
+        for depth, name, key in _SCALING_TREE if self.scalings else ():
+            values = [getattr(it, key) for it in self.scalings]
+            if any(value is not None for value in values):
+                lines.append(["  " * (depth + 1) + name, *map(_percent, values)])
+        width = max(len(line[0]) for line in [head, *lines])
+        text = text_table([head[0].ljust(width), *head[1:]], [[line[0].ljust(width), *line[1:]] for line in lines])
+        parts = [text, *([self.predictions.table()] if self.predictions else []), *self.remarks]
+        return "\n\n".join(parts)
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "region": self.region,
+            "is_weak": self.is_weak,
+            "runs": [asdict(it) for it in self.runs],
+            "scalings": [asdict(it) for it in self.scalings],
+            "predictions": self.predictions.to_record() if self.predictions else None,
+            "remarks": list(self.remarks),
+        }
+
+    def plot(self) -> Figure:
+        """The factors over the number of ranks, predictions as lines; of one run, as bars."""
+        graph = needed("plotly.graph_objects")
+        if self.predictions is not None:
+            return self.predictions.plot()
+        shown = [(name, key) for _, name, key in _TREE if any(getattr(it, key) is not None for it in self.runs)]
+        if len(self.runs) == 1:
+            figure = graph.Figure(
+                graph.Bar(x=[name for name, _ in shown], y=[getattr(self.runs[0], k) for _, k in shown])
+            )
+        else:
+            ranks = [it.n_ranks for it in self.runs]
+            figure = graph.Figure(
+                [graph.Scatter(x=ranks, y=[getattr(it, key) for it in self.runs], name=name) for name, key in shown]
+            )
+            figure.update_xaxes(type="log", title="ranks")
+        figure.update_layout(title="Efficiencies", yaxis_title="efficiency", yaxis_range=[0, 1.05])
+        return figure
+
+
+_TREE: Final = (
+    (0, "parallel efficiency", "parallel"),
+    (1, "load balance", "load_balance"),
+    (1, "communication", "communication"),
+    (2, "serialisation", "serialisation"),
+    (2, "transfer", "transfer"),
+    (3, "contention", "contention"),
+    (3, "bandwidth", "bandwidth"),
+    (3, "latency", "latency"),
+    (3, "overhead", "overhead"),
+)
+_SCALING_TREE: Final = (
+    (0, "computing scales", "computing"),
+    (1, "operations", "operations"),
+    (1, "speed", "speed"),
+)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def pop(
+    traces: Sequence[Trace],
+    replay: Replay | None = None,
+    *,
+    region: str | None = None,
+    is_weak: bool = False,
+    predict: Sequence[int] = (),
+    told: Callable[[str], None] | None = None,
+) -> Pop:
+    """Find the efficiencies of runs.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Of runs of one program; several: on different numbers of ranks.
+    replay : Replay, optional
+        What performs a trace again, four times each; without it serialisation and transfer are not told apart.
+    region : str, optional
+        Only this part of the program, as it named it; serialisation and transfer are not told apart then.
+    is_weak : bool
+        Whether runs on more ranks have as much work a rank.
+    predict : sequence of int
+        Numbers of ranks to predict the efficiencies of; wants three traces or more.
+    told : callable, optional
+        Called with what is done next.
+
+    Raises
+    ------
+    UsageError
+        If no rank computes, there is no such region, or too few traces to predict from.
+    """
+    ordered = sorted(traces, key=lambda trace: trace.n_ranks)
+    remarks: list[str] = []
+    runs = []
+    for trace in ordered:
+        reason = why_not_replayed(trace)
+        if replay is not None and region is None and reason is not None:
+            remarks.append(
+                f"{trace.folder} cannot be replayed: {reason}. Serialisation and transfer are not told apart."
+            )
+        performs = replay if region is None and reason is None else None
+        runs.append(_efficiencies(trace, performs, region, remarks, told or (lambda _: None)))
+    return Pop(
+        region=region,
+        runs=runs,
+        scalings=[_scaling(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
+        is_weak=is_weak,
+        remarks=remarks,
+        predictions=predict_factors(runs, predict) if predict else None,
+    )
+
+
+def _efficiencies(
+    trace: Trace, replay: Replay | None, region: str | None, remarks: list[str], told: Callable[[str], None]
+) -> Efficiencies:
+    timeline = read_timeline(trace, with_messages=False)
+    if region is None:
+        computing_s, time_s = _computing_s(timeline), trace.makespan_s
+    else:
+        computing_s, time_s = _in_region(trace, timeline, region)
+    total_s, longest_s = float(computing_s.sum()), float(computing_s.max())
+    if longest_s <= 0:
+        where = f"region {region!r}" if region else str(getattr(trace, "folder", "the trace"))
+        raise UsageError(f"no rank computes in {where}: efficiencies have no meaning there")
+    base = Efficiencies(
+        n_ranks=trace.n_ranks,
+        time_s=time_s,
+        computing_s=total_s,
+        longest_computing_s=longest_s,
+        parallel=total_s / trace.n_ranks / time_s,
+        load_balance=total_s / trace.n_ranks / longest_s,
+        communication=longest_s / time_s,
+        operations=_operations(trace) if region is None else None,
+    )
+    if replay is None:
+        return base
+    times_s = [time_s]
+    for n in range(1, len(PARTS) + 1):
+        told(f"{trace.n_ranks} ranks without {', '.join(PARTS[:n])}")
+        times_s.append(replay(trace, ideal=PARTS[:n]).makespan_s)
+    return _with_ideal(base, times_s, trace, remarks)
+
+
+def _with_ideal(base: Efficiencies, times_s: Sequence[float], trace: Trace, remarks: list[str]) -> Efficiencies:
+    for part, before_s, after_s in zip(PARTS, times_s, times_s[1:], strict=False):
+        if after_s > before_s * (1 + _LONGER):
+            remarks.append(
+                f"On {base.n_ranks} ranks the run takes longer without {part}, {format_time(after_s)} for "
+                f"{format_time(before_s)}: a scheduling anomaly, other messages then came first."
+            )
+    if depends_on_time(trace):
+        remarks.append(
+            f"The program on {base.n_ranks} ranks took what came first, or looked in vain: replays do as it did."
+        )
+    factors = dict(zip(PARTS, (after_s / before_s for before_s, after_s in pairwise(times_s)), strict=True))
+    known = {key: value for key, value in asdict(base).items() if value is not None}
+    return Efficiencies(
+        **known | factors,
+        serialisation=base.longest_computing_s / times_s[-1],
+        transfer=times_s[-1] / times_s[0],
+        ideal_s=times_s[-1],
+    )
+
+
+def _computing_s(timeline: Timeline) -> NDArray[np.float64]:
+    """[n_ranks] time that each computes."""
+    computes = timeline.kind == COMPUTE
+    weights = np.where(computes, timeline.duration_s(), 0.0)
+    return np.bincount(timeline.rank, weights=weights, minlength=timeline.n_ranks).astype(np.float64)
+
+
+def _in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[NDArray[np.float64], float]:
+    """[n_ranks] time that each computes in a region, and the longest that one was in it."""
+    table = trace.table("regions") if (trace.folder / "regions.parquet").exists() else None
+    numbers, known = words_by_number(table["name"]) if table is not None else (np.empty(0, np.int64), [])
+    if table is None or region not in known:
+        there = f"; it has {', '.join(known)}" if known else ": its program names none"
+        raise UsageError(f"{trace.folder} has no region {region!r}{meant(region, known)}{there}")
+    mine = numbers == known.index(region)
+    rank = integers(table["rank"], np.int32, -1)[mine]
+    start_s, end_s = floats(table["start_s"])[mine], floats(table["end_s"])[mine]
+    end_s = np.where(np.isnan(end_s), trace.makespan_s, end_s)  # left open by a run that did not end
+    computing_s, inside_s = np.zeros(timeline.n_ranks), np.zeros(timeline.n_ranks)
+    for r in np.unique(rank).tolist():
+        spans = _merged(start_s[rank == r], end_s[rank == r])
+        its = slice(int(timeline.first[r]), int(timeline.first[r + 1]))
+        dates_s = np.append(timeline.start_s[its], timeline.end_s[its][-1:])
+        spent_s = np.where(timeline.kind[its] == COMPUTE, np.diff(dates_s), 0.0)
+        until_s = np.concatenate([[0.0], np.cumsum(spent_s)])  # computed until each date
+        at_start, at_end = np.interp(spans[:, 0], dates_s, until_s), np.interp(spans[:, 1], dates_s, until_s)
+        computing_s[r], inside_s[r] = float((at_end - at_start).sum()), float((spans[:, 1] - spans[:, 0]).sum())
+    return computing_s, float(inside_s.max())
+
+
+def _merged(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spans of time without overlap: a region may be within itself."""
+    order = np.argsort(start_s, kind="stable")
+    start_s, until_s = start_s[order], np.maximum.accumulate(end_s[order])
+    begins = np.flatnonzero(np.append(True, start_s[1:] > until_s[:-1]))
+    ends = np.append(begins[1:] - 1, len(start_s) - 1)
+    return np.stack([start_s[begins], until_s[ends]], axis=1)
+
+
+def _operations(trace: Trace) -> float | None:
+    """Flop that all ranks computed together; None: the trace does not have all actions."""
+    if why_not_replayed(trace) is not None:
+        return None
+    table = trace.table("actions", columns=["action", "amount"])
+    numbers, names = words_by_number(table["action"])
+    if "compute" not in names:
+        return None
+    total = float(floats(table["amount"])[numbers == names.index("compute")].sum())
+    return total if total > 0 else None
+
+
+def _scaling(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
+    more = run.n_ranks / reference.n_ranks if is_weak else 1.0
+    computing = more * reference.computing_s / run.computing_s
+    operations = None
+    if run.operations is not None and reference.operations is not None:
+        operations = more * reference.operations / run.operations
+    return Scaling(
+        computing=computing,
+        operations=operations,
+        speed=None if operations is None else computing / operations,
+        global_efficiency=run.parallel * computing,
+        speedup=more * reference.time_s / run.time_s,
+    )

@@ -1,0 +1,68 @@
+"""What analyses ask of a replay: how long a run would have taken were something otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from smpy.records.trace import Trace
+
+Better = tuple[str, float] | tuple[str, str, float]
+"""A part of the machine, the name of one where there are several, and how many times better it is."""
+
+
+class Replayed(Protocol):
+    """The result of a replay."""
+
+    @property
+    def makespan_s(self) -> float:
+        """Date of the last event."""
+
+
+class Replay(Protocol):
+    """The function that performs a trace again."""
+
+    def __call__(self, trace: Trace, /, *, ideal: Sequence[str] = (), better: Sequence[Better] = ()) -> Replayed:
+        """Perform it without what is ideal, of contention, bandwidth, latency and overhead; with what is better."""
+
+
+def why_not_replayed(trace: Trace) -> str | None:
+    """Why a trace cannot be replayed; None: it can.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run.
+    """
+    facts = trace.info["trace"]
+    if facts.get("can_replay"):
+        return None
+    if not facts.get("is_complete", True):
+        return "the run did not come to its end"
+    if facts.get("window_s") is not None:
+        return "it has a window of the run only"
+    if facts.get("ranks") is not None:
+        return "it has some ranks only"
+    return "it does not have all that the run did"
+
+
+def check_can_replay(trace: Trace) -> None:
+    """Refuse a trace that cannot be replayed.
+
+    Raises
+    ------
+    UsageError
+        If it lacks what a replay performs.
+    """
+    reason = why_not_replayed(trace)
+    if reason is not None:
+        raise UsageError(f"{trace.folder} cannot be replayed: {reason}; record all of it")
+
+
+def depends_on_time(trace: Trace) -> bool:
+    """Whether the program took what came first, or looked in vain: on another machine it may do something else."""
+    facts = trace.info["trace"]
+    return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))

@@ -1,0 +1,56 @@
+"""The result of an analysis: as text, as JSON, as a figure."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+class Result(ABC):
+    """What every analysis returns."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def table(self) -> str:
+        """The result for people: tables of plain text, the most important rows first."""
+
+    @abstractmethod
+    def to_record(self) -> dict[str, Any]:
+        """All of the result as JSON has it: numbers in SI units, units in the names."""
+
+    @abstractmethod
+    def plot(self) -> Figure:
+        """The result as a figure of plotly's.
+
+        Raises
+        ------
+        UsageError
+            Without plotly.
+        """
+
+    def to_json(self) -> str:
+        """`to_record` as text."""
+        return json.dumps(self.to_record(), indent=1)
+
+
+def needed(module: str) -> Any:
+    """A module that only analyses need.
+
+    Raises
+    ------
+    UsageError
+        If it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise UsageError(f'this needs {package}: pip install "smpy-mpi[analysis]"') from None

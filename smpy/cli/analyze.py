@@ -1,0 +1,192 @@
+"""`smpy analyze`: why a run took as long as it did, from its trace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from smpy.cli.progress import ERASE
+from smpy.cli.results import errors_told, json_option, tell
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from smpy.analysis.result import Result
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@click.group("analyze", short_help="Why a run took as long as it did, from its trace.")
+def command() -> None:
+    """Why a run took as long as it did, from the trace that `smpy run --trace FOLDER` wrote."""
+
+
+def _output_options(function: _Command) -> _Command:
+    plot = click.option(
+        "--plot",
+        "plot_path",
+        type=click.Path(path_type=Path),
+        metavar="FILE.html",
+        help="Draw it: a page that needs no network.",
+    )
+    return json_option(plot(function))
+
+
+_trace_argument = click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
+
+
+@command.command("critical-path", short_help="What the makespan consists of.")
+@_trace_argument
+@_output_options
+def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
+    """What the makespan consists of: the chain of computing, overheads and messages that ends last.
+
+    What is not on it does not make the run longer.
+
+    \b
+      smpy analyze critical-path trace
+    """
+    with errors_told():
+        from smpy.analysis.critical_path import critical_path
+        from smpy.records.trace import Trace
+
+        _show(critical_path(Trace(folder)), json_path, plot_path)
+
+
+@command.command("waits", short_help="Who waits where, and whom it is due to.")
+@_trace_argument
+@_output_options
+def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
+    """Who waits where, for late senders, late receivers and at collectives; and which ranks and lines that is due to.
+
+    Who only waited in turn passes the blame on, to whoever began the chain.
+
+    \b
+      smpy analyze waits trace
+    """
+    with errors_told():
+        from smpy.analysis.waits import waits
+        from smpy.records.trace import Trace
+
+        _show(waits(Trace(folder)), json_path, plot_path)
+
+
+def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
+    numbers = [word for value in values for word in value.split(",")]
+    for word in numbers:
+        if not word.strip().isdecimal() or int(word) < 1:
+            raise click.BadParameter(f"{word!r} is not a number of ranks: write such as 1024,4096", ctx, param)
+    return tuple(int(word) for word in numbers)
+
+
+@command.command("pop", short_help="Load balance, serialisation, transfer; of several runs, how they scale.")
+@click.argument("folders", metavar="TRACE...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--region", metavar="NAME", help="Only a part of the program, as `smpy.region(NAME)` named it.")
+@click.option(
+    "--weak", "is_weak", is_flag=True, help="Runs on more ranks have as much work a rank, not as much together."
+)
+@click.option(
+    "--predict",
+    multiple=True,
+    callback=_ranks,
+    metavar="RANKS",
+    help="Predict the efficiencies of so many ranks, from three traces or more: 1024,4096. Repeatable.",
+)
+@_output_options
+def pop(
+    folders: tuple[Path, ...],
+    region: str | None,
+    is_weak: bool,
+    predict: tuple[int, ...],
+    json_path: Path | None,
+    plot_path: Path | None,
+) -> None:
+    """Efficiencies as the POP centre has them: parallel efficiency is load balance x serialisation x transfer.
+
+    Transfer is split into contention, bandwidth, latency and overhead, by replaying the trace without them. Traces of
+    several numbers of ranks are compared with that of the fewest.
+
+    \b
+      smpy analyze pop trace
+      smpy analyze pop trace8 trace16 trace32 trace64 --predict 512
+    """
+    with errors_told():
+        from smpy.analysis.pop import pop
+        from smpy.records.trace import Trace
+        from smpy.replay import replay
+
+        traces = [Trace(folder) for folder in folders]
+        with _told() as told:
+            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, told=told)
+        _show(result, json_path, plot_path)
+
+
+@command.command("bounds", short_help="What would make the run shorter, were it 10 % better.")
+@_trace_argument
+@click.option(
+    "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="How many of the hottest."
+)
+@click.option(
+    "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="How many of the slowest."
+)
+@_output_options
+def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plot_path: Path | None) -> None:
+    """What bounds the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
+
+    Parts are latency, bandwidth, contention, the overhead of calls, computing, each kernel, and the hottest links and
+    the slowest hosts.
+
+    \b
+      smpy analyze bounds trace
+    """
+    with errors_told():
+        from smpy.analysis.bounds import bounds
+        from smpy.records.trace import Trace
+        from smpy.replay import replay
+
+        with _told() as told:
+            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=told)
+        _show(result, json_path, plot_path)
+
+
+@command.command("compare", short_help="Where two runs differ.")
+@click.argument("before", metavar="A", type=click.Path(path_type=Path))
+@click.argument("after", metavar="B", type=click.Path(path_type=Path))
+@_output_options
+def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path | None) -> None:
+    """Where two runs differ: the time of all ranks, by call, line and kind.
+
+    \b
+      smpy analyze compare trace.before trace.after
+    """
+    with errors_told():
+        from smpy.analysis.compare import compare
+        from smpy.records.trace import Trace
+
+        _show(compare(Trace(before), Trace(after)), json_path, plot_path)
+
+
+def _show(result: Result, json_path: Path | None, plot_path: Path | None) -> None:
+    if plot_path is not None:
+        from smpy.records.files import write_whole
+
+        if plot_path.suffix != ".html":
+            raise UsageError(f"{plot_path}: what is drawn is a page: name a file that ends with .html")
+        write_whole(plot_path, result.plot().to_html())
+    tell(result.table(), result.to_record(), json_path)
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None] | None]:
+    """What is replayed now, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield lambda text: click.echo(f"{ERASE}smpy: replaying {text}"[:100], nl=False, err=True)
+    finally:
+        click.echo(ERASE, nl=False, err=True)

@@ -1,0 +1,68 @@
+"""How commands that look at something tell what they found: as text, as JSON, errors in a line."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from smpy.errors import SmpyError, UsageError
+
+EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
+
+json_option: Final = click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
+)
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Tells an error in a line, and ends with its exit code."""
+    try:
+        yield
+    except SmpyError as error:
+        click.echo(f"smpy: {error}", err=True)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)
+
+
+def tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
+    """Print the text, and write the record where it is wanted: -: that alone, printed."""
+    if json_path is None:
+        print_text(text)
+        return
+    import json
+    from dataclasses import asdict, is_dataclass
+
+    def plain(value: object) -> object:
+        if is_dataclass(value) and not isinstance(value, type):
+            return asdict(value)
+        raise TypeError(f"{type(value).__name__} has no place in a record")
+
+    written = json.dumps(record, default=plain, indent=1)
+    if str(json_path) == "-":
+        print_text(written)
+        return
+    from smpy.records.files import write_whole
+
+    write_whole(json_path, f"{written}\n")
+    print_text(text)
+
+
+def print_text(text: str) -> None:
+    """Print, whatever the terminal has characters for."""
+    try:
+        click.echo(text)
+    except UnicodeEncodeError:  # a name that this terminal has no characters for
+        encoding = sys.stdout.encoding
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+    except BrokenPipeError:  # click ends without a word then, as is usual in a pipe
+        raise
+    except OSError as error:
+        sys.stdout = io.StringIO()  # what is left in the old one would be written at the end, and fail again
+        raise UsageError(f"cannot write to standard output: {error.strerror}; make room for it") from None

@@ -1,0 +1,29 @@
+"""Tables of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_words: int = 0) -> str:
+    """Columns aligned to the right; those of words, at the end, to the left.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Title of each column.
+    rows : iterable of sequence of str
+        Cells.
+    n_words : int
+        How many columns, at the end, are of words.
+    """
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  "
+        + "  ".join(
+            cell.ljust(width) if i >= len(head) - n_words else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

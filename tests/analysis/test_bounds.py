@@ -1,0 +1,71 @@
+"""What bounds a run is said in shares that a replay gives."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from smpy.analysis.bounds import Bounds, bounds
+from smpy.errors import UsageError
+from smpy.records.trace import Trace
+from tests.analysis.small_run import Again, Compute, Message, Rules, Step, perform
+
+RULES = Rules(latency_s=1.0, bandwidth_bytes_per_s=1e9)
+
+
+def found(folder: Path, steps: list[Step], **profile: object) -> tuple[Bounds, Again]:
+    path = perform(2, steps, RULES).write(folder, profile=profile)
+    text = (path / "run.json").read_text()
+    (path / "run.json").write_text(text.replace('"can_replay": false', '"can_replay": true'))
+    again = Again(2, steps, RULES)
+    return bounds(Trace(path), again), again
+
+
+def test_shares_are_those_of_the_critical_path_where_there_is_one_chain(tmp_path: Path):
+    """5 s of computing, 4 of which in a kernel, 1 s of latency and 4 s of bandwidth."""
+    steps = [Compute(0, 4.0, 3, "dgemm"), Message(0, 1, 4 * 10**9, 5), Compute(1, 1.0, 7)]
+    result, _ = found(tmp_path / "trace", steps)
+    shares = {(it.part, it.name): it.share for it in result.bounds}
+    assert shares == pytest.approx(
+        {
+            ("computing", ""): 0.5, ("kernel", "dgemm"): 0.4, ("bandwidth", ""): 0.4, ("latency", ""): 0.1,
+            ("overhead", ""): 0.0, ("contention", ""): 0.0,
+        }
+    )  # fmt: skip
+    assert [it.share for it in result.bounds] == sorted(shares.values(), reverse=True)
+    assert result.table().startswith("10 s are bound by computing: 50 %; ")
+
+
+def test_what_is_not_on_the_longest_chain_bounds_nothing(tmp_path: Path):
+    result, _ = found(tmp_path / "trace", [Compute(0, 1.0, 3, "dgemm"), Compute(1, 9.0, 4, "fft")])
+    shares = {it.name: it.share for it in result.bounds if it.part == "kernel"}
+    assert shares == pytest.approx({"dgemm": 0.0, "fft": 1.0})
+
+
+def test_the_hottest_links_and_the_hosts_that_compute_longest_are_looked_at(tmp_path: Path):
+    links = {"link": ["a", "b", "c", "d", "e"], "saturated_s": [0, 3, 1, 0, 0], "busy_s": [0, 4, 4, 5, 6]}
+    hosts = {"host": ["h0", "h1"], "compute_s": [0.0, 2.0]}
+    result, _ = found(tmp_path / "trace", [Compute(1, 2.0, 3)], links=links, hosts=hosts)
+    assert {it.name for it in result.bounds if it.part == "link"} == {"b", "c", "e"}
+    assert [(it.name, it.share) for it in result.bounds if it.part == "host"] == [("h1", pytest.approx(1.0))]
+    assert "100.0%   1.818 s  computing on host h1 10 % better" in result.table()
+
+
+def test_contention_is_the_time_that_its_absence_saves(tmp_path: Path):
+    class Uncontended(Again):
+        def __call__(self, trace, /, *, ideal=(), better=()):
+            made = super().__call__(trace, ideal=ideal, better=better)
+            return made._replace(makespan_s=0.75 * made.makespan_s) if ideal == ("contention",) else made
+
+    steps: list[Step] = [Compute(0, 4.0, 3)]
+    found(tmp_path / "trace", steps)
+    trace = Trace(tmp_path / "trace")
+    share = {it.part: it.share for it in bounds(trace, Uncontended(2, steps, RULES)).bounds}["contention"]
+    assert share == pytest.approx(0.25)
+
+
+def test_a_trace_that_cannot_be_replayed_is_refused(tmp_path: Path):
+    trace = Trace(perform(2, [Compute(0, 4.0, 3)]).write(tmp_path / "trace"))
+    with pytest.raises(UsageError, match="cannot be replayed"):
+        bounds(trace, Again(2, [], RULES))

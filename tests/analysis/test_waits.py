@@ -1,0 +1,117 @@
+"""Waits are due to whom began them."""
+
+from math import fsum
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+pytest.importorskip("pyarrow")
+
+from smpy.analysis import causes
+from smpy.analysis.waits import Waits, waits
+from smpy.records.trace import Trace
+from tests.analysis.drawn_programs import programs
+from tests.analysis.small_run import Barrier, Compute, InMemory, Message, Step, perform
+from tests.records.synthetic_trace import SyntheticTrace
+
+
+def caused(found: Waits) -> dict[tuple[int, str, int], float]:
+    return {(it.rank, it.kind, it.place.line): it.seconds for it in found.causes}
+
+
+def of(n_ranks: int, steps: list[Step]) -> Waits:
+    return waits(InMemory(perform(n_ranks, steps)))
+
+
+@given(programs())
+def test_causes_add_up_to_the_waits(program: tuple[int, list[Step]]):
+    run = perform(*program)
+    if max(run.now_s) == 0:
+        return
+    found = waits(InMemory(run))
+    late_s = fsum(it["end_s"] - it["start_s"] for it in run.rows["intervals"] if it["kind"].startswith("late"))
+    assert found.seconds == pytest.approx(late_s, rel=1e-9, abs=1e-12)
+    assert fsum(it.seconds for it in found.causes) == pytest.approx(late_s, rel=1e-9, abs=1e-12)
+    assert not any(it.kind.startswith("late") for it in found.causes)
+
+
+@given(programs())
+def test_causes_do_not_depend_on_how_many_waits_are_looked_at_together(program: tuple[int, list[Step]]):
+    run = perform(*program)
+    if max(run.now_s) == 0:
+        return
+    trace = InMemory(run)
+    with pytest.MonkeyPatch.context() as patch:
+        at_once = caused(waits(trace))
+        patch.setattr(causes, "_FRAGMENTS", 2)
+        assert caused(waits(trace)) == pytest.approx(at_once)
+
+
+def test_a_chain_of_three_late_senders_is_due_to_the_first():
+    steps = [
+        Compute(0, 5.0, 3),
+        *(Compute(rank, 1.0, 4) for rank in (1, 2, 3)),
+        *(Message(k, k + 1, 0, 9) for k in range(3)),
+    ]
+    found = of(4, steps)
+    assert [(it.rank, it.kind, it.seconds) for it in found.waits] == [(r, "late_sender", 4.0) for r in (1, 2, 3)]
+    assert caused(found) == {(0, "compute", 3): pytest.approx(12.0)}
+
+
+def test_a_chain_within_which_everybody_computes_is_due_to_all_of_them():
+    """Rank 1 has 3 s more than rank 0 waits for; rank 2 computes as long as rank 1 after it."""
+    steps = [Compute(0, 3.0, 3), Message(0, 1, 0, 9), Compute(1, 2.0, 5), Message(1, 2, 0, 9)]
+    assert caused(of(3, steps)) == {(0, "compute", 3): pytest.approx(3.0 + 3.0), (1, "compute", 5): pytest.approx(2.0)}
+
+
+def test_the_line_that_takes_longer_is_blamed_and_not_the_last_one():
+    first = [Compute(0, 2.0, 3), Compute(1, 0.5, 3)]
+    then = [Compute(0, 1.0, 4), Compute(1, 1.0, 4), Message(0, 1, 0, 9)]
+    assert caused(of(2, [*first, *then])) == {(0, "compute", 3): pytest.approx(1.5)}
+
+
+def test_a_slow_kernel_is_named():
+    steps = [Compute(0, 3.0, 3, "dgemm"), Compute(1, 1.0, 3, "dgemm"), Message(1, 0, 0, 9)]
+    (cause,) = of(2, steps).causes
+    assert (cause.rank, cause.place.call, cause.place.is_kernel) == (0, "dgemm", True)
+    assert cause.seconds == pytest.approx(2.0)
+
+
+def test_the_last_to_enter_a_barrier_is_blamed_for_what_all_others_wait():
+    steps = [*(Compute(rank, 4.0 if rank == 2 else 1.0, 3) for rank in range(4)), Barrier(7)]
+    found = of(4, steps)
+    assert {it.kind for it in found.waits} == {"late_members"}
+    assert caused(found) == {(2, "compute", 3): pytest.approx(9.0)}
+
+
+def test_a_late_receiver_that_was_held_up_by_a_slow_message_blames_its_transfer():
+    steps = [Message(0, 1, 3 * 10**9, 5), Message(2, 1, 0, 9)]
+    assert caused(of(3, steps)) == {(1, "transfer", 6): pytest.approx(3.0)}
+
+
+def test_a_wait_that_does_not_tell_for_whom_is_its_own_cause(tmp_path: Path):
+    run = SyntheticTrace(["a", "b"])
+    run.spend(0, "late_sender", 2.0, run.site(0, "Recv", 4))
+    run.spend(1, "compute", 2.0)
+    found = waits(Trace(run.write(tmp_path / "trace")))
+    assert caused(found) == {(0, "late_sender", 4): 2.0}
+
+
+def test_a_circle_of_waits_keeps_its_time(tmp_path: Path):
+    run = SyntheticTrace(["a", "b"])
+    for rank in (0, 1):
+        run.spend(rank, "late_sender", 1.0, run.site(rank, "Recv", 4), other=1 - rank)
+    found = waits(Trace(run.write(tmp_path / "trace")))
+    assert fsum(it.seconds for it in found.causes) == found.seconds == 2.0
+
+
+def test_the_table_has_waits_and_causes():
+    text = of(2, [Compute(0, 3.0, 3), Message(0, 1, 0, 9)]).table().splitlines()
+    assert text[0] == "Waits: 3 s, 50.0% of the ranks' time"
+    assert text[2].split() == ["3", "s", "100.0%", "1", "1", "late", "sender", "Recv", "prog.py:10"]
+    assert text[6].split() == ["3", "s", "100.0%", "1", "0", "100.0%", "compute", "(own)", "prog.py:3"]
+
+
+def test_a_run_without_waits_says_so():
+    assert of(1, [Compute(0, 3.0, 3)]).table() == "No rank waited for another one"
