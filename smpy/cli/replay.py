@@ -112,9 +112,9 @@ def _text(trace: Any, result: ReplayResult) -> str:
     ]
     if result.depends_on_time:
         facts.append(
-            ("depends on time", "the run took messages from any source, or polled in vain: another machine may")
+            ("depends on time", "the run took messages from any source, polled, or waited for any of several:")
         )
-        facts.append(("", "have it do something else, and the replay does what it did"))
+        facts.append(("", "elsewhere it may do something else, and the replay does what it did"))
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
@@ -123,7 +123,7 @@ def _text(trace: Any, result: ReplayResult) -> str:
 
 
 def _ratio(before_s: float, now_s: float) -> str:
-    if not before_s or now_s == before_s:
+    if min(before_s, now_s) <= 0 or now_s == before_s:
         return ""
     return f", {now_s / before_s:.4g} times it" if now_s > before_s else f", {before_s / now_s:.4g} times as long"
 

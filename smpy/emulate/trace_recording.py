@@ -61,7 +61,7 @@ class TraceRecording:
         self._ranks = config.trace_ranks
         self._comm_of_number: dict[int, int | None] = {}
         self._regions: dict[int, list[tuple[str, float]]] = {}
-        self._n_wildcards = self._n_failed_polls = 0
+        self._n_wildcards = self._n_polls = self._n_failed_polls = self._n_choices = 0
         self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
 
     # ---- while the run goes on ----
@@ -121,6 +121,9 @@ class TraceRecording:
         for poll in _POLLS:
             is_poll = action == ACTIONS.index(poll)
             self._n_failed_polls += int(rows["amount"][is_poll].sum())
+            self._n_polls += int(is_poll.sum())
+        followed = action[:-1] == ACTIONS.index("wait_any")
+        self._n_choices += int((followed & (action[1:] == ACTIONS.index("and"))).sum())
         self._n_failed_polls += int(((action == ACTIONS.index("test_any")) & (rows["detail"] == 0)).sum())
         self._writer.add(
             "actions",
@@ -200,7 +203,9 @@ class TraceRecording:
             "ranks": None if self._ranks is None else list(self._ranks),
             "can_replay": self._is_replayable,
             "n_wildcards": self._n_wildcards,
+            "n_polls": self._n_polls,
             "n_failed_polls": self._n_failed_polls,
+            "n_choices": self._n_choices,
             "regions": list(self._engine.region_numbers),
             "host_of_rank": [self._engine.host_name(rank) for rank in range(self._engine.n_ranks)],
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],

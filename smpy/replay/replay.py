@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
+from smpy.collectives.schedule import RANK, Schedule
 from smpy.collectives.selection import Algorithms, selection_with
 from smpy.engine.replaying import ReplayEngine
 from smpy.errors import UsageError
@@ -48,8 +49,8 @@ class ReplayResult:
         Sends that were complete at once in the trace and are not on this machine: when the program waited for them is
         not known, and the replay does not wait.
     depends_on_time : bool
-        Whether the traced program may do something else on another machine: it took messages from any source, or
-        looked for some in vain.
+        Whether the traced program may do something else on another machine: it took messages from any source, polled,
+        or waited for any of several.
     """
 
     makespan_s: float
@@ -183,6 +184,8 @@ def _rows(
     asked = _asked(trace)
 
     def schedule_of(schedule: int, comm: int) -> int:
+        if schedule not in asked:
+            return engine.new_schedule(Schedule(RANK).words())  # a latch alone
         operation, query = asked[schedule]
         return known.schedule(engine, operation, query, lambda: Hosts(engine.hosts_of(members[comm])))
 
@@ -269,5 +272,5 @@ def _result(engine: ReplayEngine, trace: Trace) -> ReplayResult:
         messages=int(counts.messages),
         bytes=int(counts.bytes),
         n_left_alone=engine.n_left_alone(),
-        depends_on_time=bool(info["n_wildcards"] or info["n_failed_polls"]),
+        depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]),
     )

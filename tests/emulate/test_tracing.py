@@ -1,0 +1,231 @@
+"""What a run leaves in its trace, and that it changes nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.errors import SmpyError, UsageError
+from smpy.records.profile import KINDS
+from smpy.records.trace import Trace
+from tests.emulate.test_profile import PROGRAMS, profile
+
+APPS = Path(__file__).parents[2] / "apps"
+
+REGIONS = """
+import smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+with smpy.region("all"):
+    for step in range(2):
+        with smpy.region("step"):
+            smpy.execute(1e6 * (1 + comm.rank))
+            comm.Barrier()
+"""
+
+
+@pytest.fixture
+def traced(emulated: Callable, tmp_path: Path) -> Callable:
+    """Runs a program twice, without and with a trace: both results, and the trace."""
+
+    def here(source: str | None, n_ranks: int, **config):
+        plain = emulated(source, n_ranks, **config)
+        ran = emulated(source, n_ranks, **config, trace=tmp_path / "trace")
+        return plain, ran, Trace(tmp_path / "trace")
+
+    return here
+
+
+@pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
+def test_a_trace_changes_no_date_and_its_intervals_tile_the_makespan(
+    traced: Callable, program: str, n_ranks: int, args: tuple[str, ...]
+):
+    plain, ran, trace = traced(None, n_ranks, program=str(APPS / program), args=args)
+    summary = ran.outcome.summary
+    assert list(summary.finish_s) == list(plain.outcome.summary.finish_s)
+    table = trace.table("intervals").to_pandas()
+    for rank in range(n_ranks):
+        own = table[table["rank"] == rank].sort_values("start_s")
+        assert own.start_s.iloc[0] == 0
+        assert own.end_s.iloc[-1] == pytest.approx(summary.makespan_s, rel=1e-9)
+        assert list(own.start_s[1:]) == list(own.end_s[:-1])
+    found = profile(ran)
+    spent_s = table.assign(spent=table.end_s - table.start_s).groupby("kind", observed=True).spent.sum()
+    for kind, column in zip(KINDS, found.spent_s, strict=True):
+        assert spent_s.get(kind, 0) == pytest.approx(math.fsum(column), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
+def test_every_message_is_there_and_none_is_faster_than_alone(
+    traced: Callable, program: str, n_ranks: int, args: tuple[str, ...]
+):
+    _, ran, trace = traced(None, n_ranks, program=str(APPS / program), args=args)
+    summary, found = ran.outcome.summary, profile(ran)
+    messages = trace.table("messages").to_pandas()
+    assert (len(messages), messages.bytes.sum()) == (summary.messages, summary.bytes)
+    assert messages.message.is_unique
+    sums = messages.groupby(["source", "target"]).bytes.agg(["size", "sum"])
+    pairs = {(source, target): (n, nbytes) for source, target, n, nbytes in found.pairs}
+    assert {pair: tuple(row) for pair, row in zip(sums.index, sums.to_numpy().tolist(), strict=True)} == pairs
+    started_s = messages.started_s.fillna(messages[["send_posted_s", "receive_posted_s"]].max(axis=1))
+    delay_s = messages.ended_s - started_s - messages.alone_s
+    assert (delay_s >= -1e-9 * messages.ended_s - 1e-9).all()  # dates closer than 1 ns are one
+
+
+def test_the_rows_of_sites_say_where_and_on_what_ranks_a_call_was_made(traced: Callable):
+    source = "from mpi4py import MPI\nhalf = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2)\nhalf.Barrier()\n"
+    _, _, trace = traced(source, 4)
+    sites = trace.table("sites").to_pandas()
+    barriers = sites[sites.call == "Barrier"]
+    assert list(zip(barriers.file, barriers.line, strict=True)) == [("program.py", 3)] * 4
+    comms = trace.table("comms").to_pandas().set_index("comm")
+    ranks = {
+        (row["rank"], tuple(range(own["first"], own["first"] + own["n"] * own["step"], own["step"])))
+        for _, row in barriers.iterrows()
+        for own in [comms.loc[row["comm"]]]
+    }
+    assert ranks == {(0, (0, 2)), (2, (0, 2)), (1, (1, 3)), (3, (1, 3))}
+
+
+def test_regions_are_told_with_their_dates(traced: Callable):
+    _, ran, trace = traced(REGIONS, 2)
+    regions = trace.table("regions").to_pandas()
+    assert regions.groupby(["rank", "name"]).size().to_dict() == {
+        (0, "all"): 1,
+        (0, "step"): 2,
+        (1, "all"): 1,
+        (1, "step"): 2,
+    }
+    for rank in range(2):
+        own = regions[regions["rank"] == rank]
+        whole, steps = own[own.name == "all"].iloc[0], own[own.name == "step"].sort_values("start_s")
+        assert whole.start_s == steps.start_s.iloc[0]
+        assert steps.end_s.iloc[0] == steps.start_s.iloc[1]
+        assert whole.end_s == steps.end_s.iloc[1] <= ran.outcome.summary.makespan_s
+
+
+def test_a_region_that_is_left_by_an_error_ends_with_the_run(traced: Callable):
+    source = "import smpy\nwith smpy.region('doomed'):\n    smpy.execute(1e9)\n    raise SystemExit(3)\n"
+    _, ran, trace = traced(source, 1)
+    region = trace.table("regions").to_pylist()[0]
+    assert (region["name"], region["end_s"]) == ("doomed", ran.outcome.summary.makespan_s)
+
+
+def test_a_region_without_a_name_is_refused(emulated: Callable):
+    ran = emulated("import smpy\nsmpy.region(3)\n", 1)
+    assert "a region has a name, and 3 is a int" in str(ran.outcome.error)
+
+
+def test_a_window_has_what_happens_in_it_and_cannot_be_replayed(emulated: Callable, tmp_path: Path):
+    loop = "for i in range(10):\n    smpy.execute(5e7)\n    MPI.COMM_WORLD.Barrier()\n"
+    source = f"import smpy\nfrom mpi4py import MPI\n{loop}"
+    whole = emulated(source, 2, trace=tmp_path / "whole")
+    makespan_s = whole.outcome.summary.makespan_s
+    window_s = makespan_s * 0.25, makespan_s * 0.5
+    emulated(source, 2, trace=tmp_path / "part", trace_window_s=window_s)
+    all_of, part = (Trace(tmp_path / name).table("intervals").to_pandas() for name in ("whole", "part"))
+    wanted = all_of[(all_of.end_s >= window_s[0]) & (all_of.start_s <= window_s[1])]
+    assert 0 < len(part) < len(all_of)
+    assert (
+        part[["rank", "start_s", "end_s"]].to_numpy().tolist()
+        == wanted[["rank", "start_s", "end_s"]].to_numpy().tolist()
+    )
+    assert not Trace(tmp_path / "part").info["trace"]["can_replay"]
+
+
+def test_of_some_ranks_their_intervals_and_messages_are_there(emulated: Callable, tmp_path: Path):
+    emulated(None, 5, program=str(APPS / "ring.py"), trace=tmp_path / "trace", trace_ranks=(1, 3))
+    trace = Trace(tmp_path / "trace")
+    assert set(trace.table("intervals")["rank"].to_pylist()) == {1, 3}
+    messages = trace.table("messages").to_pylist()
+    assert messages
+    assert all({row["source"], row["target"]} & {1, 3} for row in messages)
+
+
+@pytest.mark.parametrize(
+    "how", ["raise RuntimeError('now')", "MPI.COMM_WORLD.Abort(3)", "MPI.COMM_WORLD.recv(source=0)"]
+)
+def test_a_run_that_fails_leaves_what_had_happened(emulated: Callable, tmp_path: Path, how: str):
+    begin = "import smpy\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nsmpy.execute(1e9)\n"
+    source = f"{begin}if MPI.COMM_WORLD.rank:\n    {how}\n"
+    ran = emulated(source, 2, trace=tmp_path / "trace")
+    assert ran.outcome.error is not None or ran.outcome.summary.is_partial
+    trace = Trace(tmp_path / "trace")
+    assert not trace.is_complete
+    assert {"Barrier"} <= set(trace.table("sites").to_pandas().call)
+    assert trace.table("intervals").num_rows > 0
+
+
+def test_a_folder_with_something_else_is_left_alone(emulated: Callable, tmp_path: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
+    with pytest.raises(UsageError, match=r"holds 'thesis\.txt', which is no part of a trace"):
+        emulated("pass\n", 1, trace=tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file, and a trace is a folder"):
+        emulated("pass\n", 1, trace=tmp_path / "file")
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_an_earlier_trace_gives_way(emulated: Callable, tmp_path: Path):
+    emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "trace")
+    emulated("pass\n", 2, trace=tmp_path / "trace")
+    assert Trace(tmp_path / "trace").n_ranks == 2
+    assert not (tmp_path / "trace" / "messages.parquet").exists()
+
+
+def test_a_full_disk_is_told_and_the_summary_follows(
+    emulated: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    import pyarrow.parquet
+
+    monkeypatch.setattr(pyarrow.parquet.ParquetWriter, "write_table", full)
+    ran = emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "trace")
+    assert isinstance(ran.outcome.error, SmpyError)
+    assert "is not whole: No space left on device; make room" in str(ran.outcome.error)
+    assert ran.outcome.summary.messages > 0
+
+
+def test_a_run_without_a_trace_imports_none_of_its_libraries(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
+        "print(sorted({'pyarrow', 'pandas', 'plotly', 'scipy'} & set(sys.modules)))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "smpy", "run", "-np", "1", "--quiet", str(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "[]\n"
+
+
+def test_the_record_says_what_the_trace_has(traced: Callable):
+    source = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank:
+    comm.Send(b"x", dest=0)
+else:
+    for _ in range(comm.size - 1):
+        comm.Recv(bytearray(1))
+    while not comm.Iprobe(source=1, tag=5) and MPI.Wtime() < 1e-3:
+        pass
+"""
+    _, ran, trace = traced(source, 3)
+    info = trace.info["trace"]
+    assert (info["format"], info["is_complete"], info["can_replay"]) == (1, True, True)
+    assert info["n_wildcards"] == 2
+    assert info["n_failed_polls"] > 0
+    assert [host for host, n in info["hosts_of_ranks"] for _ in range(n)] == [0, 0, 0]
+    assert json.loads(ran.outcome.summary.to_json())["makespan_s"] == trace.makespan_s

@@ -1,0 +1,277 @@
+"""A replay gives the dates of the run, and of the program on another machine."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.replay import command
+from smpy.emulate.config import RunConfig
+from smpy.emulate.run import run
+from smpy.errors import UsageError
+from smpy.records.trace import Trace
+from smpy.replay import replay
+from tests.peer.case import Case
+from tests.peer.cases import CASES
+from tests.peer.runners import PROGRAMS
+
+APPS = Path(__file__).parents[2] / "apps"
+OTHER = (("smpi/bw-factor", "0:0.7"), ("smpi/lat-factor", "0:3"))
+
+UNEVEN = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+buffer = numpy.zeros(10**6, dtype="u1")
+for step in range(3):
+    smpy.execute(5e7 * (1 + comm.rank))
+    if comm.rank:
+        comm.Send(buffer, dest=0)
+    else:
+        for source in range(1, comm.size):
+            comm.Recv(buffer, source=source)
+comm.Barrier()
+"""
+FLAT = "flat hosts=4 cores=1 nic=10Gb/s latency=1us speed=10Gf"
+
+
+def drawn(n: int, seed: int) -> list[Case]:
+    return random.Random(seed).sample(CASES, n)
+
+
+def finish_s(case: Case, folder: Path, options=(), trace: Path | None = None) -> list[float]:
+    (folder / "platform.xml").write_text(case.platform_xml())
+    hosts = case.hostfile()
+    if hosts is not None:
+        (folder / "hostfile").write_text(hosts)
+    with contextlib.redirect_stdout(io.StringIO()):
+        outcome = run(
+            RunConfig(
+                n_ranks=case.n_ranks,
+                program=str(PROGRAMS / f"{case.program}.py"),
+                args=tuple(map(str, case.arguments)),
+                platform=folder / "platform.xml",
+                hostfile=None if hosts is None else folder / "hostfile",
+                options=options,
+                compute="none",
+                trace=trace,
+            )
+        )
+    assert outcome.error is None
+    return list(outcome.summary.finish_s)
+
+
+def check(case: Case, folder: Path) -> None:
+    was_s = finish_s(case, folder, trace=folder / "trace")
+    again = replay(folder / "trace")
+    np.testing.assert_allclose(again.finish_s, was_s, rtol=1e-12, atol=0)
+    if not again.depends_on_time:
+        elsewhere = replay(folder / "trace", options=OTHER)
+        np.testing.assert_allclose(elsewhere.finish_s, finish_s(case, folder, OTHER), rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("case", drawn(20, 1), ids=lambda case: case.name)
+def test_a_replay_has_the_dates_of_the_run_and_elsewhere_those_of_a_run_there(case: Case, tmp_path: Path):
+    check(case, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", drawn(200, 2), ids=lambda case: case.name)
+def test_200_replays_have_the_dates_of_their_runs(case: Case, tmp_path: Path):
+    check(case, tmp_path)
+
+
+@pytest.fixture
+def traced(emulated: Callable, tmp_path: Path) -> Callable[..., tuple]:
+    """Runs a program with a trace: its summary, and the trace."""
+
+    def here(source: str | None, n_ranks: int, **config):
+        ran = emulated(source, n_ranks, trace=tmp_path / "trace", **config)
+        assert ran.outcome.error is None
+        return ran.outcome.summary, Trace(tmp_path / "trace")
+
+    return here
+
+
+@pytest.mark.parametrize(
+    ("program", "n_ranks", "args"),
+    [
+        ("hpl.py", 6, ("--n", "60", "--nb", "8", "--p", "2", "--q", "3", "--skeleton")),
+        ("hpl.py", 8, ("--n", "120", "--nb", "8", "--p", "2", "--q", "4", "--depth", "1")),
+        ("jacobi3d.py", 8, ("--n", "8", "--iterations", "3")),
+        ("conjugate_gradient.py", 5, ("--n", "12")),
+        ("fft2d.py", 4, ("--n", "16", "--m", "16")),
+        ("master_worker.py", 5, ()),
+    ],
+)
+@pytest.mark.parametrize("polls", ["grow", "notice"])
+def test_applications_are_replayed_date_by_date(
+    traced: Callable, program: str, n_ranks: int, args: tuple[str, ...], polls: str
+):
+    options = (("smpy/polls", polls),)
+    summary, trace = traced(None, n_ranks, program=str(APPS / program), args=args, options=options)
+    again = replay(trace)
+    np.testing.assert_allclose(again.finish_s, summary.finish_s, rtol=1e-12)
+    assert (again.messages, again.bytes) == (summary.messages, summary.bytes)
+
+
+def test_computing_takes_what_it_took_and_a_faster_core_less(traced: Callable):
+    summary, trace = traced(UNEVEN, 4, platform=FLAT)
+    again, twice = replay(trace), replay(trace, cpu=2)
+    np.testing.assert_allclose(again.computing_s, [0.015 * (1 + rank) for rank in range(4)], rtol=1e-9)
+    np.testing.assert_allclose(twice.computing_s, again.computing_s / 2, rtol=1e-9)
+    assert twice.makespan_s < again.makespan_s == summary.makespan_s
+
+
+def test_with_an_ideal_network_only_the_slowest_rank_is_left(traced: Callable):
+    _, trace = traced(UNEVEN, 4, platform=FLAT)
+    ideal = replay(trace, ideal=("contention", "bandwidth", "latency", "overhead"))
+    assert ideal.makespan_s == pytest.approx(3 * 4 * 5e7 / 1e10, rel=1e-9)
+    parts, before_s = [], replay(trace).makespan_s
+    for part in ("contention", "bandwidth", "latency", "overhead"):
+        parts.append(part)
+        now_s = replay(trace, ideal=parts).makespan_s
+        assert now_s <= before_s * (1 + 1e-12)
+        before_s = now_s
+
+
+@pytest.mark.parametrize(
+    ("better", "options"),
+    [
+        (("bandwidth", 1.1), (("network.bandwidth", "x1.1"),)),
+        (("latency", 2.0), (("network.latency", "x0.5"),)),
+    ],
+)
+def test_a_better_network_is_that_of_a_run_on_one(
+    traced: Callable, emulated: Callable, better: tuple, options: tuple[tuple[str, str], ...]
+):
+    _, trace = traced(UNEVEN, 4, platform=FLAT)
+    changed = emulated(UNEVEN, 4, platform=FLAT, options=options).outcome.summary
+    np.testing.assert_allclose(replay(trace, better=[better]).finish_s, changed.finish_s, rtol=1e-9)
+
+
+def test_a_better_kernel_host_or_link_shortens_its_own_part_alone(traced: Callable):
+    source = """
+import smpy
+from mpi4py import MPI
+@smpy.kernel(flop="n", name="big")
+def big(n): pass
+big(1e9 if MPI.COMM_WORLD.rank else 2e9)
+smpy.execute(1e9)
+"""
+    _, trace = traced(source, 2, platform=FLAT, compute="models")
+    assert replay(trace).computing_s.tolist() == pytest.approx([0.3, 0.2], rel=1e-9)
+    assert replay(trace, better=[("kernel", "big", 2)]).computing_s.tolist() == pytest.approx([0.2, 0.15], rel=1e-9)
+    name = trace.host_of_rank[1]
+    assert replay(trace, better=[("host", name, 2)]).computing_s.tolist() == pytest.approx([0.3, 0.1], rel=1e-9)
+
+
+def test_measured_computing_takes_as_long_on_another_machine_and_kernels_keep_their_operations(traced: Callable):
+    source = "import smpy\nsmpy.inject_seconds(0.1)\nsmpy.execute(1e9)\n"
+    _, trace = traced(source, 1, platform=FLAT, compute="models")
+    faster = replay(trace, platform=FLAT.replace("10Gf", "20Gf"))
+    assert faster.computing_s.tolist() == pytest.approx([0.1 + 0.05], rel=1e-9)
+    _, trace = traced(source, 1, platform=FLAT, compute="models", host_speed_flop_per_s=1e10)
+    assert replay(trace, platform=FLAT.replace("10Gf", "20Gf")).computing_s.tolist() == pytest.approx([0.1], rel=1e-9)
+
+
+def test_another_algorithm_is_that_of_a_run_with_it(traced: Callable, emulated: Callable):
+    source = "import numpy\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Allreduce(numpy.ones(1000), numpy.ones(1000))\n"
+    _, trace = traced(source, 4, platform=FLAT)
+    chosen = (("allreduce", "ring"),)
+    other = emulated(source, 4, platform=FLAT, algorithms=chosen).outcome.summary
+    assert replay(trace, algorithms=chosen).finish_s.tolist() == list(other.finish_s)
+    assert replay(trace).makespan_s != other.makespan_s
+
+
+def test_receives_from_any_source_take_what_they_took(traced: Callable):
+    source = """
+import numpy, smpy
+from mpi4py import MPI
+comm, buffer = MPI.COMM_WORLD, numpy.zeros(1)
+if comm.rank:
+    smpy.execute(1e8 * (comm.size - comm.rank))
+    comm.Send(buffer, dest=0)
+else:
+    for _ in range(comm.size - 1):
+        comm.Recv(buffer)
+        smpy.execute(3e8 * buffer[0] + 1e8)
+"""
+    _, trace = traced(source, 4, platform=FLAT)
+    found = replay(trace, platform=FLAT.replace("10Gf", "1Gf"))
+    assert found.depends_on_time
+    assert found.messages == 3
+
+
+def test_what_has_only_a_part_of_a_run_is_not_replayed(emulated: Callable, tmp_path: Path):
+    emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "part", trace_ranks=(1,))
+    with pytest.raises(UsageError, match="has some ranks or dates only"):
+        replay(tmp_path / "part")
+    emulated("raise SystemError\n", 1, trace=tmp_path / "failed")
+    with pytest.raises(UsageError, match="is of a run that was cut short"):
+        replay(tmp_path / "failed")
+
+
+def test_a_machine_of_a_trace_is_data_and_nothing_else_is_loaded(traced: Callable):
+    _, trace = traced("pass\n", 1)
+    (trace.folder / "machine.pickle").write_bytes(pickle.dumps(print))
+    with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
+        replay(trace)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"ideal": ["jitter"]}, "'jitter' is no part of a network"),
+        ({"better": [("latncy", 2)]}, "nothing is better of 'latncy'.* did you mean 'latency'"),
+        ({"better": [("kernel", "dgem", 2)]}, "the trace has no kernel 'dgem'"),
+        ({"better": [("host", "nobody", 2)]}, "the trace has no host with ranks 'nobody'"),
+        ({"better": [("link", "none", 2)]}, "the machine has no link 'none'"),
+        ({"better": [("latency", 0)]}, "latency cannot be 0 times better"),
+        ({"algorithms": [("allreduce", "magic")]}, "allreduce has no algorithm 'magic'"),
+        ({"platform": "flat hosts=1 cores=1 nic=1Gb/s"}, "ranks do not fit"),
+    ],
+)
+def test_what_cannot_be_changed_is_told(traced: Callable, changes: dict, complaint: str):
+    _, trace = traced(UNEVEN, 4, platform=FLAT)
+    with pytest.raises(UsageError, match=complaint):
+        replay(trace, **changes)
+
+
+def test_the_command_says_how_much_longer_it_takes(traced: Callable):
+    summary, trace = traced(UNEVEN, 4, platform=FLAT)
+    same = CliRunner().invoke(command, [str(trace.folder)], catch_exceptions=False)
+    assert (same.exit_code, "times" in same.output) == (0, False)
+    half = CliRunner().invoke(command, [str(trace.folder), "--cpu", "0.5", "--json", "-"], catch_exceptions=False)
+    found = json.loads(half.output)
+    assert found["makespan_s"] > summary.makespan_s == found["makespan_of_run_s"]
+    shown = CliRunner().invoke(command, [str(trace.folder), "--cpu", "0.5"], catch_exceptions=False).output
+    assert f"{found['makespan_s'] / summary.makespan_s:.4g} times it" in shown
+    wrong = CliRunner().invoke(command, [str(trace.folder), "--cpu", "fast"])
+    assert (wrong.exit_code, "'fast' is not a number of times" in wrong.output) == (2, True)
+
+
+def test_what_is_eager_in_the_trace_and_not_here_is_told(traced: Callable):
+    source = """
+import numpy
+from mpi4py import MPI
+comm, buffer = MPI.COMM_WORLD, numpy.zeros(1000)
+if comm.rank:
+    comm.Isend(buffer, dest=0).Wait()
+else:
+    comm.Recv(buffer, source=1)
+"""
+    _, trace = traced(source, 2, platform=FLAT)
+    found = replay(trace, options=[("smpi/send-is-detached-thresh", "10")])
+    assert found.n_left_alone == 1
+    shown = CliRunner().invoke(command, [str(trace.folder), "--set", "smpi/send-is-detached-thresh=10"]).output
+    assert "1 were complete at once in the run, and are not here" in shown
