@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.errors import UsageError
+from smpy.cli.progress import ERASE
+from smpy.errors import SmpyError, UsageError
 
-EXIT_USAGE = 2
+if TYPE_CHECKING:
+    from smpy.records.trace import Trace
+    from smpy.report.page import Analysis
+
+EXIT_USAGE: Final = 2
 
 
 @click.command("report", short_help="Write a page on a trace, to look at.")
@@ -24,8 +33,11 @@ EXIT_USAGE = 2
     metavar="FILE",
     help="The page to write.",
 )
-def command(folder: Path, path: Path) -> None:
-    """Write one page of HTML on a trace: what the run took, where the time went, a timeline of its ranks.
+@click.option(
+    "--no-replay", is_flag=True, help="Leave out what replays find, efficiencies and bounds: that takes time."
+)
+def command(folder: Path, path: Path, *, no_replay: bool) -> None:
+    """Write one page of HTML on a trace: where the time went, what bounds the run, a timeline of its ranks.
 
     The page needs no network: any browser shows it from the file.
 
@@ -33,12 +45,49 @@ def command(folder: Path, path: Path) -> None:
       smpy run -np 64 --trace trace jacobi.py
       smpy report trace -o jacobi.html
     """
+    from smpy.records.files import check_writable
     from smpy.records.trace import Trace
     from smpy.report.page import write_report
 
     try:
-        write_report(Trace(folder), path)
+        check_writable(path)
+        trace = Trace(folder)
+        write_report(trace, path, {} if no_replay else _analyses(trace))
     except UsageError as error:
         click.echo(f"smpy: {error}", err=True)
         sys.exit(EXIT_USAGE)
     click.echo(f"{path} is written", err=True)
+
+
+def _analyses(trace: Trace) -> dict[str, Analysis | str]:
+    """What replays of the trace find, or why they cannot."""
+    try:
+        replay, pop, bounds = map(import_module, ("smpy.replay", "smpy.analysis.pop", "smpy.analysis.bounds"))
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("smpy."):
+            return {}
+        raise
+    found: dict[str, Analysis | str] = {}
+    with _told() as told:
+        asked: dict[str, Callable[[], Any]] = {
+            "Efficiencies": lambda: pop.pop([trace], replay.replay, told=told),
+            "What bounds the run": lambda: bounds.bounds(trace, replay.replay, told=told),
+        }
+        for title, find in asked.items():
+            try:
+                found[title] = find()
+            except SmpyError as error:
+                found[title] = str(error)
+    return found
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None] | None]:
+    """What is replayed now, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield lambda text: click.echo(f"{ERASE}smpy: replaying {text}"[:100], nl=False, err=True)
+    finally:
+        click.echo(ERASE, nl=False, err=True)

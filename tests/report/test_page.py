@@ -99,6 +99,26 @@ def test_analyses_have_sections_of_their_own(tmp_path: Path):
     assert list(data_of(page)["figures"]) == ["Efficiencies"]
 
 
+def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can(tmp_path: Path):
+    pytest.importorskip("smpy.replay", reason="there are no replays")
+    pytest.importorskip("smpy.analysis", reason="there are no analyses")
+    program = tmp_path / "program.py"
+    program.write_text("import smpy\nfrom mpi4py.MPI import COMM_WORLD\nsmpy.execute(1e6)\nCOMM_WORLD.Barrier()\n")
+    folder = tmp_path / "trace"
+    options = ["-np", "2", "--compute", "models", "--quiet", "--trace", str(folder), str(program)]
+    for arguments in (["run", *options], ["report", str(folder), "-o", str(tmp_path / "whole.html")],
+                      ["report", str(folder), "--no-replay", "-o", str(tmp_path / "less.html")]):  # fmt: skip
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 0, done.output
+    assert list(data_of(tmp_path / "whole.html")["figures"]) == ["Efficiencies", "What bounds the run"]
+    assert "load balance" in (tmp_path / "whole.html").read_text()
+    assert data_of(tmp_path / "less.html")["figures"] == {}
+    late_sender().write(tmp_path / "part")  # which says that it cannot be replayed
+    done = CliRunner().invoke(main, ["report", str(tmp_path / "part"), "-o", str(tmp_path / "part.html")])
+    assert done.exit_code == 0, done.output
+    assert "cannot be replayed" in (tmp_path / "part.html").read_text()
+
+
 def test_names_cannot_end_the_script_or_make_elements(tmp_path: Path):
     trace = SyntheticTrace(["a"])
     trace.spend(0, "compute", 1.0, trace.site(0, "</script><b>", 3, "<i>.py"))
