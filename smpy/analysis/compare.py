@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
+_ROUNDING: Final = 1e-9  # of the ranks' time: tables leave out what differs by less
 
 
 class Difference(NamedTuple):
@@ -88,7 +89,8 @@ class Comparison(Result):
         runs = (self.before, self.after)
         rows = [(format_time(it.makespan_s), f"{it.n_ranks:,}", format_time(it.rank_seconds), it.name) for it in runs]
         head = text_table(("makespan", "ranks", "of all ranks", "run"), rows, n_words=1)
-        different = [it for it in self.differences if it.seconds]
+        rounding_s = _ROUNDING * max(self.before.rank_seconds, self.after.rank_seconds)
+        different = [it for it in self.differences if abs(it.seconds) > rounding_s]
         total = _signed(self.after.rank_seconds - self.before.rank_seconds)
         if not different:
             return f"{head}\n\nBoth spend the same time in every line"

@@ -58,8 +58,8 @@ class CriticalPath(Result):
 
     Attributes
     ----------
-    makespan_s : float
-        The run's.
+    time_s : float
+        How long the trace tells of: the run's makespan, or the length of a window.
     rows : sequence of PathRow
         The path by line and kind, the longest first.
     by_rank_s : (n_ranks,) array of float
@@ -74,7 +74,7 @@ class CriticalPath(Result):
         Where the program calls what.
     """
 
-    makespan_s: float
+    time_s: float
     rows: Sequence[PathRow]
     by_rank_s: NDArray[np.float64]
     by_kernel_s: dict[str, float]
@@ -86,7 +86,7 @@ class CriticalPath(Result):
     def table(self) -> str:
         """By line and kind, by kernel, by rank; shares are of the makespan."""
         carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
-        head = f"Critical path: {format_time(self.makespan_s)}, with {carried}"
+        head = f"Critical path: {format_time(self.time_s)}, with {carried}"
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
@@ -101,7 +101,7 @@ class CriticalPath(Result):
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "makespan_s": self.makespan_s,
+            "time_s": self.time_s,
             "messages": self.messages,
             "bytes": self.bytes,
             "rows": [
@@ -140,7 +140,7 @@ class CriticalPath(Result):
         return figure
 
     def _share(self, seconds: float) -> str:
-        return f"{seconds / self.makespan_s:.1%}" if self.makespan_s else ""
+        return f"{seconds / self.time_s:.1%}" if self.time_s else ""
 
     def _rows_table(self) -> str:
         rows = [
@@ -199,7 +199,7 @@ def critical_path(trace: Trace) -> CriticalPath:
             row = (float(seconds[i]), int(count[i]), int(total_bytes[i]))
             rows.append(PathRow(timeline.places[place], KINDS[kind], *row))
     return CriticalPath(
-        makespan_s=timeline.makespan_s,
+        time_s=timeline.time_s,
         rows=sorted(rows, key=lambda it: -it.seconds),
         by_rank_s=np.bincount(parts.rank, weights=length_s, minlength=n_ranks).astype(np.float64),
         by_kernel_s=_by_kernel(rows),

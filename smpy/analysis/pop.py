@@ -271,20 +271,23 @@ def _efficiencies(
 ) -> Efficiencies:
     timeline = read_timeline(trace, with_messages=False)
     if region is None:
-        computing_s, time_s = _computing_s(timeline), trace.makespan_s
+        computing_s, time_s = _computing_s(timeline), timeline.time_s
     else:
         computing_s, time_s = _in_region(trace, timeline, region)
     total_s, longest_s = float(computing_s.sum()), float(computing_s.max())
     if longest_s <= 0:
         where = f"region {region!r}" if region else str(getattr(trace, "folder", "the trace"))
         raise UsageError(f"no rank computes in {where}: efficiencies have no meaning there")
+    n_told = len(timeline.ranks_told)
+    if n_told < trace.n_ranks:
+        remarks.append(f"{trace.folder} tells of {n_told} of {trace.n_ranks} ranks only: means are theirs.")
     base = Efficiencies(
         n_ranks=trace.n_ranks,
         time_s=time_s,
         computing_s=total_s,
         longest_computing_s=longest_s,
-        parallel=total_s / trace.n_ranks / time_s,
-        load_balance=total_s / trace.n_ranks / longest_s,
+        parallel=total_s / n_told / time_s,
+        load_balance=total_s / n_told / longest_s,
         communication=longest_s / time_s,
         operations=_operations(trace) if region is None else None,
     )

@@ -38,10 +38,10 @@ def why_not_replayed(trace: Trace) -> str | None:
         Of a run.
     """
     facts = trace.info["trace"]
-    if facts.get("can_replay"):
-        return None
     if not facts.get("is_complete", True):
         return "the run did not come to its end"
+    if facts.get("can_replay"):
+        return None
     if facts.get("window_s") is not None:
         return "it has a window of the run only"
     if facts.get("ranks") is not None:

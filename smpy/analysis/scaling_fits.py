@@ -146,7 +146,7 @@ def _shape(family: Family, f: float | NDArray[np.float64], dimension: int, ranks
 
 
 def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured: NDArray[np.float64]) -> Curve:
-    """The curve of a kind with the least squares, which is nowhere above 1 at the points.
+    """The curve of a kind with the least squares, of those that are nowhere above 1: a <= 1, as a = y(1).
 
     For each f the best a is known, so that f alone is searched: over a grid, then ever closer around its best.
 
@@ -164,7 +164,7 @@ def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured:
     for _ in range(_ZOOMS):
         tried = np.linspace(low, high, 101)
         shapes = _shape(family, tried[:, None], dimension, ranks)
-        best_a = np.minimum((shapes @ measured) / (shapes**2).sum(axis=1), 1 / shapes.max(axis=1))
+        best_a = np.minimum((shapes @ measured) / (shapes**2).sum(axis=1), 1.0)
         rest = ((best_a[:, None] * shapes - measured) ** 2).sum(axis=1)
         best = int(rest.argmin())
         f, a = float(tried[best]), float(best_a[best])

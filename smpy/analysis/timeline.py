@@ -81,8 +81,8 @@ class Timeline:
     ----------
     n_ranks : int
         Of the run.
-    makespan_s : float
-        The run's.
+    time_s : float
+        How long the trace tells of: the run's makespan, or the length of a window.
     first : (n_ranks + 1,) array of int
         Intervals of rank r are those from first[r] to first[r + 1] - 1; each begins where the one before ended.
     start_s, end_s : (n_intervals,) array of float
@@ -100,7 +100,7 @@ class Timeline:
     """
 
     n_ranks: int
-    makespan_s: float
+    time_s: float
     first: NDArray[np.int64]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
@@ -109,6 +109,11 @@ class Timeline:
     other: NDArray[np.int32]
     message: NDArray[np.int64]
     places: Sequence[Place]
+
+    @property
+    def ranks_told(self) -> NDArray[np.int64]:
+        """Ranks that the trace tells of."""
+        return np.flatnonzero(np.diff(self.first))
 
     @property
     def rank(self) -> NDArray[np.int32]:
@@ -141,14 +146,15 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
         raise UsageError("the trace has no intervals: no simulated time passed in it")
     rank = integers(table["rank"], np.int32, -1)
     order = np.argsort(rank, kind="stable")
+    start_s, end_s = floats(table["start_s"])[order], floats(table["end_s"])[order]
     first = np.searchsorted(rank[order], np.arange(trace.n_ranks + 1))
     places, place_of_site = _places(trace)
     return Timeline(
         n_ranks=trace.n_ranks,
-        makespan_s=trace.makespan_s,
+        time_s=float(end_s.max() - start_s.min()),
         first=first.astype(np.int64),
-        start_s=floats(table["start_s"])[order],
-        end_s=floats(table["end_s"])[order],
+        start_s=start_s,
+        end_s=end_s,
         kind=_kinds(table["kind"])[order],
         place=place_of_site[integers(table["site"], np.int32, 0)[order]],
         other=integers(table["other"], np.int32, -1)[order],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
+_ROUNDING: Final = 1e-9  # of all waits: tables leave out what is less
 _BARS: Final = 30
 
 
@@ -146,6 +147,7 @@ class Waits(Result):
         for it in self.causes:
             by_place.setdefault((it.place, it.kind), []).append(it)
         groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
+        groups = [group for group in groups if sum(it.seconds for it in group[1]) > _ROUNDING * self.seconds]
         rows = []
         for (place, kind), group in groups[:_ROWS_SHOWN]:
             seconds, most = sum(it.seconds for it in group), max(group, key=lambda it: it.seconds)

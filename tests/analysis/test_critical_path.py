@@ -28,9 +28,9 @@ def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[i
         return
     path = critical_path(InMemory(run))
     parts = path.parts
-    assert fsum(it.seconds for it in path.rows) == pytest.approx(path.makespan_s, rel=1e-12)
-    assert path.by_rank_s.sum() == pytest.approx(path.makespan_s, rel=1e-12)
-    assert parts.end_s[0] == path.makespan_s
+    assert fsum(it.seconds for it in path.rows) == pytest.approx(path.time_s, rel=1e-12)
+    assert path.by_rank_s.sum() == pytest.approx(path.time_s, rel=1e-12)
+    assert parts.end_s[0] == path.time_s
     assert parts.start_s[-1] == 0
     assert (np.abs(parts.start_s[:-1] - parts.end_s[1:]) <= 1e-9).all()
     assert not {it.kind for it in path.rows} & {"late_sender", "late_receiver", "late_members", "idle"}
@@ -55,7 +55,7 @@ def test_an_early_message_leads_to_its_sender_though_the_receiver_came_after_it(
     steps = [Compute(0, 1.0, 1), Message(0, 1, 9 * 10**9, 10, eager=True)]
     early = trace_of(tmp_path / "early", 2, [Compute(1, 4.0, 2), *steps])
     path = critical_path(early)
-    assert path.makespan_s == 10.0
+    assert path.time_s == 10.0
     assert seconds(path) == {("compute", "", 1): 1.0, ("transfer", "Recv", 11): 9.0}
 
 
@@ -88,7 +88,7 @@ def test_a_circle_of_waits_is_cut(tmp_path: Path):
         run.spend(rank, "compute", 1.0, run.site(rank, "", 3))
         run.spend(rank, "late_sender", 1.0, run.site(rank, "Recv", 4), other=1 - rank)
     path = critical_path(Trace(run.write(tmp_path / "trace")))
-    assert path.makespan_s == fsum(it.seconds for it in path.rows) == 2.0
+    assert path.time_s == fsum(it.seconds for it in path.rows) == 2.0
 
 
 def test_a_trace_without_time_is_refused(tmp_path: Path):

@@ -105,6 +105,16 @@ def test_a_region_has_the_efficiencies_of_its_time(tmp_path: Path):
         pop([trace], region="sovle")
 
 
+def test_a_trace_of_some_ranks_and_dates_has_the_efficiencies_of_those():
+    run = perform(3, [Compute(rank, 4.0, 3) for rank in range(3)])
+    run.rows["intervals"] = [row for row in run.rows["intervals"] if row["rank"] < 2]
+    run.rows["intervals"][0]["start_s"] = 2.0
+    run.rows["intervals"][1] |= {"start_s": 3.0, "end_s": 4.0}
+    found = pop([InMemory(run)])
+    assert found.runs[0].parallel == (2.0 + 1.0) / 2 / 2.0
+    assert found.remarks == ["in memory tells of 2 of 3 ranks only: means are theirs."]
+
+
 def test_a_run_that_computes_nothing_is_refused():
     with pytest.raises(UsageError, match="no rank computes"):
         pop([InMemory(perform(2, [Message(0, 1, 10**9, 5)]))])

@@ -1,0 +1,182 @@
+"""What was planted in a program, the analyses of its trace name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import fsum, prod
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from smpy.analysis.bounds import bounds
+from smpy.analysis.compare import compare
+from smpy.analysis.critical_path import critical_path
+from smpy.analysis.pop import PARTS, pop
+from smpy.analysis.waits import waits
+from smpy.records.trace import Trace
+from smpy.replay import replay
+
+LATENCY_S, BANDWIDTH, SPEED = 1e-4, 1e8, 1e9
+HEAD = """import numpy as np
+import smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+"""
+SLOW_RANK = (
+    HEAD
+    + """for _ in range(3):
+    smpy.execute(5e7 if rank == 2 else 1e7)
+    comm.Sendrecv(np.zeros(100), (rank + 1) % size, 0, np.zeros(100), (rank - 1) % size, 0)
+    comm.Barrier()
+"""
+)
+CHAIN = (
+    HEAD
+    + """smpy.execute(1e7)
+if rank == 0:
+    smpy.execute(9e7)
+if rank > 0:
+    comm.Recv(np.zeros(10), rank - 1)
+if rank < size - 1:
+    comm.Send(np.zeros(10), rank + 1)
+"""
+)
+LARGE_MESSAGE = (
+    HEAD
+    + """smpy.execute(1e7)
+if rank == 0:
+    comm.Send(np.zeros(10**6), 1)
+elif rank == 1:
+    comm.Recv(np.zeros(10**6), 0)
+comm.Barrier()
+"""
+)
+MANY_MESSAGES = (
+    HEAD
+    + """smpy.execute(1e4)
+for _ in range(50):
+    for peer in (1, 0):
+        if rank != peer:
+            comm.Send(np.zeros(1), peer)
+        else:
+            comm.Recv(np.zeros(1), 1 - peer)
+"""
+)
+KERNELS = (
+    HEAD
+    + """@smpy.kernel(flop="8*n")
+def heavy(n):
+    pass
+
+@smpy.kernel(flop="n")
+def light(n):
+    pass
+
+for _ in range(4):
+    heavy(10**7)
+    light(10**7)
+    comm.Allreduce(np.ones(1000), np.zeros(1000))
+"""
+)
+PROGRAMS = {
+    "slow rank": (SLOW_RANK, 4),
+    "chain": (CHAIN, 4),
+    "large message": (LARGE_MESSAGE, 3),
+    "many messages": (MANY_MESSAGES, 2),
+    "kernels": (KERNELS, 5),
+}
+
+
+def machine(speed: float = SPEED, bandwidth: float = BANDWIDTH, latency_s: float = LATENCY_S) -> str:
+    return (
+        "<platform version='4.1'><cluster id='c' prefix='n' suffix='' radical='0-7' "
+        f"speed='{speed!r}f' bw='{bandwidth!r}Bps' lat='{latency_s!r}s'/></platform>"
+    )
+
+
+@pytest.fixture
+def made(emulated: Callable[..., object], tmp_path: Path) -> Callable[..., Trace]:
+    """The trace of a program on eight hosts."""
+
+    def trace(name: str, **changes: float) -> Trace:
+        source, n_ranks = PROGRAMS[name]
+        (tmp_path / "machine.xml").write_text(machine(**changes))
+        folder = tmp_path / f"trace{len(list(tmp_path.glob('trace*')))}"
+        ran = emulated(source, n_ranks, platform=tmp_path / "machine.xml", trace=folder, compute="models")
+        assert ran.error == ""
+        return Trace(folder)
+
+    return trace
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_identities_hold(made: Callable[..., Trace], name: str):
+    trace = made(name)
+    path, late = critical_path(trace), waits(trace)
+    assert fsum(it.seconds for it in path.rows) == pytest.approx(trace.makespan_s, rel=1e-9)
+    assert not any(it.kind.startswith("late") for it in path.rows)
+    assert fsum(it.seconds for it in late.causes) == pytest.approx(late.seconds, rel=1e-9)
+    (run,) = pop([trace], replay).runs
+    assert run.parallel == pytest.approx(run.load_balance * run.serialisation * run.transfer, rel=1e-12)
+    assert run.transfer == pytest.approx(prod(getattr(run, part) for part in PARTS), rel=1e-12)
+    assert run.ideal_s <= run.time_s
+
+
+def test_a_slow_rank_is_named_by_all(made: Callable[..., Trace]):
+    trace = made("slow rank")
+    cause = waits(trace).causes[0]
+    assert (cause.rank, cause.kind, cause.place.line) == (2, "compute", 7)
+    assert cause.seconds > 0.9 * waits(trace).seconds
+    assert critical_path(trace).by_rank_s.argmax() == 2
+    shares = {(it.part, it.name): it.share for it in bounds(trace, replay).bounds}
+    assert shares["host", "n2"] == max(shares.values())
+
+
+def test_the_first_of_a_chain_of_late_senders_is_named(made: Callable[..., Trace]):
+    found = waits(made("chain"))
+    assert {it.rank for it in found.waits} == {1, 2, 3}
+    assert (found.causes[0].rank, found.causes[0].place.line) == (0, 8)
+    assert found.causes[0].seconds > 0.95 * found.seconds
+
+
+def test_a_message_that_is_too_large_for_its_link_is_named(made: Callable[..., Trace]):
+    trace = made("large message")
+    first = critical_path(trace).rows[0]
+    assert (first.kind, first.messages, first.bytes) == ("transfer", 1, 8_000_000)
+    largest = bounds(trace, replay).bounds[0]
+    assert (largest.part, largest.words) == ("bandwidth", "the network's bandwidth")
+
+
+def test_latency_bounds_a_program_of_small_messages(made: Callable[..., Trace]):
+    assert bounds(made("many messages"), replay).bounds[0].part == "latency"
+
+
+def test_a_slow_kernel_is_named(made: Callable[..., Trace]):
+    trace = made("kernels")
+    path = critical_path(trace)
+    assert path.by_kernel_s["heavy"] == pytest.approx(8 * path.by_kernel_s["light"], rel=1e-6)
+    shares = {(it.part, it.name): it.share for it in bounds(trace, replay).bounds}
+    assert shares["kernel", "heavy"] == pytest.approx(8 * shares["kernel", "light"], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bounds_are_what_runs_on_the_better_machine_take(made: Callable[..., Trace], name: str):
+    found = {it.part: it.makespan_s for it in bounds(made(name), replay, n_links=0, n_hosts=0).bounds if not it.name}
+    fresh = {
+        "latency": made(name, latency_s=LATENCY_S / 1.1),
+        "bandwidth": made(name, bandwidth=BANDWIDTH * 1.1),
+        "computing": made(name, speed=SPEED * 1.1),
+    }
+    for part, trace in fresh.items():
+        assert found[part] == pytest.approx(trace.makespan_s, rel=1e-6)
+
+
+def test_a_slower_network_is_where_two_runs_differ(made: Callable[..., Trace]):
+    found = compare(made("large message"), made("large message", bandwidth=BANDWIDTH / 2))
+    assert {(it.kind, it.place.call) for it in found.differences[:2]} == {("transfer", "Send"), ("transfer", "Recv")}
+    assert fsum(it.seconds for it in found.differences) == pytest.approx(
+        found.after.rank_seconds - found.before.rank_seconds, rel=1e-9
+    )
