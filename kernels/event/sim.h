@@ -324,8 +324,9 @@ double sim_speed_flop_per_s(const sim *s, int timeline); /* of a core of its hos
 /* Before the first call. Intervals and messages that touch [first_s, last_s] and the ranks with a 1 (NULL: all) are written; what
  * ranks append only when that is everything. 0, or an error. */
 int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks);
-int sim_trace_rows(const sim *s, int table, const void **rows);  /* how many there are since they were cleared */
-void sim_trace_clear(sim *s, int table);
+int sim_trace_rows(const sim *s, int table);                     /* how many there are since they were taken */
+/* Takes all rows of a table: writes n columns of them, each the member of the row at an offset and of 4 or 8 bytes. */
+void sim_trace_take(sim *s, int table, int n, const int *offset, const int *bytes, char *const *column);
 int sim_append_region(sim *s, int timeline, int region, int is_begin);      /* takes no time; a row of TRACE_REGIONS */
 
 /* ---- the loop ---- */

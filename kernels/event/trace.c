@@ -401,18 +401,30 @@ int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
     return s->error == SIM_OUT_OF_MEMORY ? s->error : 0;
 }
 
-int sim_trace_rows(const sim *s, int table, const void **rows)
+int sim_trace_rows(const sim *s, int table)
 {
-    *rows = NULL;
-    if (!s->trace || table < 0 || table >= TRACE_TABLES) return 0;
-    *rows = s->trace->table[table].row;
-    return s->trace->table[table].n;
+    return s->trace && table >= 0 && table < TRACE_TABLES ? s->trace->table[table].n : 0;
 }
 
-void sim_trace_clear(sim *s, int table)
+enum { ROWS_IN_CACHE = 256 };
+
+void sim_trace_take(sim *s, int table, int n, const int *offset, const int *bytes, char *const *column)
 {
-    if (!s->trace || table < 0 || table >= TRACE_TABLES) return;
-    trace_table *rows = &s->trace->table[table];
-    if (table == TRACE_ACTIONS) s->trace->n_actions_taken += rows->n;
-    rows->n = 0;
+    const int n_rows = sim_trace_rows(s, table);
+    for (int from = 0; from < n_rows; from += ROWS_IN_CACHE) {
+        const int to = n_rows - from < ROWS_IN_CACHE ? n_rows : from + ROWS_IN_CACHE;
+        for (int k = 0; k < n; k++) {
+            const char *at = s->trace->table[table].row + (size_t)from * ROW_BYTES[table] + offset[k];
+            char *out = column[k] + (size_t)from * (size_t)bytes[k];
+            for (int i = from; i < to; i++, at += ROW_BYTES[table], out += bytes[k]) {
+                if (bytes[k] == 8)
+                    memcpy(out, at, 8);
+                else
+                    memcpy(out, at, 4);
+            }
+        }
+    }
+    if (!n_rows) return;
+    if (table == TRACE_ACTIONS) s->trace->n_actions_taken += n_rows;
+    s->trace->table[table].n = 0;
 }

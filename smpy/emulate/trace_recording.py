@@ -15,7 +15,7 @@ from smpy.engine.trace import ACTIONS, TABLES
 from smpy.errors import SmpyError
 from smpy.records.files import write_whole
 from smpy.records.profile import KINDS
-from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter, coded, nullable
+from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
 _EVERY_ROWS: Final = 1 << 15
-_IDLE: Final = "idle"
+Columns = dict[str, "NDArray[Any]"]
+
+INTERVAL_KINDS: Final = (*KINDS, "idle")
+"""What a rank does, in the order of their numbers."""
+
 _POLLS: Final = ("test", "test_any", "iprobe", "improbe", "get_status")
 
 
@@ -79,74 +83,85 @@ class TraceRecording:
                 self._take(table)
 
     def _take(self, table: str) -> None:
-        rows = self._engine.trace_rows(table)
-        if len(rows):
-            getattr(self, f"_add_{table}")(rows)
+        if self._engine.n_trace_rows(table):
+            getattr(self, f"_add_{table}")(self._engine.take_trace(table))
 
-    def _add_intervals(self, rows: NDArray[Any]) -> None:
-        pa = self._pa
+    def _add_intervals(self, rows: Columns) -> None:
+        of = self._writer
         self._writer.add(
             "intervals",
             {
-                "rank": rows["rank"].copy(),
-                "start_s": rows["start_s"].copy(),
-                "end_s": rows["end_s"].copy(),
-                "kind": coded(pa, rows["kind"].astype("i1"), (*KINDS, _IDLE)),
-                "site": nullable(pa, rows["account"], rows["account"] == 0),
-                "other": nullable(pa, rows["other"], rows["other"] < 0),
-                "message": nullable(pa, rows["message"], rows["message"] < 0),
+                "rank": of.all(rows["rank"]),
+                "start_s": of.all(rows["start_s"]),
+                "end_s": of.all(rows["end_s"]),
+                "kind": of.named(rows["kind"], INTERVAL_KINDS),
+                "site": of.where(rows["account"] > 0, rows["account"]),
+                "other": of.where(rows["other"] >= 0, rows["other"]),
+                "message": of.where(rows["message"] >= 0, rows["message"]),
             },
         )
 
-    def _add_messages(self, rows: NDArray[Any]) -> None:
-        pa = self._pa
-        columns = {
-            "message": rows["message"].copy(),
-            "source": rows["source"].copy(),
-            "target": rows["target"].copy(),
-            "tag": nullable(pa, rows["tag"], rows["is_inner"] != 0),
-            "bytes": rows["bytes"].copy(),
-            "send_site": nullable(pa, rows["send_account"], rows["send_account"] == 0),
-            "receive_site": nullable(pa, rows["receive_account"], rows["receive_account"] == 0),
-        }
-        for date in ("send_posted_s", "receive_posted_s", "started_s", "ended_s", "alone_s"):
-            values = rows[date].copy()
-            columns[date] = nullable(pa, values, values != values) if date in ("started_s", "alone_s") else values
-        self._writer.add("messages", columns)
+    def _add_messages(self, rows: Columns) -> None:
+        of = self._writer
+        started_s, alone_s = rows["started_s"], rows["alone_s"]
+        self._writer.add(
+            "messages",
+            {
+                "message": of.all(rows["message"]),
+                "source": of.all(rows["source"]),
+                "target": of.all(rows["target"]),
+                "tag": of.where(rows["is_inner"] == 0, rows["tag"]),
+                "bytes": of.all(rows["bytes"]),
+                "send_site": of.where(rows["send_account"] > 0, rows["send_account"]),
+                "receive_site": of.where(rows["receive_account"] > 0, rows["receive_account"]),
+                "send_posted_s": of.all(rows["send_posted_s"]),
+                "receive_posted_s": of.all(rows["receive_posted_s"]),
+                "started_s": of.where(started_s == started_s, started_s),
+                "ended_s": of.all(rows["ended_s"]),
+                "alone_s": of.where(alone_s == alone_s, alone_s),
+            },
+        )
 
-    def _add_actions(self, rows: NDArray[Any]) -> None:
-        pa = self._pa
-        action = rows["action"]
-        self._n_wildcards += int((action == ACTIONS.index("took")).sum())
-        for poll in _POLLS:
-            is_poll = action == ACTIONS.index(poll)
-            self._n_failed_polls += int(rows["amount"][is_poll].sum())
-            self._n_polls += int(is_poll.sum())
-        followed = action[:-1] == ACTIONS.index("wait_any")
-        self._n_choices += int((followed & (action[1:] == ACTIONS.index("and"))).sum())
-        self._n_failed_polls += int(((action == ACTIONS.index("test_any")) & (rows["detail"] == 0)).sum())
+    def _add_actions(self, rows: Columns) -> None:
+        action, amount, of = rows["action"], rows["amount"], self._writer
+        counts = _counts(action)
+        self._n_wildcards += counts[ACTIONS.index("took")]
+        for poll in map(ACTIONS.index, _POLLS):
+            if counts[poll]:
+                self._n_polls += counts[poll]
+                self._n_failed_polls += int(amount[action == poll].sum())
+        if counts[ACTIONS.index("test_any")]:
+            in_vain = (action == ACTIONS.index("test_any")) & (rows["detail"] == 0)
+            self._n_failed_polls += int(in_vain.sum())
+        if counts[ACTIONS.index("wait_any")]:
+            followed = action[:-1] == ACTIONS.index("wait_any")
+            self._n_choices += int((followed & (action[1:] == ACTIONS.index("and"))).sum())
         self._writer.add(
             "actions",
             {
-                "rank": rows["rank"].copy(),
-                "action": coded(pa, action.astype("i1"), ACTIONS),
-                "site": nullable(pa, rows["account"], rows["account"] == 0),
-                "comm": nullable(pa, rows["comm"], rows["comm"] < 0),
-                **{name: rows[name].copy() for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
+                "rank": of.all(rows["rank"]),
+                "action": of.named(action, ACTIONS),
+                "site": of.where(rows["account"] > 0, rows["account"]),
+                "comm": of.where(rows["comm"] >= 0, rows["comm"]),
+                **{name: of.all(rows[name]) for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
             },
         )
 
-    def _add_comms(self, rows: NDArray[Any]) -> None:
+    def _add_comms(self, rows: Columns) -> None:
         for comm, number in zip(rows["comm"].tolist(), rows["number"].tolist(), strict=True):
             before = self._comm_of_number.setdefault(number, comm)
             if before != comm:
                 self._comm_of_number[number] = None  # it names several
-        self._writer.add("comms", {name: rows[name].copy() for name in ("comm", "other", "first", "step", "n")})
+        self._writer.add(
+            "comms", {name: self._writer.all(rows[name]) for name in ("comm", "other", "first", "step", "n")}
+        )
 
-    def _add_regions(self, rows: NDArray[Any]) -> None:
+    def _add_regions(self, rows: Columns) -> None:
         names = list(self._engine.region_numbers)
         ended = []
-        for date_s, rank, region, is_begin in rows[["date_s", "rank", "region", "is_begin"]].tolist():
+        for date_s, rank, region, is_begin in zip(
+            *(rows[name].tolist() for name in ("date_s", "rank", "region", "is_begin")), strict=True
+        ):
             under_way = self._regions.setdefault(rank, [])
             if is_begin:
                 under_way.append((names[region], date_s))
@@ -235,7 +250,7 @@ class TraceRecording:
                 "rank": pa.array(ranks, pa.int32()),
                 "start_s": pa.array(dates_s, pa.float64()),
                 "end_s": pa.array([summary.makespan_s] * len(ended), pa.float64()),
-                "kind": coded(pa, pa.array([len(KINDS)] * len(ended), pa.int8()), (*KINDS, _IDLE)),
+                "kind": pa.DictionaryArray.from_arrays(pa.array([len(KINDS)] * len(ended), pa.int8()), INTERVAL_KINDS),
                 "site": none,
                 "other": none,
                 "message": pa.nulls(len(ended), pa.int64()),
@@ -274,6 +289,12 @@ class TraceRecording:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         columns["bytes"] = columns.pop("nbytes")
         self._writer.add("collectives", {name: pa.array(values) for name, values in columns.items()})
+
+
+def _counts(action: NDArray[Any]) -> list[int]:
+    import numpy as np
+
+    return [int(n) for n in np.bincount(action, minlength=len(ACTIONS))]
 
 
 def _place(engine: Engine, line: int, home: str) -> tuple[str, int]:

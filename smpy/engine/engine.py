@@ -13,7 +13,7 @@ from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
 from smpy.engine.point_to_point import PointToPoint
 from smpy.engine.spent import Spent
-from smpy.engine.trace import n_rows, rows_of
+from smpy.engine.trace import n_rows, take_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,9 +158,9 @@ class Engine(PointToPoint, Collectives):
         """How many rows of a table of the trace there are since they were taken last."""
         return n_rows(self._sim, table)
 
-    def trace_rows(self, table: str) -> NDArray[Any]:
-        """Take them."""
-        return rows_of(self._sim, table)
+    def take_trace(self, table: str) -> dict[str, NDArray[Any]]:
+        """Take them, each column as an array."""
+        return take_columns(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float]]:
         """Of each link that was used: name, most flows at once, bytes, seconds with flows, and when it is full."""

@@ -40,19 +40,21 @@ def dtype_of(table: str) -> np.dtype[Any]:
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(struct)})
 
 
-def rows_of(sim: Any, table: str) -> NDArray[Any]:
-    """The rows of a table since they were asked for last, as a copy."""
+def take_columns(sim: Any, table: str) -> dict[str, NDArray[Any]]:
+    """The rows of a table since they were taken last, each column as an array."""
     import numpy as np
 
-    number, struct = _STRUCTS[table]
-    listed = ffi.new("const void **")
-    n = lib.sim_trace_rows(sim, number, listed)
-    content = ffi.buffer(listed[0], n * ffi.sizeof(struct)) if n else b""
-    rows = np.frombuffer(content, dtype_of(table)).copy()
-    lib.sim_trace_clear(sim, number)
-    return rows
+    number, n = _STRUCTS[table][0], n_rows(sim, table)
+    fields = dtype_of(table).fields
+    assert fields is not None
+    columns = {name: np.empty(n, kind) for name, (kind, *_) in fields.items()}
+    offsets = ffi.new("int[]", [int(offset) for _, offset, *_ in fields.values()])
+    sizes = ffi.new("int[]", [column.itemsize for column in columns.values()])
+    places = ffi.new("char *[]", [ffi.cast("char *", column.ctypes.data) for column in columns.values()])
+    lib.sim_trace_take(sim, number, len(columns), offsets, sizes, places)
+    return columns
 
 
 def n_rows(sim: Any, table: str) -> int:
-    """How many rows of a table there are since they were asked for last."""
-    return int(lib.sim_trace_rows(sim, _STRUCTS[table][0], ffi.new("const void **")))
+    """How many rows of a table there are since they were taken last."""
+    return int(lib.sim_trace_rows(sim, _STRUCTS[table][0]))

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import SmpyError, UsageError
@@ -23,10 +25,18 @@ MACHINE: Final = "machine.pickle"
 TABLE_NAMES: Final = ("intervals", "messages", "actions", "sites", "comms", "regions", "collectives")
 
 _GROUP_ROWS: Final = 1 << 17
+_GROUPS_AHEAD: Final = 2
+_MAY_BE_NULL: Final = {
+    "intervals": {"site", "other", "message"},
+    "messages": {"tag", "send_site", "receive_site", "started_s", "alone_s"},
+    "actions": {"site", "comm"},
+    "sites": {"comm"},
+    "collectives": {"total_bytes"},
+}
 
 
 class TraceWriter:
-    """The tables of one trace.
+    """The tables of one trace. A thread writes them, and no more than two groups of rows wait for it.
 
     Parameters
     ----------
@@ -49,7 +59,14 @@ class TraceWriter:
         self.folder = folder
         self._writers: dict[str, ParquetWriter] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
+        self._trouble: OSError | None = None
+        self._to_write: SimpleQueue[tuple[str, pa.Table] | None] = SimpleQueue()
+        self._room: SimpleQueue[None] = SimpleQueue()
+        for _ in range(_GROUPS_AHEAD):
+            self._room.put(None)
         _make_room(folder)
+        self._thread = Thread(target=self._write_all, name="smpy trace", daemon=True)
+        self._thread.start()
 
     def add(self, table: str, columns: Mapping[str, Any]) -> None:
         """Add rows: arrays of one length, of numpy or pyarrow.
@@ -59,21 +76,53 @@ class TraceWriter:
         SmpyError
             If they cannot be written.
         """
-        rows = self._pa.table(columns)
+        rows = self._pa.table(dict(columns))
+        optional = _MAY_BE_NULL.get(table, ())
+        fields = [field.with_nullable(field.name in optional) for field in rows.schema]
         waiting = self._waiting.setdefault(table, [])
-        waiting.append(rows)
+        waiting.append(rows.cast(self._pa.schema(fields)))
         if sum(each.num_rows for each in waiting) >= _GROUP_ROWS:
-            self._write(table)
+            self._hand_over(table)
 
-    def _write(self, table: str) -> None:
-        rows = self._pa.concat_tables(self._waiting.pop(table))
-        try:
-            writer = self._writers.get(table)
-            if writer is None:
-                writer = self._writers[table] = self._new_writer(table, rows.schema)
-            writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
-        except OSError as error:
-            raise SmpyError(self._complaint(error)) from error
+    def all(self, values: NDArray[Any]) -> pa.Array:
+        """A column of numbers, none of them null: its memory is the array's."""
+        return self.where(None, values)
+
+    def where(self, is_known: NDArray[Any] | None, values: NDArray[Any]) -> pa.Array:
+        """A column of numbers, null where they say nothing."""
+        import numpy as np
+
+        pa = self._pa
+        bits = None if is_known is None else pa.py_buffer(np.packbits(is_known, bitorder="little"))
+        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(values)])
+
+    def named(self, codes: NDArray[Any], names: Sequence[str]) -> pa.Array:
+        """A column of names, from their numbers."""
+        return self._pa.DictionaryArray.from_arrays(self.all(codes.astype("i1")), self._pa.array(names))
+
+    def _hand_over(self, table: str) -> None:
+        self._room.get()
+        if self._trouble is not None:
+            self._room.put(None)
+            raise SmpyError(self._complaint(self._trouble)) from self._trouble
+        self._to_write.put((table, self._pa.concat_tables(self._waiting.pop(table))))
+
+    def _write_all(self) -> None:
+        """In the thread: write what is handed over, until there is nothing more, or no room."""
+        while (group := self._to_write.get()) is not None:
+            try:
+                if self._trouble is None:
+                    self._write(*group)
+            except OSError as error:
+                self._trouble = error
+            finally:
+                self._room.put(None)
+
+    def _write(self, table: str, rows: pa.Table) -> None:
+        writer = self._writers.get(table)
+        if writer is None:
+            writer = self._writers[table] = self._new_writer(table, rows.schema)
+        writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
 
     def _new_writer(self, table: str, schema: pa.Schema) -> ParquetWriter:
         plain = {field.name for field in schema if self._pa.types.is_floating(field.type) and field.name != "amount"}
@@ -101,7 +150,11 @@ class TraceWriter:
         """
         try:
             for table in list(self._waiting):
-                self._write(table)
+                self._hand_over(table)
+            self._to_write.put(None)
+            self._thread.join()
+            if self._trouble is not None:
+                raise self._trouble
             for writer in self._writers.values():
                 writer.close()
         except OSError as error:
@@ -131,13 +184,3 @@ def _make_room(folder: Path) -> None:
         (folder / INFO).unlink()
     except OSError as error:
         raise UsageError(f"cannot write a trace to {folder}: {error.strerror or error}; name another folder") from error
-
-
-def coded(pa: Any, codes: NDArray[Any], names: Sequence[str]) -> pa.DictionaryArray:
-    """A column of names, from their numbers."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
-
-
-def nullable(pa: Any, values: NDArray[Any], is_null: NDArray[Any]) -> pa.Array:
-    """A column that says nothing in some rows."""
-    return pa.array(values, mask=is_null)
