@@ -6,7 +6,7 @@
 
 #include "world.h"
 
-enum { MANY_ROWS = 1 << 16 };
+enum { MANY_ROWS = 1 << 15 };
 
 static const size_t ROW_BYTES[TRACE_TABLES] = {sizeof(trace_interval), sizeof(trace_message), sizeof(trace_action),
                                                sizeof(trace_members), sizeof(trace_mark)};

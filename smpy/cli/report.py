@@ -68,6 +68,9 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
             return {}
         raise
     found: dict[str, Analysis | str] = {}
+    traced = trace.info["trace"]
+    if traced["window_s"] is not None or traced["ranks"] is not None:
+        return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
     with _told() as told:
         asked: dict[str, Callable[[], Any]] = {
             "Efficiencies": lambda: pop.pop([trace], replay.replay, told=told),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.records.summary import Summary
 
-_EVERY_ROWS: Final = 1 << 15
+_EVERY_ROWS: Final = 1 << 14
 Columns = dict[str, "NDArray[Any]"]
 
 INTERVAL_KINDS: Final = (*KINDS, "idle")

@@ -24,7 +24,7 @@ INFO: Final = "run.json"
 MACHINE: Final = "machine.pickle"
 TABLE_NAMES: Final = ("intervals", "messages", "actions", "sites", "comms", "regions", "collectives")
 
-_GROUP_ROWS: Final = 1 << 17
+_GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
 _MAY_BE_NULL: Final = {
     "intervals": {"site", "other", "message"},

@@ -13,7 +13,7 @@ from smpy.report.timeline import Rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DRAWN_MAX: Final = 20_000
+DRAWN_MAX: Final = 50_000
 _COLUMNS: Final = ("source", "target", "bytes", "send_posted_s", "ended_s", "send_site", "receive_site")
 
 

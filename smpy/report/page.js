@@ -76,7 +76,7 @@ async function drawRanks(figure) {
   }));
   const layout = {
     height: 320, margin: { t: 40 }, hovermode: "x unified", legend: { traceorder: "normal" },
-    xaxis: { title: { text: page.is_of_all ? "rank" : "rank, counted among those that were traced" } },
+    xaxis: { title: { text: page.is_of_all ? "rank" : "traced ranks, counted" } },
     yaxis: { title: { text: "seconds" } },
   };
   return Plotly.newPlot(figure, areas.filter((area) => area.y.some(Boolean)), layout, CONFIG);
@@ -245,7 +245,7 @@ function lines(drawn, firstS, lastS, first, last) {
     x.push(drawn.sent_s[i], drawn.ended_s[i], null);
     y.push(drawn.source[i], drawn.target[i], null);
   }
-  return { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", showlegend: false, line: { color: "rgba(0,0,0,0.55)", width: 1 } };
+  return { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", showlegend: false, line: { color: "rgba(0,0,0,0.3)", width: 1 } };
 }
 
 async function drawTimeline(figure) {
@@ -260,9 +260,9 @@ async function drawTimeline(figure) {
   const showsMessages = document.getElementById("shows-messages");
   showsMessages.checked = n <= 64;
   const layout = {
-    height: 120 + Math.max(Math.min(24 * n, 640), page.timeline.n_rows), margin: { t: 40 }, dragmode: "zoom",
+    height: 120 + Math.max(140, Math.min(24 * n, 640), page.timeline.n_rows), margin: { t: 40 }, dragmode: "zoom",
     xaxis: { title: { text: "simulated time, seconds" }, range: [from, to] },
-    yaxis: { title: { text: page.is_of_all ? "rank" : "rank, counted among those that were traced" }, range: [n - 0.5, -0.5] },
+    yaxis: { title: { text: page.is_of_all ? "rank" : "traced ranks, counted" }, range: [n - 0.5, -0.5] },
   };
 
   function traces() {

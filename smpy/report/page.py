@@ -151,8 +151,8 @@ def _in_words(remark: Mapping[str, Any]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int) -> str:
-    """A table whose last columns are words, and whose others are numbers."""
-    kinds = ["number"] * (len(head) - n_words) + ["word"] * n_words
+    """A table whose first columns are words, and whose others are numbers."""
+    kinds = ["word"] * n_words + ["number"] * (len(head) - n_words)
     top = "".join(f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
     lines = (
         "".join(f'<td class="{kind}">{escape(cell)}</td>' for cell, kind in zip(row, kinds, strict=True))
@@ -172,23 +172,32 @@ def _profile(profile: Mapping[str, Any]) -> str:
     sites, kinds = profile["sites"], profile["kinds"]
     whole_s = sum(sum(site["spent_s"]) for site in sites) or 1.0
     shown = [at for at, _ in enumerate(kinds) if any(site["spent_s"][at] for site in sites)]
-    head = ["time", "share", "calls", *(kinds[at].replace("_", " ") for at in shown), "sent", "slowest rank"]
+    head = [
+        "call",
+        "line",
+        "time",
+        "share",
+        "calls",
+        *(kinds[at].replace("_", " ") for at in shown),
+        "sent",
+        "slowest rank",
+    ]
     rows = [
         [
+            site["call"] or "(own)",
+            site["line"] or "",
             format_time(sum(site["spent_s"])),
             f"{sum(site['spent_s']) / whole_s:.1%}",
             f"{site['count']:,}" if site["call"] else "",
             *(format_time(site["spent_s"][at]) for at in shown),
             format_bytes(site["sent_bytes"]) if site["sent_bytes"] else "",
             str(site["slowest"]) if site["slowest"] >= 0 else "",
-            site["call"] or "(own)",
-            site["line"] or "",
         ]
         for site in sites[:_SITES_MAX]
     ]
     left = len(sites) - len(rows)
     note = f'<p class="note">{left:,} more call sites: <code>smpy run --json</code> has them all.</p>' if left else ""
-    return _figure("sites") + _table([*head, "call", "line"], rows, 2) + note + by_rank
+    return _figure("sites") + _table(head, rows, 2) + note + by_rank
 
 
 def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,11 +242,11 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
         return '<p class="note">None that messages share.</p>'
     rows = [
         (
+            it["link"],
             f"{it['saturated_s'] / whole_s:.1%}",
             f"{it['busy_s'] / whole_s:.1%}",
             format_bytes(it["bytes"]),
             str(it["most_flows"]),
-            it["link"],
         )
         for it in links
     ]
@@ -246,7 +255,7 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
     note = (
         f'<p class="note">The busiest ones{more}. Busy: with messages on it; saturated: with as much as it carries.</p>'
     )
-    return note + _figure("links") + _table(("saturated", "busy", "bytes", "most at once", "link"), rows, 1)
+    return note + _figure("links") + _table(("link", "saturated", "busy", "bytes", "most at once"), rows, 1)
 
 
 def _timeline(trace: Trace) -> str:

@@ -117,6 +117,11 @@ def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can(tmp_path: 
     done = CliRunner().invoke(main, ["report", str(tmp_path / "part"), "-o", str(tmp_path / "part.html")])
     assert done.exit_code == 0, done.output
     assert "cannot be replayed" in (tmp_path / "part.html").read_text()
+    text = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(text.replace('"ranks": null', '"ranks": [1]'))
+    done = CliRunner().invoke(main, ["report", str(folder), "-o", str(tmp_path / "some.html")])
+    assert done.exit_code == 0, done.output
+    assert data_of(tmp_path / "some.html")["figures"] == {}  # not efficiencies of one rank in two
 
 
 def test_names_cannot_end_the_script_or_make_elements(tmp_path: Path):
@@ -193,7 +198,7 @@ def test_ten_million_intervals_of_1024_ranks_are_15_megabytes_made_in_bounded_me
         "import resource, sys\nfrom smpy.__main__ import main\n"
         "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    arguments = ["report", str(folder), "-o", str(tmp_path / "report.html")]
+    arguments = ["report", str(folder), "--no-replay", "-o", str(tmp_path / "report.html")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True, env=environment
