@@ -54,7 +54,7 @@ class TraceWriter:
             import pyarrow as pa
             import pyarrow.parquet as parquet
         except ImportError:
-            raise UsageError('a trace is written by pyarrow: pip install "smpy[trace]"') from None
+            raise UsageError('a trace is written by pyarrow: pip install "smpy-mpi[trace]"') from None
         self._pa, self._parquet = pa, parquet
         self.folder = folder
         self._writers: dict[str, ParquetWriter] = {}
