@@ -19,7 +19,8 @@ int latch_new(latches *all, int n_ranks)
         }
         id = ++all->n;
     }
-    all->at[id] = (latch){.n_ranks = n_ranks, .serial = ++all->n_made, .n_to_come = n_ranks, .n_missing = n_ranks, .n_users = n_ranks};
+    all->at[id] = (latch){.n_ranks = n_ranks, .serial = ++all->n_made,
+                            .n_to_come = n_ranks, .n_missing = n_ranks, .n_users = n_ranks};
     return id;
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     int n_requests;              /* that it has named */
     int64_t message;             /* whose end ended its wait; -1: none */
-    int64_t last_poll;           /* its last row, if that is a poll in vain: its place in the table of actions since the begin; or -1 */
+    int64_t last_poll;           /* its last row, if that is a poll in vain: its place among all actions; or -1 */
     int64_t last_overhead;       /* likewise, an overhead */
     int64_t last_start;          /* likewise, a blocking send or a receive, which nothing has followed */
     int64_t until;               /* the row of the probe that it repeats until it finds something; or -1 */

@@ -111,9 +111,7 @@ def _text(trace: Any, result: ReplayResult) -> str:
         ("messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"),
     ]
     if result.depends_on_time:
-        facts.append(
-            ("depends on time", "the run took messages from any source, polled, or waited for any of several:")
-        )
+        facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
         facts.append(("", "elsewhere it may do something else, and the replay does what it did"))
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))

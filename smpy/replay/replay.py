@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_POLL_S: Final = 1e-9
+"""Of a poll that costs nothing: time goes on, so that what it looks for can come."""
 _COMPUTING: Final = 0  # of the kernel's kinds of time
 
 
@@ -163,7 +165,7 @@ def _machine(
         if what == "overhead":
             machine = with_less_overhead(machine, factor)
     if "overhead" in ideal:
-        polling = replace(machine.models.polling, test_s=0.0, iprobe_s=0.0)
+        polling = replace(machine.models.polling, test_s=_POLL_S, iprobe_s=_POLL_S, polls_grow=False, polls_notice=True)
         machine = replace(machine, models=replace(machine.models, polling=polling))
     return machine, platform is None
 

@@ -73,7 +73,7 @@ static void check(const sim *s, const void *state)
     if (!heap_check(&n->ends)) abort();
 }
 
-static const network_kind network_constant = {"constant", begin, start, next_date, fire, free_state, check, NULL, NULL};
+static const network_kind network_constant = {"constant", begin, start, next_date, fire, free_state, check, NULL, NULL, NULL};
 
 /* ---- its test ---- */
 
