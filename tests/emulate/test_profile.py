@@ -35,7 +35,7 @@ PROGRAMS = [
     ("jacobi3d.py", 8, ("--n", "8", "--iterations", "3")),
     ("conjugate_gradient.py", 5, ("--n", "12")),
     ("fft2d.py", 4, ("--n", "16", "--m", "16")),
-    ("master_worker.py", 5, ()),
+    ("master_worker.py", 5, ("--limit", "3000", "--tasks", "32")),
     ("nbody.py", 4, ()),
     ("hpl.py", 6, ("--n", "60", "--nb", "8", "--p", "2", "--q", "3", "--skeleton")),
 ]

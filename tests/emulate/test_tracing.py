@@ -18,6 +18,7 @@ from tests.emulate.test_profile import PROGRAMS, profile
 
 APPS = Path(__file__).parents[2] / "apps"
 
+
 REGIONS = """
 import smpy
 from mpi4py import MPI

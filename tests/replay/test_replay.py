@@ -79,7 +79,7 @@ def check(case: Case, folder: Path) -> None:
         np.testing.assert_allclose(elsewhere.finish_s, finish_s(case, folder, OTHER), rtol=1e-9, atol=0)
 
 
-@pytest.mark.parametrize("case", drawn(20, 1), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", drawn(12, 1), ids=lambda case: case.name)
 def test_a_replay_has_the_dates_of_the_run_and_elsewhere_those_of_a_run_there(case: Case, tmp_path: Path):
     check(case, tmp_path)
 
@@ -110,7 +110,7 @@ def traced(emulated: Callable, tmp_path: Path) -> Callable[..., tuple]:
         ("jacobi3d.py", 8, ("--n", "8", "--iterations", "3")),
         ("conjugate_gradient.py", 5, ("--n", "12")),
         ("fft2d.py", 4, ("--n", "16", "--m", "16")),
-        ("master_worker.py", 5, ()),
+        ("master_worker.py", 5, ("--limit", "3000", "--tasks", "32")),
     ],
 )
 @pytest.mark.parametrize("polls", ["grow", "notice"])
