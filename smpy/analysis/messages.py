@@ -30,8 +30,8 @@ class Messages:
         Of each.
     is_early : (n_messages,) array of bool
         Whether it started when it was sent, whatever its receiver did.
-    started_s, ended_s : (n_messages,) array of float
-        Dates. One that is not early starts when both sides are posted.
+    sent_s, received_s, started_s, ended_s : (n_messages,) array of float
+        Dates: when each side was posted; one that is not early starts when both are.
     is_sender_last : (n_messages,) array of bool
         Whether its sender is who let it start: it is early, or was sent after its receive was posted.
     is_inner : (n_messages,) array of bool
@@ -43,6 +43,8 @@ class Messages:
     target: NDArray[np.int32]
     bytes: NDArray[np.int64]
     is_early: NDArray[np.bool_]
+    sent_s: NDArray[np.float64]
+    received_s: NDArray[np.float64]
     started_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
     is_sender_last: NDArray[np.bool_]
@@ -80,6 +82,8 @@ def read_messages(trace: Trace) -> Messages:
         target=integers(table["target"], np.int32, -1)[order],
         bytes=integers(table["bytes"], np.int64, 0)[order],
         is_early=is_early,
+        sent_s=sent_s,
+        received_s=received_s,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
         ended_s=floats(table["ended_s"])[order],
         is_sender_last=is_early | (sent_s > received_s),
