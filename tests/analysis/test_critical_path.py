@@ -30,7 +30,7 @@ def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[i
     parts = path.parts
     assert fsum(it.seconds for it in path.rows) == pytest.approx(path.time_s, rel=1e-12)
     assert path.by_rank_s.sum() == pytest.approx(path.time_s, rel=1e-12)
-    assert parts.end_s[0] == path.time_s
+    assert parts.end_s[0] == pytest.approx(path.time_s, rel=1e-12)
     assert parts.start_s[-1] == 0
     assert (np.abs(parts.start_s[:-1] - parts.end_s[1:]) <= 1e-9).all()
     assert not {it.kind for it in path.rows} & {"late_sender", "late_receiver", "late_members", "idle"}
