@@ -156,6 +156,8 @@ class _Walk:
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
         while at + 1 < high and end_s[at + 1] <= date_s:
             at += 1
+        while at > low and self.timeline.start_s[at] >= date_s:  # it takes no time
+            at -= 1
         return at
 
     def _cause(self, at: int, rank: int, date_s: float, came_with: int) -> _Cause | None:
