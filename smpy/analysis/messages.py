@@ -32,6 +32,8 @@ class Messages:
         Whether it started when it was sent, whatever its receiver did.
     sent_s, received_s, started_s, ended_s : (n_messages,) array of float
         Dates: when each side was posted; one that is not early starts when both are.
+    alone_s : (n_messages,) array of float
+        How long each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
         Whether its sender is who let it start: it is early, or was sent after its receive was posted.
     is_inner : (n_messages,) array of bool
@@ -47,6 +49,7 @@ class Messages:
     received_s: NDArray[np.float64]
     started_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
+    alone_s: NDArray[np.float64]
     is_sender_last: NDArray[np.bool_]
     is_inner: NDArray[np.bool_]
 
@@ -68,7 +71,7 @@ def read_messages(trace: Trace) -> Messages:
         "messages",
         columns=[
             *("message", "source", "target", "tag", "bytes"),
-            *("send_posted_s", "receive_posted_s", "started_s", "ended_s"),
+            *("send_posted_s", "receive_posted_s", "started_s", "ended_s", "alone_s"),
         ],
     )
     number = integers(table["message"], np.int64, -1)
@@ -86,6 +89,7 @@ def read_messages(trace: Trace) -> Messages:
         received_s=received_s,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
         ended_s=floats(table["ended_s"])[order],
+        alone_s=floats(table["alone_s"])[order],
         is_sender_last=is_early | (sent_s > received_s),
         is_inner=np.asarray(table["tag"].is_null().to_numpy(), bool)[order],
     )

@@ -55,6 +55,7 @@ def ring(turns: int) -> tuple[Timeline, Messages]:
         received_s=sent_s.T.reshape(-1),
         started_s=started_s,
         ended_s=started_s + 2e-6,
+        alone_s=np.full(n, 2e-6),
         is_sender_last=np.ones(n, bool),
         is_inner=np.zeros(n, bool),
     )
