@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 pytest.importorskip("pyarrow")
 
@@ -21,6 +21,7 @@ def seconds(path: CriticalPath) -> dict[tuple[str, str, int], float]:
     return {(it.kind, it.place.call, it.place.line): it.seconds for it in path.rows}
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[int, list[Step]]):
     run = perform(*program)

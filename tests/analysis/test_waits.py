@@ -4,7 +4,7 @@ from math import fsum
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
@@ -25,6 +25,7 @@ def of(n_ranks: int, steps: list[Step]) -> Waits:
     return waits(InMemory(perform(n_ranks, steps)))
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_causes_add_up_to_the_waits(program: tuple[int, list[Step]]):
     run = perform(*program)
@@ -37,6 +38,7 @@ def test_causes_add_up_to_the_waits(program: tuple[int, list[Step]]):
     assert not any(it.kind.startswith("late") for it in found.causes)
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_causes_do_not_depend_on_how_many_waits_are_looked_at_together(program: tuple[int, list[Step]]):
     run = perform(*program)
@@ -54,6 +56,7 @@ BEGINS_LATE: list[Step] = [Compute(3, 3.5, 4), Message(3, 2, 0, 9, eager=True)] 
 LASTS: list[Step] = [Message(0, 2, 0, 11, eager=True), Message(0, 3, 0, 12, eager=True)]
 
 
+@settings(max_examples=50)
 @given(programs(), st.integers(2, 6))
 @example((4, [*TURNS, *BEGINS_LATE, *LASTS]), 4)
 @example((4, [*BEGINS_LATE, *TURNS, *TURNS[:2], *LASTS, *TURNS, *LASTS]), 4)
