@@ -13,10 +13,10 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"units", "input_files"},
     {"engine", "platforms", "records", "compute", "blas"},
     {"collectives"},
-    {"mpi"},
+    {"mpi", "replay"},
     {"emulate"},
     {"runs"},
-    {"study", "calibrate"},
+    {"study", "calibrate", "report"},
     {"cli"},
     {"__main__"},
 ]
