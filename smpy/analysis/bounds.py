@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FACTOR: Final = 1.1
 _KERNELS: Final = 20
+_DIGITS: Final = 9  # of a share: those that differ by less are in the order in which they were found
 _IN_THE_HEAD: Final = 3
 _SMALLEST_SHARE: Final = 0.005
 _WHOLE: Final[tuple[tuple[str, str], ...]] = (
@@ -165,7 +166,7 @@ def bounds(
     remarks = []
     if depends_on_time(trace):
         remarks.append("The program took what came first, or looked in vain: replays do as it did.")
-    return Bounds(before_s, sorted(found, key=lambda it: -it.share), remarks)
+    return Bounds(before_s, sorted(found, key=lambda it: -round(it.share, _DIGITS)), remarks)
 
 
 def _parts(trace: Trace, n_links: int, n_hosts: int) -> Iterator[tuple[str, str]]:

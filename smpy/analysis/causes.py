@@ -28,18 +28,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from smpy.analysis.timeline import KINDS, LATE, ONE_DATE_S, TRANSFER
+from smpy.analysis.windows import Pieces, Windows, pieces_of, sums_of, together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.analysis.timeline import Timeline
 
-_FRAGMENTS: Final = 2_000_000  # looked at together
+_TOGETHER: Final = 2_000_000  # pieces of windows that are looked at together
+_WIDE: Final = 64  # intervals: time in wider windows is summed up in another way
+_NO_LABEL: Final = -1  # time that is spent waiting for others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +79,18 @@ class _Waits(NamedTuple):
     high: NDArray[np.int64]
 
 
-class _Shares(NamedTuple):
-    """Which share of a wait is charged to what."""
+class _Charges(NamedTuple):
+    """What waits are charged to.
 
-    wait: NDArray[np.int64]
-    to: NDArray[np.int64]  # (rank, place, kind) as one number; or a wait
-    share: NDArray[np.float64]
+    What their ranks did themselves is in `own`, by (rank, place, kind) as one number. Waits of theirs are one by one in
+    `on`; or, in wide windows, all from number low_wait to high_wait - 1, so much a second of each.
+    """
+
+    own: Pieces  # seconds: shares of the wait
+    on: Pieces
+    low_wait: NDArray[np.int64]  # [n_waits]
+    high_wait: NDArray[np.int64]
+    per_s: NDArray[np.float64]
 
 
 def causes_of_waits(timeline: Timeline) -> Causes:
@@ -93,25 +102,15 @@ def causes_of_waits(timeline: Timeline) -> Causes:
         Of all ranks.
     """
     waits = _waits(timeline)
-    number_of = np.full(len(timeline.kind), -1, np.int64)
-    number_of[waits.interval] = np.arange(len(waits.interval))
-    charged: list[_Shares] = []
-    passed: list[_Shares] = []
-    for some in _chunks(waits):
-        own, on = _shares(timeline, waits, some, number_of)
-        charged.append(own)
-        passed.append(on)
-    own, on = _together(charged), _together(passed)
-    costs_s, stuck_s = _pass_on(timeline, waits, on)
-    n_wait = len(waits.interval)
-    explained = np.bincount(own.wait, minlength=n_wait).astype(bool) | np.bincount(on.wait, minlength=n_wait).astype(
-        bool
-    )
-    itself_s = stuck_s + np.where(explained, 0.0, costs_s)
+    charges = _charges(timeline, waits)
+    costs_s, stuck_s = _pass_on(timeline, waits, charges)
+    is_charged = charges.per_s > 0
+    is_charged[charges.own.owner] = is_charged[charges.on.owner] = True
+    itself_s = stuck_s + np.where(is_charged, 0.0, costs_s)
     itself = np.flatnonzero(itself_s)
-    at = waits.interval[itself]
-    keys = np.concatenate([own.to, _key(timeline, waits.rank[itself], at)])
-    seconds = np.concatenate([own.share * costs_s[own.wait], itself_s[itself]])
+    interval = waits.interval[itself]
+    keys = np.concatenate([charges.own.what, waits.rank[itself] * _n_labels(timeline) + _labels(timeline)[interval]])
+    seconds = np.concatenate([charges.own.seconds * costs_s[charges.own.owner], itself_s[itself]])
     unique, which = np.unique(keys, return_inverse=True)
     rest, kind = np.divmod(unique, len(KINDS))
     rank, place = np.divmod(rest, len(timeline.places))
@@ -119,9 +118,13 @@ def causes_of_waits(timeline: Timeline) -> Causes:
     return Causes(rank, place, kind, total_s)
 
 
-def _key(timeline: Timeline, rank: NDArray[np.int64], interval: NDArray[np.int64]) -> NDArray[np.int64]:
-    place = rank * len(timeline.places) + timeline.place[interval]
-    return place * len(KINDS) + timeline.kind[interval]
+def _n_labels(timeline: Timeline) -> int:
+    return len(timeline.places) * len(KINDS)
+
+
+def _labels(timeline: Timeline) -> NDArray[np.int64]:
+    """[n_intervals] place and kind as one number."""
+    return timeline.place.astype(np.int64) * len(KINDS) + timeline.kind
 
 
 def _waits(timeline: Timeline) -> _Waits:
@@ -146,94 +149,130 @@ def _waits(timeline: Timeline) -> _Waits:
     return _Waits(interval, rank, other, free, since_s, low, np.maximum(low, high))
 
 
+def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
+    n_waits = len(waits.interval)
+    is_late = np.isin(timeline.kind, LATE)
+    label = np.where(is_late, _NO_LABEL, _labels(timeline))
+    number_of = np.cumsum(is_late) - 1
+    low_wait, high_wait = np.zeros(n_waits, np.int64), np.zeros(n_waits, np.int64)
+    per_s = np.zeros(n_waits)
+    own: list[Pieces] = []
+    on: list[Pieces] = []
+    for some in _chunks(waits):
+        spent, late, inner = _compared(timeline, waits, some, label)
+        n, begin = int(some[-1] - some[0]) + 1, int(some[0])
+        inner_s = np.bincount(inner.owner - begin, weights=inner.seconds, minlength=n)
+        whole_s = inner_s + np.bincount(spent.owner - begin, weights=spent.seconds, minlength=n)
+        whole_s = whole_s + np.bincount(late.owner - begin, weights=late.seconds, minlength=n)
+        to = waits.other[spent.owner] * _n_labels(timeline) + spent.what
+        own.append(Pieces(spent.owner, to, spent.seconds / whole_s[spent.owner - begin]))
+        on.append(Pieces(late.owner, number_of[late.what], late.seconds / whole_s[late.owner - begin]))
+        wide = np.flatnonzero(inner_s) + begin
+        per_s[wide] = 1 / whole_s[wide - begin]
+        low_wait[wide] = np.searchsorted(waits.interval, waits.low[wide] + 1)
+        high_wait[wide] = np.searchsorted(waits.interval, waits.high[wide] - 1)
+    return _Charges(together(own), together(on), low_wait, high_wait, per_s)
+
+
 def _chunks(waits: _Waits) -> Iterator[NDArray[np.int64]]:
-    """Numbers of waits, in order, so many that what is compared has its limit; at least one."""
-    n = np.cumsum(waits.high - waits.low + waits.interval - waits.free)
+    """Numbers of waits that tell for whom, in order, so many that what is compared has its limit; at least one."""
+    known = np.flatnonzero(waits.other >= 0)
+    widths = waits.high[known] - waits.low[known], waits.interval[known] - waits.free[known]
+    n = np.cumsum(np.minimum(widths[0], _WIDE) + np.minimum(widths[1], _WIDE))
     begin = 0
     while begin < len(n):
         done = int(n[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(n, done + _FRAGMENTS, side="right")))
-        yield np.arange(begin, end)
+        end = max(begin + 1, int(np.searchsorted(n, done + _TOGETHER, side="right")))
+        yield known[begin:end]
         begin = end
 
 
-def _spread(
-    which: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All of low to high - 1 of each, and of which each is."""
-    n = high - low
-    return np.repeat(which, n), np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n - low, n)
+def _compared(
+    timeline: Timeline, waits: _Waits, some: NDArray[np.int64], label: NDArray[np.int64]
+) -> tuple[Pieces, Pieces, Pieces]:
+    """What the late ranks of waits did more than the waiting ones, by label; how long they waited themselves.
 
-
-def _shares(
-    timeline: Timeline, waits: _Waits, some: NDArray[np.int64], number_of: NDArray[np.int64]
-) -> tuple[_Shares, _Shares]:
-    """What some waits are charged to: what their ranks did themselves; waits of theirs."""
-    some = some[waits.other[some] >= 0]
-    theirs, their_interval = _spread(some, waits.low[some], waits.high[some])
-    ours, our_interval = _spread(some, waits.free[some], waits.interval[some])
-    end_s = np.minimum(timeline.end_s[their_interval], timeline.end_s[waits.interval[theirs]])
-    their_s = np.maximum(end_s - np.maximum(timeline.start_s[their_interval], waits.since_s[theirs]), 0.0)
-    our_s = timeline.end_s[our_interval] - timeline.start_s[our_interval]
-    late = number_of[their_interval] >= 0
-    own = ~late
-    n_kinds, n_places = len(KINDS), len(timeline.places)
-    wait = np.concatenate([theirs[own], ours])
-    interval = np.concatenate([their_interval[own], our_interval])
-    spot = timeline.place[interval].astype(np.int64) * n_kinds + timeline.kind[interval]
-    begin = int(some[0]) if len(some) else 0
-    unique, which = np.unique((wait - begin) * (n_places * n_kinds) + spot, return_inverse=True)
-    excess_s = np.bincount(which, weights=np.concatenate([their_s[own], -our_s]), minlength=len(unique))
-    own_wait, own_spot = np.divmod(unique, n_places * n_kinds)
-    own_wait += begin
-    kept = excess_s > 0
-    own_wait, own_spot, excess_s = own_wait[kept], own_spot[kept], excess_s[kept]
-    late &= their_s > 0
-    late_wait, late_s = theirs[late], their_s[late]
-    end = int(some[-1]) + 1 if len(some) else 0
-    whole_s = np.bincount(own_wait - begin, weights=excess_s, minlength=end - begin)
-    whole_s = whole_s + np.bincount(late_wait - begin, weights=late_s, minlength=end - begin)
-    to = waits.other[own_wait] * (n_places * n_kinds) + own_spot
-    return (
-        _Shares(own_wait, to, excess_s / whole_s[own_wait - begin]),
-        _Shares(late_wait, number_of[their_interval[late]], late_s / whole_s[late_wait - begin]),
-    )
-
-
-def _together(shares: list[_Shares]) -> _Shares:
-    if not shares:
-        return _Shares(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    return _Shares(*(np.concatenate(columns) for columns in zip(*shares, strict=True)))
-
-
-def _pass_on(timeline: Timeline, waits: _Waits, on: _Shares) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What each wait is charged with, its own length included; and what could not be passed on to it.
-
-    The latter is that of a circle: a wait that was passed on already is charged to itself.
+    The latter is interval by interval; but, together, for all but the first and last interval of a wide window.
     """
-    costs_s = timeline.duration_s()[waits.interval]
-    stuck_s = np.zeros(len(costs_s))
-    first = np.searchsorted(on.wait, np.arange(len(costs_s) + 1)).data
-    cost, stuck, to, share = costs_s.data, stuck_s.data, on.to.data, on.share.data
+    until_s, start_s = timeline.end_s[waits.interval[some]], timeline.start_s[waits.interval[some]]
+    theirs = Windows(some, waits.low[some], waits.high[some], waits.since_s[some], until_s)
+    ours = Windows(some, waits.free[some], waits.interval[some], waits.since_s[some], start_s)
+    is_wide = theirs.high - theirs.low > _WIDE
+    wide = theirs.where(is_wide)
+    edges = [Windows(wide.owner, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
+    near = pieces_of(timeline, theirs.where(~is_wide))
+    edge = together([pieces_of(timeline, it) for it in edges])
+    far = sums_of(timeline, wide, label)
+    inner = sums_of(timeline, wide._replace(low=wide.low + 1, high=wide.high - 1), label)
+    own = ours.where(ours.high > ours.low)
+    is_long = own.high - own.low > _WIDE
+    our_near = pieces_of(timeline, own.where(~is_long))
+    our_far = sums_of(timeline, own.where(is_long), label)
+    waited = [_of(it, (label[it.what] == _NO_LABEL) & (it.seconds > 0)) for it in (near, edge)]
+    near, our_near = (Pieces(it.owner, label[it.what], it.seconds) for it in (near, our_near))
+    less = (Pieces(it.owner, it.what, -it.seconds) for it in (our_near, our_far))
+    spent = together([*(_of(it, it.what != _NO_LABEL) for it in (near, far)), *less])
+    late = together(waited)
+    by_owner = np.argsort(late.owner, kind="stable")
+    return _excess(spent, _n_labels(timeline)), _of(late, by_owner), _of(inner, inner.what == _NO_LABEL)
+
+
+def _of(pieces: Pieces, which: NDArray[Any]) -> Pieces:
+    return Pieces(*(column[which] for column in pieces))
+
+
+def _excess(spent: Pieces, n_labels: int) -> Pieces:
+    """Sums by owner and label, those that are above 0."""
+    unique, which = np.unique(spent.owner * n_labels + spent.what, return_inverse=True)
+    seconds = np.bincount(which, weights=spent.seconds, minlength=len(unique))
+    kept = seconds > 0
+    owner, label = np.divmod(unique[kept], n_labels)
+    return Pieces(owner, label, seconds[kept].astype(np.float64))
+
+
+def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What each wait is charged with, its own length included; and what could not be passed on.
+
+    The latter is that of a circle: a wait that was passed on already is charged to itself. What is passed on to all
+    waits between two is kept as a change at the last and one before the first: a rank's waits are met in order.
+    """
+    length_s = timeline.duration_s()[waits.interval]
+    costs_s, stuck_s, change_per_s = length_s.copy(), np.zeros(len(length_s)), np.zeros(len(length_s) + 1)
+    first_wait = np.searchsorted(waits.rank, np.arange(timeline.n_ranks + 1)).tolist()
+    now_per_s = [0.0] * timeline.n_ranks
+    first = np.searchsorted(charges.on.owner, np.arange(len(costs_s) + 1)).data
+    cost, stuck, change, length = costs_s.data, stuck_s.data, change_per_s.data, length_s.data
+    to, share, rank_of, other = charges.on.what.data, charges.on.seconds.data, waits.rank.data, waits.other.data
+    low, high, per_s = charges.low_wait.data, charges.high_wait.data, charges.per_s.data
     is_done = bytearray(len(costs_s))
-    for wait in _order(timeline.end_s[waits.interval], on, timeline.n_ranks).tolist():
+    for wait in _order(timeline, waits, charges.on).tolist():
         is_done[wait] = True
-        mine = cost[wait]
+        rank = rank_of[wait]
+        now_per_s[rank] += change[wait]
+        mine = cost[wait] = cost[wait] + now_per_s[rank] * length[wait]
         for row in range(first[wait], first[wait + 1]):
             target = to[row]
             if is_done[target]:
                 stuck[target] += mine * share[row]
             else:
                 cost[target] += mine * share[row]
+        if per_s[wait]:
+            if is_done[high[wait] - 1]:
+                stuck[wait] += mine * per_s[wait] * float(length_s[low[wait] : high[wait]].sum())
+                continue
+            change[high[wait] - 1] += mine * per_s[wait]
+            if low[wait] > first_wait[other[wait]]:
+                change[low[wait] - 1] -= mine * per_s[wait]
     return costs_s, stuck_s
 
 
-def _order(end_s: NDArray[np.float64], on: _Shares, n_ranks: int) -> NDArray[np.int64]:
+def _order(timeline: Timeline, waits: _Waits, on: Pieces) -> NDArray[np.int64]:
     """Waits from the last to the first, each before those that it is passed on to, also within one date."""
+    end_s = timeline.end_s[waits.interval]
     date_s, step = end_s.copy(), np.zeros(len(end_s), np.int64)
-    tied = end_s[on.to] > end_s[on.wait] - ONE_DATE_S
-    source, target = on.wait[tied], on.to[tied]
-    for _ in range(n_ranks + 1):  # a chain within one date has each rank once, or it is a circle
+    tied = end_s[on.what] > end_s[on.owner] - ONE_DATE_S
+    source, target = on.owner[tied], on.what[tied]
+    for _ in range(timeline.n_ranks + 1):  # a chain within one date has each rank once, or it is a circle
         before = date_s[target]
         np.minimum.at(date_s, target, date_s[source])
         at_once = date_s[target] == date_s[source]

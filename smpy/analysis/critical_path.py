@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from smpy.analysis.messages import read_messages
+from smpy.analysis.messages import Messages, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
+_SMALLEST_SHARE: Final = 0.005
 _PARTS_DRAWN: Final = 20_000
 
 
@@ -68,6 +69,8 @@ class CriticalPath(Result):
         The path's part in each kernel.
     messages, bytes : int
         Messages on the path.
+    contention_s : float
+        How much longer these took than they would have with nothing else on their links, as far as that is known.
     parts : PathParts
         The path in pieces.
     places : sequence of Place
@@ -80,6 +83,7 @@ class CriticalPath(Result):
     by_kernel_s: dict[str, float]
     messages: int
     bytes: int
+    contention_s: float
     parts: PathParts
     places: Sequence[Place]
 
@@ -87,6 +91,8 @@ class CriticalPath(Result):
         """By line and kind, by kernel, by rank; shares are of the makespan."""
         carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
         head = f"Critical path: {format_time(self.time_s)}, with {carried}"
+        if self.contention_s > _SMALLEST_SHARE * self.time_s:
+            head += f", {format_time(self.contention_s)} longer than alone on their links"
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
@@ -104,6 +110,7 @@ class CriticalPath(Result):
             "time_s": self.time_s,
             "messages": self.messages,
             "bytes": self.bytes,
+            "contention_s": self.contention_s,
             "rows": [
                 {
                     **it.place.to_record(),
@@ -205,9 +212,16 @@ def critical_path(trace: Trace) -> CriticalPath:
         by_kernel_s=_by_kernel(rows),
         messages=int(is_message.sum()),
         bytes=int(size_bytes.sum()),
+        contention_s=_contention_s(parts, messages),
         parts=parts,
         places=timeline.places,
     )
+
+
+def _contention_s(parts: PathParts, messages: Messages) -> float:
+    mine = parts.message >= 0
+    longer_s = parts.end_s[mine] - parts.start_s[mine] - messages.alone_s[parts.message[mine]]
+    return float(np.maximum(np.nan_to_num(longer_s), 0.0).sum())
 
 
 def _by_kernel(rows: Sequence[PathRow]) -> dict[str, float]:

@@ -30,8 +30,10 @@ class Messages:
         Of each.
     is_early : (n_messages,) array of bool
         Whether it started when it was sent, whatever its receiver did.
-    started_s, ended_s : (n_messages,) array of float
-        Dates. One that is not early starts when both sides are posted.
+    sent_s, received_s, started_s, ended_s : (n_messages,) array of float
+        Dates: when each side was posted; one that is not early starts when both are.
+    alone_s : (n_messages,) array of float
+        How long each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
         Whether its sender is who let it start: it is early, or was sent after its receive was posted.
     is_inner : (n_messages,) array of bool
@@ -43,8 +45,11 @@ class Messages:
     target: NDArray[np.int32]
     bytes: NDArray[np.int64]
     is_early: NDArray[np.bool_]
+    sent_s: NDArray[np.float64]
+    received_s: NDArray[np.float64]
     started_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
+    alone_s: NDArray[np.float64]
     is_sender_last: NDArray[np.bool_]
     is_inner: NDArray[np.bool_]
 
@@ -66,7 +71,7 @@ def read_messages(trace: Trace) -> Messages:
         "messages",
         columns=[
             *("message", "source", "target", "tag", "bytes"),
-            *("send_posted_s", "receive_posted_s", "started_s", "ended_s"),
+            *("send_posted_s", "receive_posted_s", "started_s", "ended_s", "alone_s"),
         ],
     )
     number = integers(table["message"], np.int64, -1)
@@ -80,8 +85,11 @@ def read_messages(trace: Trace) -> Messages:
         target=integers(table["target"], np.int32, -1)[order],
         bytes=integers(table["bytes"], np.int64, 0)[order],
         is_early=is_early,
+        sent_s=sent_s,
+        received_s=received_s,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
         ended_s=floats(table["ended_s"])[order],
+        alone_s=floats(table["alone_s"])[order],
         is_sender_last=is_early | (sent_s > received_s),
         is_inner=np.asarray(table["tag"].is_null().to_numpy(), bool)[order],
     )

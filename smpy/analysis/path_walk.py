@@ -5,6 +5,8 @@ What the rank did itself before an event is on the path. At a wait the path goes
 * at the end of a transfer it follows the message to its start, and there goes on with the side that let it start: the
   sender of an early message, else the side that was posted last;
 * at the end of a wait for others it goes on, at that date, with the rank that was waited for;
+* probes that looked in vain end with the message that their rank receives next: the path goes on with its sender, at
+  the date at which it was sent, if that was while they looked;
 * where a message of a collective was sent or received beside what its rank did (a collective that was started), it
   goes on with the message whose end at that rank and date let that happen, if there is one.
 
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.timeline import IDLE, LATE, ONE_DATE_S, TRANSFER
+from smpy.analysis.timeline import IDLE, LATE, ONE_DATE_S, OVERHEAD, POLLING, TRANSFER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from smpy.analysis.timeline import Timeline
 
 _NO_MESSAGE: Final = -1
+_PROBES: Final = ("Iprobe", "Improbe", "iprobe", "improbe")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +85,22 @@ def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
 class _Walk:
     """The path so far, as rows (low, high, from, until, message).
 
-    Of a piece without message, the intervals low to high of a rank, the last one up to a date; of a message, the
-    interval whose end it is, twice, and the dates between which the path follows it.
+    Of a piece without message, the intervals low to high of a rank, the first one from a date on, the last one up to
+    another; of a message, the interval whose end it is, twice, and the dates between which the path follows it.
     """
 
     timeline: Timeline
     messages: Messages
     rows: list[tuple[int, int, float, float, int]] = field(default_factory=list)
-    arrivals: _Arrivals | None = None
+    is_probe: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    arrivals: _ByDate | None = None
+    receives: _ByDate | None = None
 
     def back(self) -> None:
         timeline = self.timeline
         first, start_s = timeline.first.data, timeline.start_s.data
-        waits = np.isin(timeline.kind, (TRANSFER, *LATE))
+        self.is_probe = self._probes()
+        waits = np.isin(timeline.kind, (TRANSFER, *LATE)) | self.is_probe
         last_wait = np.maximum.accumulate(np.where(waits, np.arange(len(waits)), -1)).data
         at = self._last_event()
         rank = int(np.searchsorted(timeline.first, at, side="right")) - 1
@@ -107,6 +113,8 @@ class _Walk:
             if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or cause.rank not in seen):
                 if cause.message >= 0:
                     self.rows.append((at, at, cause.date_s, date_s, cause.message))
+                elif cause.date_s < date_s:  # while it still looked
+                    self.rows.append((self._interval(rank, cause.date_s), at, cause.date_s, date_s, _NO_MESSAGE))
                 rank, date_s, came_with = cause
                 seen.add(rank)
                 at = self._interval(rank, date_s)
@@ -130,7 +138,7 @@ class _Walk:
         interval = high[row] - step
         return PathParts(
             rank=(np.searchsorted(timeline.first, interval, side="right") - 1).astype(np.int32),
-            start_s=np.where(message[row] < 0, timeline.start_s[interval], since_s[row]),
+            start_s=np.where((message[row] < 0) & (step < n[row] - 1), timeline.start_s[interval], since_s[row]),
             end_s=np.where(step == 0, until_s[row], timeline.end_s[interval]),
             kind=np.where(message[row] < 0, timeline.kind[interval], np.int8(TRANSFER)),
             place=timeline.place[interval],
@@ -148,6 +156,8 @@ class _Walk:
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
         while at + 1 < high and end_s[at + 1] <= date_s:
             at += 1
+        while at > low and self.timeline.start_s[at] >= date_s:  # it takes no time
+            at -= 1
         return at
 
     def _cause(self, at: int, rank: int, date_s: float, came_with: int) -> _Cause | None:
@@ -160,6 +170,8 @@ class _Walk:
             cause = self._start(self.messages.row(int(timeline.message[at])), date_s)
         elif kind in LATE and timeline.other[at] >= 0:
             cause = _Cause(int(timeline.other[at]), date_s, _NO_MESSAGE)
+        elif self.is_probe[at]:
+            cause = self._looked_for(at, rank, date_s)
         if cause is None or not timeline.first[cause.rank] < timeline.first[cause.rank + 1]:
             return None
         return cause
@@ -175,27 +187,58 @@ class _Walk:
         if came_with < 0 or not self.messages.is_inner[came_with]:
             return None
         if self.arrivals is None:
-            self.arrivals = _Arrivals.of(self.messages, self.timeline.n_ranks)
-        return self._start(self.arrivals.at(rank, date_s), date_s)
+            inner = np.flatnonzero(self.messages.is_inner)
+            self.arrivals = _ByDate.of(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
+        found, ended_s = self.arrivals.next(rank, date_s)
+        return self._start(found, date_s) if ended_s <= date_s + ONE_DATE_S else None
+
+    def _probes(self) -> NDArray[np.bool_]:
+        """[n_intervals] whether each is of a probe that does not block."""
+        is_probe = np.array([place.call in _PROBES for place in self.timeline.places])
+        mask: NDArray[np.bool_] = (self.timeline.kind == POLLING) & is_probe[self.timeline.place]
+        return mask
+
+    def _looked_for(self, at: int, rank: int, date_s: float) -> _Cause | None:
+        """The sender of the message that a rank receives next, if it was sent while the rank looked for one."""
+        timeline, messages = self.timeline, self.messages
+        if self.receives is None:
+            every = np.arange(len(messages.number))
+            self.receives = _ByDate.of(every, messages.target, messages.received_s, timeline.n_ranks)
+        found, received_s = self.receives.next(rank, date_s)
+        if found < 0:
+            return None
+        last = int(timeline.first[rank + 1])
+        then = at + 1
+        while then < last and timeline.start_s[then] < received_s - ONE_DATE_S:
+            if timeline.kind[then] != OVERHEAD:
+                return None
+            then += 1
+        first, since = int(timeline.first[rank]), at
+        while since > first and timeline.kind[since - 1] == POLLING:
+            since -= 1
+        sent_s = float(messages.sent_s[found])
+        if not timeline.start_s[since] < sent_s <= date_s:
+            return None
+        return _Cause(int(messages.source[found]), sent_s, _NO_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Arrivals:
-    """The messages of collectives by target and end."""
+class _ByDate:
+    """Some messages by target and a date."""
 
     order: NDArray[np.int64]
-    ended_s: NDArray[np.float64]
+    date_s: NDArray[np.float64]
     first: NDArray[np.int64]
 
     @classmethod
-    def of(cls, messages: Messages, n_ranks: int) -> _Arrivals:
-        inner = np.flatnonzero(messages.is_inner)
-        order = inner[np.lexsort((messages.ended_s[inner], messages.target[inner]))]
-        first = np.searchsorted(messages.target[order], np.arange(n_ranks + 1))
-        return cls(order, messages.ended_s[order], first)
+    def of(
+        cls, some: NDArray[np.int64], target: NDArray[np.int32], date_s: NDArray[np.float64], n_ranks: int
+    ) -> _ByDate:
+        order = some[np.lexsort((date_s[some], target[some]))]
+        return cls(order, date_s[order], np.searchsorted(target[order], np.arange(n_ranks + 1)))
 
-    def at(self, rank: int, date_s: float) -> int:
-        """Row of a message that ended there and then; -1: none."""
+    def next(self, rank: int, date_s: float) -> tuple[int, float]:
+        """Row and date of a rank's first message from a date on; -1: none."""
         low, high = int(self.first[rank]), int(self.first[rank + 1])
-        found = bisect_left(self.ended_s.data, date_s - ONE_DATE_S, low, high)
-        return int(self.order[found]) if found < high and self.ended_s[found] <= date_s + ONE_DATE_S else _NO_MESSAGE
+        found = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
+        return (int(self.order[found]), float(self.date_s[found])) if found < high else (_NO_MESSAGE, np.inf)

@@ -31,6 +31,8 @@ KINDS: Final = (
 """Kinds of intervals, by number."""
 
 COMPUTE: Final = KINDS.index("compute")
+OVERHEAD: Final = KINDS.index("overhead")
+POLLING: Final = KINDS.index("polling")
 TRANSFER: Final = KINDS.index("transfer")
 LATE: Final = tuple(KINDS.index(kind) for kind in ("late_sender", "late_receiver", "late_members"))
 IDLE: Final = KINDS.index("idle")

@@ -4,7 +4,7 @@ from math import fsum
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 pytest.importorskip("pyarrow")
 
@@ -13,6 +13,7 @@ from tests.analysis.drawn_programs import programs
 from tests.analysis.small_run import Compute, InMemory, Message, Rules, Step, perform, trace_of
 
 
+@settings(max_examples=50)
 @given(programs(), programs())
 def test_differences_add_up_to_that_of_the_rank_seconds(one: tuple[int, list[Step]], other: tuple[int, list[Step]]):
     runs = [perform(n_ranks, [Compute(0, 1.0, 9), *steps]) for n_ranks, steps in (one, other)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 pytest.importorskip("pyarrow")
 
@@ -21,6 +21,7 @@ def seconds(path: CriticalPath) -> dict[tuple[str, str, int], float]:
     return {(it.kind, it.place.call, it.place.line): it.seconds for it in path.rows}
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[int, list[Step]]):
     run = perform(*program)
@@ -30,7 +31,7 @@ def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[i
     parts = path.parts
     assert fsum(it.seconds for it in path.rows) == pytest.approx(path.time_s, rel=1e-12)
     assert path.by_rank_s.sum() == pytest.approx(path.time_s, rel=1e-12)
-    assert parts.end_s[0] == path.time_s
+    assert parts.end_s[0] == pytest.approx(path.time_s, rel=1e-12)
     assert parts.start_s[-1] == 0
     assert (np.abs(parts.start_s[:-1] - parts.end_s[1:]) <= 1e-9).all()
     assert not {it.kind for it in path.rows} & {"late_sender", "late_receiver", "late_members", "idle"}
@@ -80,6 +81,26 @@ def test_a_collective_that_was_started_is_followed_from_message_to_message(tmp_p
     assert first == 0
     assert path.by_rank_s.tolist() == [2.0, 3.0, 5.0]
     assert (path.messages, path.bytes) == (2, 30)
+
+
+def test_a_probe_that_looks_in_vain_leads_to_the_sender_of_what_it_finds(tmp_path: Path):
+    """Rank 0 computes for 4 s and sends; rank 1 looks once a second, finds the message at 5 s, and receives it."""
+    run = SyntheticTrace(["a", "b"])
+    run.spend(0, "compute", 4.0, run.site(0, "", 3))
+    run.spend(1, "compute", 1.5, run.site(1, "", 3))
+    for _ in range(7):
+        run.spend(1, "polling", 0.5, run.site(1, "Iprobe", 5))
+    run.spend(1, "overhead", 0.25, run.site(1, "Recv", 6))
+    sent = run.message(0, 1, 10, send_posted_s=4.0, receive_posted_s=5.25, ended_s=7.25)
+    run.spend(1, "transfer", 2.0, run.site(1, "Recv", 6), message=sent)
+    path = critical_path(Trace(run.write(tmp_path / "trace")))
+    assert seconds(path) == {
+        ("compute", "", 3): 4.0,
+        ("polling", "Iprobe", 5): 1.0,
+        ("overhead", "Recv", 6): 0.25,
+        ("transfer", "Recv", 6): 2.0,
+    }
+    assert path.by_rank_s.tolist() == [4.0, 3.25]
 
 
 def test_a_circle_of_waits_is_cut(tmp_path: Path):

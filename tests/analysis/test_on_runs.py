@@ -81,7 +81,17 @@ for _ in range(4):
     comm.Allreduce(np.ones(1000), np.zeros(1000))
 """
 )
+HOT_LINK = (
+    HEAD
+    + """smpy.execute(1e6)
+if rank == 0:
+    MPI.Request.Waitall([comm.Irecv(np.zeros(10**5), peer) for peer in range(1, size)])
+else:
+    comm.Send(np.zeros(10**5), 0)
+"""
+)
 PROGRAMS = {
+    "hot link": (HOT_LINK, 6),
     "slow rank": (SLOW_RANK, 4),
     "chain": (CHAIN, 4),
     "large message": (LARGE_MESSAGE, 3),
@@ -148,6 +158,16 @@ def test_a_message_that_is_too_large_for_its_link_is_named(made: Callable[..., T
     assert (first.kind, first.messages, first.bytes) == ("transfer", 1, 8_000_000)
     largest = bounds(trace, replay).bounds[0]
     assert (largest.part, largest.words) == ("bandwidth", "the network's bandwidth")
+
+
+def test_a_link_that_many_messages_take_is_named(made: Callable[..., Trace]):
+    trace = made("hot link")
+    path = critical_path(trace)
+    shares = {(it.part, it.name): it.share for it in bounds(trace, replay).bounds}
+    assert max(shares, key=lambda it: (it[0] == "link", shares[it]))[1].endswith("0_DOWN")
+    assert max(share for (part, _), share in shares.items() if part == "link") > 0.9
+    assert shares["contention", ""] > 0.7
+    assert path.contention_s == pytest.approx(shares["contention", ""] * path.time_s, rel=0.01)
 
 
 def test_latency_bounds_a_program_of_small_messages(made: Callable[..., Trace]):

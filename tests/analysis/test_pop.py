@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("scipy")
@@ -26,6 +26,7 @@ def ping_pong(c1: float, c2: float, size_bytes: int, rounds: int) -> list[Step]:
     return [Compute(0, c1, 3), there, Compute(1, c2, 4), back] * rounds
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_parallel_efficiency_is_the_product_of_its_factors(program: tuple[int, list[Step]]):
     n_ranks, steps = program
@@ -190,13 +191,13 @@ def test_efficiency_on_sixteen_times_as_many_ranks_is_predicted_through_one_per_
     ranks, random = np.array([16.0, 32.0, 64.0, 128.0, 256.0]), np.random.default_rng(7)
     truth = float(planted(np.array([4096.0])).prod())
     errors, within = [], 0
-    for _ in range(25):
+    for _ in range(12):
         noisy = np.minimum(planted(ranks) * (1 + 0.01 * random.standard_normal((3, 5))), 1.0)
         found = predict_factors(runs_of(ranks, noisy), [4096])
         errors.append(abs(float(found.parallel(4096)) / truth - 1))
         within += abs(float(found.parallel(4096)) - truth) <= found.half_width("parallel", 4096)[0]
     assert np.median(errors) < 0.1
-    assert within >= 20
+    assert within >= 9
 
 
 def test_the_factor_that_costs_most_and_where_another_one_takes_over_are_told():

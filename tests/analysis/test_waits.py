@@ -4,7 +4,8 @@ from math import fsum
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
 
@@ -24,6 +25,7 @@ def of(n_ranks: int, steps: list[Step]) -> Waits:
     return waits(InMemory(perform(n_ranks, steps)))
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_causes_add_up_to_the_waits(program: tuple[int, list[Step]]):
     run = perform(*program)
@@ -36,6 +38,7 @@ def test_causes_add_up_to_the_waits(program: tuple[int, list[Step]]):
     assert not any(it.kind.startswith("late") for it in found.causes)
 
 
+@settings(max_examples=50)
 @given(programs())
 def test_causes_do_not_depend_on_how_many_waits_are_looked_at_together(program: tuple[int, list[Step]]):
     run = perform(*program)
@@ -44,8 +47,30 @@ def test_causes_do_not_depend_on_how_many_waits_are_looked_at_together(program: 
     trace = InMemory(run)
     with pytest.MonkeyPatch.context() as patch:
         at_once = caused(waits(trace))
-        patch.setattr(causes, "_FRAGMENTS", 2)
+        patch.setattr(causes, "_TOGETHER", 2)
         assert caused(waits(trace)) == pytest.approx(at_once)
+
+
+TURNS: list[Step] = [Compute(1, 1.0, 3), Message(1, 0, 0, 5, eager=True), Compute(0, 0.01, 7)] * 10
+BEGINS_LATE: list[Step] = [Compute(3, 3.5, 4), Message(3, 2, 0, 9, eager=True)]  # within a wait of rank 0's
+LASTS: list[Step] = [Message(0, 2, 0, 11, eager=True), Message(0, 3, 0, 12, eager=True)]
+
+
+@settings(max_examples=50)
+@given(programs(), st.integers(2, 6))
+@example((4, [*TURNS, *BEGINS_LATE, *LASTS]), 4)
+@example((4, [*BEGINS_LATE, *TURNS, *TURNS[:2], *LASTS, *TURNS, *LASTS]), 4)
+def test_wide_windows_are_summed_up_to_the_same(program: tuple[int, list[Step]], width: int):
+    run = perform(*program)
+    if max(run.now_s) == 0:
+        return
+    trace = InMemory(run)
+    with pytest.MonkeyPatch.context() as patch:
+        narrow = caused(waits(trace))
+        patch.setattr(causes, "_WIDE", width)
+        wide = caused(waits(trace))
+    for cause in narrow.keys() | wide.keys():
+        assert wide.get(cause, 0.0) == pytest.approx(narrow.get(cause, 0.0), rel=1e-9, abs=1e-12)
 
 
 def test_a_chain_of_three_late_senders_is_due_to_the_first():

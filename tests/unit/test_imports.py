@@ -13,7 +13,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"units", "input_files"},
     {"engine", "platforms", "records", "compute", "blas"},
     {"collectives"},
-    {"mpi"},
+    {"mpi", "replay"},
     {"emulate"},
     {"runs"},
     {"study", "calibrate", "report"},

@@ -1,0 +1,117 @@
+"""How long ranks did what, in windows of their time: piece by piece, or, of wide windows, from running sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.analysis.timeline import Timeline
+
+
+class Windows(NamedTuple):
+    """Windows: all of the intervals low to high - 1 of a rank, cut to dates where these begin earlier or end later.
+
+    Parameters
+    ----------
+    owner : (n_windows,) array of int
+        What each is for.
+    low, high : (n_windows,) array of int
+        Intervals.
+    since_s, until_s : (n_windows,) array of float
+        Dates.
+    """
+
+    owner: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    since_s: NDArray[np.float64]
+    until_s: NDArray[np.float64]
+
+    def where(self, mask: NDArray[np.bool_]) -> Windows:
+        """Some of them."""
+        low, high = self.low[mask], self.high[mask]
+        return Windows(self.owner[mask], low, high, self.since_s[mask], self.until_s[mask])
+
+
+class Pieces(NamedTuple):
+    """Parts of windows.
+
+    Parameters
+    ----------
+    owner : (n_pieces,) array of int
+        What the window is for.
+    what : (n_pieces,) array of int
+        An interval; or what time was spent with.
+    seconds : (n_pieces,) array of float
+        How much of it lies in the window.
+    """
+
+    owner: NDArray[np.int64]
+    what: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+def pieces_of(timeline: Timeline, windows: Windows) -> Pieces:
+    """Every interval in every window.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Of all ranks.
+    windows : Windows
+        Which; costs as much as they have intervals.
+    """
+    n = windows.high - windows.low
+    interval = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n - windows.low, n)
+    start_s = np.maximum(timeline.start_s[interval], np.repeat(windows.since_s, n))
+    end_s = np.minimum(timeline.end_s[interval], np.repeat(windows.until_s, n))
+    return Pieces(np.repeat(windows.owner, n), interval, np.maximum(end_s - start_s, 0.0))
+
+
+def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> Pieces:
+    """How much of each window has each label.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Of all ranks.
+    windows : Windows
+        Which, none without an interval; costs as much as these and all their ranks' intervals, times the labels of a
+        rank.
+    label : (n_intervals,) array of int
+        What time is spent with.
+    """
+    rank = np.searchsorted(timeline.first, windows.low, side="right") - 1
+    order = np.argsort(rank, kind="stable")
+    found: list[Pieces] = []
+    for mine in np.split(order, np.flatnonzero(np.diff(rank[order])) + 1) if len(order) else []:
+        first, last = int(timeline.first[rank[mine[0]]]), int(timeline.first[rank[mine[0]] + 1])
+        low, high = windows.low[mine] - first, windows.high[mine] - first
+        its_label = label[first:last]
+        duration_s = timeline.end_s[first:last] - timeline.start_s[first:last]
+        before_s = np.maximum(windows.since_s[mine] - timeline.start_s[first:last][low], 0.0)
+        after_s = np.maximum(timeline.end_s[first:last][high - 1] - windows.until_s[mine], 0.0)
+        for each in np.unique(its_label).tolist():
+            has_it = its_label == each
+            until_s = np.concatenate([[0.0], np.cumsum(np.where(has_it, duration_s, 0.0))])
+            cut_s = np.where(has_it[low], before_s, 0.0) + np.where(has_it[high - 1], after_s, 0.0)
+            seconds = until_s[high] - until_s[low] - cut_s
+            found.append(Pieces(windows.owner[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
+    return together(found)
+
+
+def together(pieces: list[Pieces]) -> Pieces:
+    """All of them, one after the other.
+
+    Parameters
+    ----------
+    pieces : list of Pieces
+        Which.
+    """
+    if not pieces:
+        return Pieces(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    return Pieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
