@@ -29,9 +29,18 @@ _COUNT_MAX: Final = 1 << 62
 _TAG_MAX: Final = (1 << 31) - 1
 _REQUESTS_MAX: Final = (1 << 31) - 1
 
+# Sizes of SimGrid's datatypes on 64-bit Linux, by their numbers: as messages of `smpirun -replay` 3.32 have them.
 _NATIVE: Final = (8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1)  # double to C bool
-_SIZED: Final = (1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32)  # (u)int8 to 64, three complex ones
-_ENTRY_BYTES: Final = dict(enumerate((*_NATIVE, *_SIZED)))
+_SIZED: Final = (1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8)  # int8 to uint64, complex ones, AINT, OFFSET
+_PAIRS: Final = (8, 16, 16, 8, 8, 8, 16, 16)  # FLOAT_INT to 2LONG
+_FORTRAN: Final = (4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16)  # REAL to INTEGER16
+_CXX: Final = (32, 1, 8, 16, 32)  # LONG_DOUBLE_INT, then C++'s
+_ENTRY_BYTES: Final = {
+    **dict(enumerate((*_NATIVE, *_SIZED, *_PAIRS, *_FORTRAN, *_CXX))),
+    57: 1,
+    58: 8,
+    59: 8,  # PACKED, PTR, COUNT
+}
 _DOUBLE, _BYTE = 0, 6
 
 
@@ -437,9 +446,7 @@ class Words:
         """Bytes of an entry of the datatype with this number."""
         number = self.number("datatype")
         if number not in _ENTRY_BYTES:
-            raise UsageError(
-                f"{self.action}: datatype {number} is not one whose size is known (0 to {len(_ENTRY_BYTES) - 1})"
-            )
+            raise UsageError(f"{self.action}: {number} is the number of no datatype")
         return _ENTRY_BYTES[number]
 
 

@@ -14,7 +14,7 @@ from smpy.errors import DeadlockError, UsageError
 from smpy.replay import time_independent
 from smpy.replay.time_independent import read_main_file, replay_time_independent
 
-LATENCY_S, BANDWIDTH = 1e-3, 1e8
+LATENCY_S, BANDWIDTH, ENVELOPE_BYTES = 1e-3, 1e8, 16
 FLAT = (
     '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
     '<config id="General"><prop id="smpi/lat-factor" value="1"/><prop id="smpi/bw-factor" value="1"/>'
@@ -57,7 +57,7 @@ def test_computing_and_sleeping_take_what_they_say(tmp_path: Path):
 )
 def test_a_message_takes_latency_and_its_bytes_by_its_datatype(tmp_path: Path, words: str, nbytes: float):
     main = written(tmp_path, [f"send 1 7 {words}"], [f"recv 0 7 {words}"])
-    assert finish_s(main) == pytest.approx([LATENCY_S + nbytes / BANDWIDTH] * 2, rel=1e-9)
+    assert finish_s(main) == pytest.approx([LATENCY_S + (nbytes + ENVELOPE_BYTES) / BANDWIDTH] * 2, rel=1e-9)
 
 
 def test_a_waited_for_request_is_the_oldest_one_of_its_key(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_pieces_of_files_follow_each_other(tmp_path: Path, monkeypatch: pytest.M
         ("send 1 2", "send does not say its number of entries: it is `send DESTINATION TAG COUNT [TYPE]`"),
         ("send 2 1 5", "send with destination 2: there are ranks 0 to 1"),
         ("send 1 1 -5", "-5 is no number of entries"),
-        ("send 1 1 5 99", "datatype 99"),
+        ("send 1 1 5 99", "99 is the number of no datatype"),
         ("compute fast", "'fast' is no number of flop"),
         ("compute -1", "'-1' is no number of flop"),
         ("bcast 5 2", "bcast with root 2"),
