@@ -129,6 +129,27 @@ def test_collectives(tmp_path: Path, platform: str, n: int, per_host: int, name:
     check(tmp_path, platform, lines, per_host)
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "algorithm"),
+    [
+        *(("allgatherv_types", "allgatherv", algorithm) for algorithm in ("ring", "pair", "ompi_bruck", "mpich_rdb")),
+        *(("allreduce_double", "allreduce", algorithm) for algorithm in ("rdb", "lr", "rab_rdb", "redbcast")),
+        *(("reduce_to_2", "reduce", algorithm) for algorithm in ("scatter_gather", "flat_tree")),
+        *(("alltoall_int", "alltoall", algorithm) for algorithm in ("bruck", "ring", "pair")),
+        *(("reducescatter", "reduce_scatter", algorithm) for algorithm in ("mpich_rdb", "mpich_pair")),
+        ("gather_to_1", "gather", "ompi_binomial"),
+        ("scatter_from_2", "scatter", "ompi_binomial"),
+        ("alltoallv", "alltoallv", "ring"),
+    ],
+)
+def test_collectives_by_other_algorithms(tmp_path: Path, name: str, option: str, algorithm: str):
+    lines: list[list[str]] = [["init"] for _ in range(8)]
+    for rank in range(8):
+        for count in (100, 10_000):
+            lines[rank] += [f"compute {1e6 * (rank * 7 % 8)}", COLLECTIVES[name](rank, 8, count)]
+    check(tmp_path, "cluster", lines, options={f"smpi/{option}": algorithm})
+
+
 TWO_RANKS: dict[str, tuple[list[str], list[str]]] = {
     "send": (
         ["send 1 0 1", "send 1 2 1000 1", "sleep 0.001", "send 1 3 200000", "send 1 0 0"],
@@ -158,7 +179,7 @@ TWO_RANKS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "a test puts a request behind others": (
         ["sleep 0.1", "send 1 6 100000", "sleep 0.5", "send 1 6 10"],
-        ["irecv 0 6 100000", "irecv 0 6 10", "test 0 1 6", "wait 0 1 6"],
+        ["irecv 0 6 100000", "irecv 0 6 10", "test 0 1 6", "wait 0 1 6", "compute 2e9"],
     ),
     "sendRecv": (
         ["sendRecv 1000 1 2000 1 0 1", "sendRecv 100000 1 10 1 6 6", "sendRecv 5000 0 5000 0 6 6"],
