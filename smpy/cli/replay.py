@@ -11,9 +11,12 @@ import click
 from smpy.cli.changes_option import changes_option
 from smpy.cli.placement_options import placement_options
 from smpy.cli.results import errors_told, json_option, tell
+from smpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
+    from smpy.replay.time_independent import TimeIndependentTrace
 
 _PARTS: Final = ("contention", "bandwidth", "latency", "overhead")  # as smpy.platforms.models has them
 
@@ -51,6 +54,14 @@ def _collectives(ctx: click.Context, param: click.Parameter, values: tuple[str, 
 @click.option(
     "--platform", metavar="MACHINE", help="Another machine, as smpy run takes it. Without it: that of the run."
 )
+@click.option(
+    "-np",
+    "-n",
+    "n_ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of ranks of a time-independent trace; without it, as many as it lists files.",
+)
 @placement_options
 @changes_option
 @click.option(
@@ -73,6 +84,7 @@ def _collectives(ctx: click.Context, param: click.Parameter, values: tuple[str, 
 def command(
     trace: Path,
     platform: str | None,
+    n_ranks: int | None,
     options: tuple[tuple[str, str], ...],
     collectives: tuple[tuple[str, str], ...],
     cpu: float,
@@ -82,33 +94,70 @@ def command(
 ) -> None:
     """Perform a trace again, without its program.
 
-    TRACE is a folder that smpy run --trace wrote. On the machine of the run the dates are those of the run; elsewhere
-    they are those of the program there, unless what it does depends on time: then the replay says so.
+    TRACE that is a folder is what smpy run --trace wrote. On the machine of the run the dates are those of the run;
+    elsewhere they are those of the program there, unless what it does depends on time: then the replay says so.
+
+    A TRACE that is a file is the main file of a time-independent trace, as SimGrid's smpirun -trace-ti writes it; it is
+    performed as smpirun -replay does, and wants a --platform.
 
     \b
       smpy replay trace
       smpy replay trace --set network.bandwidth=x2
       smpy replay trace --platform dragonfly.toml --cpu 2x
       smpy replay trace --ideal latency,overhead
+      smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
     """
     with errors_told():
-        from smpy.records.trace import Trace
-        from smpy.replay import replay
+        changes = {"options": options, "algorithms": collectives or None, "cpu": cpu, "ideal": ideal, **placement}
+        if trace.is_dir() or not trace.exists():
+            from smpy.records.trace import Trace
+            from smpy.replay import replay
 
-        read = Trace(trace)
-        result = replay(
-            read, platform=platform, options=options, algorithms=collectives or None, cpu=cpu, ideal=ideal, **placement
-        )
-        tell(_text(read, result), _record(read, result), json_path)
+            if n_ranks is not None:
+                raise UsageError(f"-np is for time-independent traces: {str(trace)!r} has the ranks of its run")
+            read = Trace(trace)
+            result = replay(read, platform=platform, **changes)
+            tell(_text(read, result), _record(read, result), json_path)
+        else:
+            from smpy.replay.time_independent import read_main_file, replay_time_independent
+
+            if platform is None:
+                raise UsageError(f"{str(trace)!r} is a time-independent trace, which names no machine: say --platform")
+            listed = read_main_file(trace, n_ranks)
+            result = replay_time_independent(listed, platform, **changes)
+            tell(_text_of_listed(listed, result), _record_of_listed(listed, result), json_path)
 
 
-def _text(trace: Any, result: ReplayResult) -> str:
-    from smpy.units import format_bytes, format_time
+def _text_of_listed(trace: TimeIndependentTrace, result: ReplayResult) -> str:
+    from smpy.units import format_time
+
+    facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), _messages(result)]
+    if result.depends_on_time:
+        facts.append(("polls", "the program polled: on another machine it may poll more often, or less"))
+    return _lines(f"smpy: replay of {trace.path}, {trace.n_ranks:,} ranks", facts)
+
+
+def _record_of_listed(trace: TimeIndependentTrace, result: ReplayResult) -> dict[str, Any]:
+    return {"trace": str(trace.path), "ranks": trace.n_ranks, **_numbers(result)}
+
+
+def _messages(result: ReplayResult) -> tuple[str, str]:
+    from smpy.units import format_bytes
+
+    return "messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"
+
+
+def _lines(head: str, facts: list[tuple[str, str]]) -> str:
+    return "\n".join([head, *(f"  {name:<15}{fact}" for name, fact in facts)])
+
+
+def _text(trace: Trace, result: ReplayResult) -> str:
+    from smpy.units import format_time
 
     before_s, now_s = trace.makespan_s, result.makespan_s
     facts = [
         ("makespan", f"{format_time(now_s)} simulated; the run took {format_time(before_s)}{_ratio(before_s, now_s)}"),
-        ("messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"),
+        _messages(result),
     ]
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
@@ -116,8 +165,7 @@ def _text(trace: Any, result: ReplayResult) -> str:
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
-    head = f"smpy: replay of {trace.folder}, {trace.n_ranks:,} ranks"
-    return "\n".join([head, *(f"  {name:<15}{fact}" for name, fact in facts)])
+    return _lines(f"smpy: replay of {trace.folder}, {trace.n_ranks:,} ranks", facts)
 
 
 def _ratio(before_s: float, now_s: float) -> str:
@@ -126,16 +174,22 @@ def _ratio(before_s: float, now_s: float) -> str:
     return f", {now_s / before_s:.4g} times it" if now_s > before_s else f", {before_s / now_s:.4g} times as long"
 
 
-def _record(trace: Any, result: ReplayResult) -> dict[str, Any]:
+def _record(trace: Trace, result: ReplayResult) -> dict[str, Any]:
     return {
         "trace": str(trace.folder),
         "ranks": trace.n_ranks,
-        "makespan_s": result.makespan_s,
         "makespan_of_run_s": trace.makespan_s,
+        "n_left_alone": result.n_left_alone,
+        **_numbers(result),
+    }
+
+
+def _numbers(result: ReplayResult) -> dict[str, Any]:
+    return {
+        "makespan_s": result.makespan_s,
         "messages": result.messages,
         "bytes": result.bytes,
         "depends_on_time": result.depends_on_time,
-        "n_left_alone": result.n_left_alone,
         "finish_s": result.finish_s.tolist(),
         "computing_s": result.computing_s.tolist(),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smpy.engine.engine import Engine
@@ -25,14 +25,19 @@ class ReplayEngine(Engine):
                 limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
                 check(lib.sim_host_memory(self._sim, host, *limits))
 
-    def perform(self, batches: Iterator[NDArray[Any]], on_yield: Callable[[], None]) -> None:
+    def sends_at_once(self, rank: int, nbytes: int) -> bool:
+        """Whether a standard send of a rank, of so many bytes, is complete when it is posted."""
+        return bool(lib.sim_sends_at_once(self._sim, rank, nbytes))
+
+    def perform(self, rows_for: Callable[[int], NDArray[Any] | None], on_yield: Callable[[], None]) -> None:
         """Perform rows of actions until every rank has ended.
 
         Parameters
         ----------
-        batches : iterator of array
-            Rows of `smpy.engine.trace.dtype_of("actions")`, with this world's communicators and schedules; each rank's
-            in its order. The next ones are taken when a rank has none.
+        rows_for : callable
+            Called with a rank that has no rows left: the next rows, of it and of others, each rank's in its order; None
+            when there are no more. They are `smpy.engine.trace.dtype_of("actions")`, with this world's communicators
+            and schedules.
         on_yield : callable
             Called between stretches of at most about 50 ms of the kernel's work.
 
@@ -47,7 +52,7 @@ class ReplayEngine(Engine):
         while True:
             word = lib.sim_replay_next(self._sim)
             if word >= 0:
-                rows = next(batches, None)
+                rows = rows_for(word)
                 if rows is None:
                     raise SmpyError(f"the trace ends before rank {word} does: record the run again")
                 check(lib.sim_replay_feed(self._sim, len(rows), ffi.from_buffer("trace_action[]", rows)))

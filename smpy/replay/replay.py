@@ -136,8 +136,9 @@ def replay(
         if not is_recorded:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         engine.know_memories()
-        engine.perform(iter(rows), on_yield)
-        return _result(engine, trace)
+        batches = iter(rows)
+        engine.perform(lambda _: next(batches, None), on_yield)
+        return result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
     finally:
         engine.close()
 
@@ -150,14 +151,31 @@ def _machine(
     changes: Sequence[tuple[str, str, float]],
 ) -> tuple[Description, bool]:
     """The machine, and whether its hosts are those of the run."""
-    options, ideal = list(options), tuple(ideal)
+    other = recorded_machine(trace.folder) if platform is None else platform
+    return machine_with(other, trace.n_ranks, options, tuple(ideal), changes), platform is None
+
+
+def machine_with(
+    platform: str | Path | Description,
+    n_ranks: int,
+    options: Iterable[tuple[str, str]],
+    ideal: tuple[str, ...],
+    changes: Sequence[tuple[str, str, float]],
+) -> Description:
+    """A machine with what `replay` takes of changes to it, but for those of links and of computing.
+
+    Raises
+    ------
+    UsageError
+        If a change cannot be made, or there is no such machine.
+    """
     for part in ideal:
         if part not in IDEAL_PARTS:
             raise UsageError(f"{part!r} is no part of a network: {', '.join(IDEAL_PARTS)} are")
-    if platform is None or isinstance(platform, Description):
-        machine = changed(recorded_machine(trace.folder) if platform is None else platform, options)
+    if isinstance(platform, Description):
+        machine = changed(platform, list(options))
     else:
-        machine = read_machine(platform, trace.n_ranks, options)
+        machine = read_machine(platform, n_ranks, list(options))
     if ideal:
         network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in ideal))
         machine = replace(machine, models=replace(machine.models, network=network))
@@ -167,7 +185,7 @@ def _machine(
     if "overhead" in ideal:
         polling = replace(machine.models.polling, test_s=_POLL_S, iprobe_s=_POLL_S, polls_grow=False, polls_notice=True)
         machine = replace(machine, models=replace(machine.models, polling=polling))
-    return machine, platform is None
+    return machine
 
 
 def _rows(
@@ -257,7 +275,8 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     return slowdown
 
 
-def _result(engine: ReplayEngine, trace: Trace) -> ReplayResult:
+def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
+    """What a world took that has performed its trace."""
     import numpy as np
 
     finish_s: array[float] = engine.finish_s()
@@ -265,7 +284,7 @@ def _result(engine: ReplayEngine, trace: Trace) -> ReplayResult:
     computing_s = np.bincount(
         np.asarray(accounts.rank), weights=np.asarray(accounts.spent_s[_COMPUTING]), minlength=engine.n_ranks
     ).astype(np.float64)
-    counts, info = engine.statistics(), trace.info["trace"]
+    counts = engine.statistics()
     dates_s = np.asarray(finish_s)
     return ReplayResult(
         makespan_s=float(dates_s.max()),
@@ -274,5 +293,5 @@ def _result(engine: ReplayEngine, trace: Trace) -> ReplayResult:
         messages=int(counts.messages),
         bytes=int(counts.bytes),
         n_left_alone=engine.n_left_alone(),
-        depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]),
+        depends_on_time=depends_on_time,
     )

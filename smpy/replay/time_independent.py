@@ -1,0 +1,247 @@
+"""Performing SimGrid's time-independent traces, as `smpirun -trace-ti` writes them and `smpirun -replay` runs them.
+
+A main file lists one file a rank, in their order; one that lists a single file has all ranks' lines there. Files are
+read piece by piece, as ranks come to them; of a single file, what comes before a rank's turn is held.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from smpy.collectives.facts import Query
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.selection import Algorithms, selection_with
+from smpy.engine.replaying import ReplayEngine
+from smpy.engine.trace import dtype_of
+from smpy.errors import UsageError
+from smpy.platforms.placement import place
+from smpy.replay.changes import Better, checked, faster, improve_links
+from smpy.replay.replay import ReplayResult, machine_with, result_of
+from smpy.replay.time_independent_actions import ROW_FIELDS, Actions, Row
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smpy.platforms.description import Description
+
+_PIECES_BYTES: Final = 16 << 20  # of all ranks' files together
+_PIECE_MIN_BYTES, _PIECE_MAX_BYTES = 4096, 1 << 20
+_LINE_MAX_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TimeIndependentTrace:
+    """The files of a trace.
+
+    Attributes
+    ----------
+    path : path
+        The main file.
+    files : tuple of path
+        One a rank, or one for all.
+    n_ranks : int
+        How many ranks are to perform it.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    n_ranks: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all ranks' lines are in one file."""
+        return len(self.files) == 1
+
+
+def read_main_file(path: str | Path, n_ranks: int | None = None) -> TimeIndependentTrace:
+    """Find the files of a trace; names in it are meant from the working folder or, if nothing is there, beside it.
+
+    Parameters
+    ----------
+    path : str or path
+        The main file.
+    n_ranks : int, optional
+        How many ranks; by default, as many as there are files.
+
+    Raises
+    ------
+    UsageError
+        If a file is missing, or their number is not that of the ranks.
+    """
+    path = Path(path)
+    with _opened(path) as stream:
+        lines = [_text(line, path, i).strip() for i, line in enumerate(_lines(stream, path), start=1)]
+    names = [line for line in lines if line and not line.startswith("#")]
+    if not names:
+        raise UsageError(f"{path} lists no files of ranks")
+    files = tuple(_found(path, name) for name in names)
+    if n_ranks is None:
+        if len(files) == 1:
+            raise UsageError(f"{path} lists one file for all ranks: say with -np how many there are")
+        n_ranks = len(files)
+    if len(files) not in (1, n_ranks):
+        raise UsageError(f"{path} lists {len(files):,} files of ranks, and -np asks for {n_ranks:,} ranks")
+    return TimeIndependentTrace(path, files, n_ranks)
+
+
+def _found(main: Path, name: str) -> Path:
+    for path in (Path(name), main.parent / name):
+        if path.is_file():
+            return path
+    raise UsageError(f"{main} lists {name!r}, which is no file here, nor beside it")
+
+
+def replay_time_independent(
+    trace: TimeIndependentTrace,
+    platform: str | Path | Description,
+    *,
+    options: Iterable[tuple[str, str]] = (),
+    algorithms: Iterable[tuple[str, str]] | None = None,
+    cpu: float = 1.0,
+    ideal: Iterable[str] = (),
+    better: Iterable[Better] = (),
+    on_yield: Callable[[], None] = lambda: None,
+    **placement: Any,
+) -> ReplayResult:
+    """Perform a time-independent trace; parameters are those of `replay`.
+
+    Raises
+    ------
+    UsageError
+        If a line cannot be performed: file, line and why; or if the trace does not fit the machine.
+    SmpyError
+        If it cannot be performed there.
+    """
+    changes = checked(better)
+    machine = machine_with(platform, trace.n_ranks, options, tuple(ideal), changes)
+    built = machine.build()
+    improve_links(built, changes)
+    host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
+    engine = ReplayEngine(built, built.models, host_of_rank)
+    try:
+        choice = built.models.collectives
+        known = Algorithms(selection_with((*choice.algorithms, *(algorithms or ())), choice.table))
+        hosts = Hosts(engine.hosts_of(range(trace.n_ranks)))
+
+        def schedule_of(operation: str, query: Query) -> int:
+            return known.schedule(engine, operation, query, lambda: hosts)
+
+        names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
+        times, _ = faster(changes, cpu, host_of_rank=names, kernel_of_site=())
+        rows = _Reader(
+            trace,
+            [
+                Actions(rank, trace.n_ranks, schedule_of, engine.sends_at_once, float(times[rank]))
+                for rank in range(trace.n_ranks)
+            ],
+        )
+        engine.perform(rows.rows_for, on_yield)
+        return result_of(engine, depends_on_time=rows.has_tests)
+    finally:
+        engine.close()
+
+
+class _Reader:
+    """Rows of the files, piece by piece."""
+
+    def __init__(self, trace: TimeIndependentTrace, actions: Sequence[Actions]) -> None:
+        self._trace = trace
+        self._actions = actions
+        n_files = len(trace.files)
+        self._place = array("q", bytes(8 * n_files))
+        self._line = array("q", bytes(8 * n_files))
+        self._is_read = bytearray(n_files)
+        self._piece_bytes = min(max(_PIECES_BYTES // n_files, _PIECE_MIN_BYTES), _PIECE_MAX_BYTES)
+        self._dtype = dtype_of("actions")
+        assert self._dtype.names == ROW_FIELDS
+        self.has_tests = False
+
+    def rows_for(self, rank: int) -> NDArray[np.void] | None:
+        """The next rows of a rank, and others that are found with them; None: it has ended."""
+        import numpy as np
+
+        number = 0 if self._trace.is_shared else rank
+        readers = self._actions if self._trace.is_shared else self._actions[rank : rank + 1]
+        rows: list[Row] = []
+        while not rows and not self._is_read[number]:
+            self._read_piece(number, readers)
+            for reader in readers:
+                rows += reader.rows
+                reader.rows.clear()
+        return np.array(rows, self._dtype) if rows else None
+
+    def _read_piece(self, number: int, readers: Sequence[Actions]) -> None:
+        path = self._trace.files[number]
+        first = readers[0].rank
+        line_number = self._line[number]
+        with _opened(path) as stream:
+            stream.seek(self._place[number])
+            for line in _lines(stream, path, self._piece_bytes):
+                line_number += 1
+                words = _text(line, path, line_number).split()
+                if not words or words[0].startswith("#"):
+                    continue
+                try:
+                    rank = self._rank(words)
+                    if 0 <= rank - first < len(readers):
+                        readers[rank - first].add(words[1:])
+                except UsageError as error:
+                    raise UsageError(f"{path}, line {line_number}: {error}") from None
+            self._place[number] = stream.tell()
+            is_over = not stream.read(1)
+        self._line[number] = line_number
+        if is_over:
+            self._is_read[number] = True
+            for reader in readers:
+                try:
+                    reader.end()
+                except UsageError as error:
+                    raise UsageError(f"{path}: {error}") from None
+
+    def _rank(self, words: Sequence[str]) -> int:
+        n = self._trace.n_ranks
+        if not words[0].isdecimal():
+            raise UsageError(f"{words[0]!r} is no rank: a line is RANK ACTION ..., such as `0 compute 1e9`")
+        rank = int(words[0])
+        if rank >= n:
+            raise UsageError(f"it is of rank {rank}, and there are ranks 0 to {n - 1}")
+        if len(words) < 2:
+            raise UsageError("it has a rank, and no action")
+        self.has_tests |= words[1] == "test"
+        return rank
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        if not path.is_file():
+            raise UsageError(
+                f"cannot read {str(path)!r}: it is no file" if path.exists() else f"there is no file {str(path)!r}"
+            )
+        return open(path, "rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {str(path)!r}: {error.strerror}") from None
+
+
+def _lines(stream: BinaryIO, path: Path, n_bytes: int | None = None) -> Iterable[bytes]:
+    """Whole lines, until so many bytes have been read."""
+    n_read = 0
+    while n_bytes is None or n_read < n_bytes:
+        line = stream.readline(_LINE_MAX_BYTES)
+        if not line:
+            return
+        if len(line) == _LINE_MAX_BYTES:
+            raise UsageError(f"{path} has a line of more than {_LINE_MAX_BYTES >> 20} MiB: this is no trace")
+        n_read += len(line)
+        yield line
+
+
+def _text(line: bytes, path: Path, number: int) -> str:
+    if b"\0" in line:
+        raise UsageError(f"{path}, line {number}: this is no text")
+    return os.fsdecode(line)

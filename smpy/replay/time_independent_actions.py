@@ -1,0 +1,500 @@
+"""What a line of a time-independent trace says, as rows of actions for the kernel.
+
+A line is a rank, an action and what this takes (`_ACTIONS`), in words; sizes are numbers of entries of a datatype,
+named by a number of SimGrid's. All communicators are COMM_WORLD.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from math import isfinite
+from typing import Final
+
+from smpy.collectives.facts import Query
+from smpy.engine.trace import ACTIONS
+from smpy.errors import UsageError, meant
+
+Row = tuple[float, int, int, int, int, int, int, int, int, int]
+ROW_FIELDS: Final = ("amount", "bytes", "rank", "action", "account", "comm", "peer", "tag", "request", "detail")
+ScheduleOf = Callable[[str, Query], int]
+"""The world's number for the schedule of a collective on all ranks."""
+
+_NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
+_ANY: Final = -1
+_ANY_SOURCE, _ANY_TAG = -333, -444  # as SMPI writes them
+_COMPLETE, _FOUND = 0, -1  # names of sends that were complete at once: before a test, and after one
+_COUNT_MAX: Final = 1 << 62
+_TAG_MAX: Final = (1 << 31) - 1
+_REQUESTS_MAX: Final = (1 << 31) - 1
+
+# Sizes of SimGrid's datatypes on 64-bit Linux, by their numbers: as messages of `smpirun -replay` 3.32 have them.
+_NATIVE: Final = (8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1)  # double to C bool
+_SIZED: Final = (1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8)  # int8 to uint64, complex ones, AINT, OFFSET
+_PAIRS: Final = (8, 16, 16, 8, 8, 8, 16, 16)  # FLOAT_INT to 2LONG
+_FORTRAN: Final = (4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16)  # REAL to INTEGER16
+_CXX: Final = (32, 1, 8, 16, 32)  # LONG_DOUBLE_INT, then C++'s
+_ENTRY_BYTES: Final = {
+    **dict(enumerate((*_NATIVE, *_SIZED, *_PAIRS, *_FORTRAN, *_CXX))),
+    57: 1,
+    58: 8,
+    59: 8,  # PACKED, PTR, COUNT
+}
+_DOUBLE, _BYTE = 0, 6
+
+
+class Actions:
+    """The rows of one rank.
+
+    Parameters
+    ----------
+    rank, n_ranks : int
+        Whose, of how many.
+    schedule_of : callable
+        Gives schedules of collectives.
+    is_sent_at_once : callable
+        Whether a message of a rank, of so many bytes, is complete when it is sent.
+    faster : float
+        What is divided of the rank's work.
+
+    Attributes
+    ----------
+    rows : list of tuple
+        The rows of the lines so far, as `ROW_FIELDS` has them; the reader takes them away.
+    """
+
+    __slots__ = (
+        *("_entry_bytes", "_faster", "_is_begun", "_is_sent_at_once", "_n_requests", "_open", "_schedule_of"),
+        *("n", "rank", "rows"),
+    )
+
+    def __init__(
+        self,
+        rank: int,
+        n_ranks: int,
+        schedule_of: ScheduleOf,
+        is_sent_at_once: Callable[[int, int], bool],
+        faster: float = 1.0,
+    ) -> None:
+        self.rank, self.n = rank, n_ranks
+        self.rows: list[Row] = []
+        self._faster = faster
+        self._schedule_of, self._is_sent_at_once = schedule_of, is_sent_at_once
+        self._entry_bytes = _ENTRY_BYTES[_BYTE]
+        self._is_begun = False
+        self._n_requests = 0
+        self._open: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # by source, target and tag
+
+    def add(self, words: Sequence[str]) -> None:
+        """Take a line: the words behind its rank.
+
+        Raises
+        ------
+        UsageError
+            If it is not of a known form; the message does not say where.
+        """
+        name = words[0]
+        known = _ACTIONS.get(name)
+        if known is None:
+            raise UsageError(_unknown(name))
+        if not self._is_begun and name != "init":
+            raise UsageError(f"{name} comes before init")
+        perform, form = known
+        perform(self, Words(words[1:], name, form))
+
+    def end(self) -> None:
+        """The rank has no more lines: it waits for the requests that are open, and ends.
+
+        Raises
+        ------
+        UsageError
+            If it has had none.
+        """
+        if not self._is_begun:
+            raise UsageError(f"there is no line of rank {self.rank}")
+        self.wait_all()
+        self._row("end")
+
+    def _row(
+        self,
+        action: str,
+        *,
+        peer: int = _ANY,
+        tag: int = 0,
+        nbytes: int = 0,
+        amount: float = 0.0,
+        request: int = 0,
+        detail: int = 0,
+    ) -> None:
+        self.rows.append((amount, nbytes, self.rank, _NUMBER[action], 0, 0, peer, tag, request, detail))
+
+    # ---- alone ----
+
+    def init(self, words: Words) -> None:
+        """Any word more makes double the datatype of what names none."""
+        self._is_begun = True
+        self._entry_bytes = _ENTRY_BYTES[_DOUBLE if words.n else _BYTE]
+
+    def nothing(self, words: Words) -> None:
+        """What takes no time."""
+
+    def compute(self, words: Words) -> None:
+        self._compute(words.amount("flop"))
+
+    def _compute(self, flop: float) -> None:
+        if flop:
+            self._row("compute", amount=flop / self._faster)
+
+    def sleep(self, words: Words) -> None:
+        self._row("sleep", amount=words.amount("seconds"))
+
+    # ---- messages ----
+
+    def send(self, words: Words) -> None:
+        peer, tag, nbytes = self._message(words)
+        self._row("send", peer=peer, tag=tag, nbytes=nbytes, amount=1, request=self._new_name(), detail=0)
+
+    def isend(self, words: Words) -> None:
+        peer, tag, nbytes = self._message(words)
+        name = self._isend(peer, tag, nbytes)
+        self._open[self.rank, peer, tag].append(name)
+
+    def _isend(self, peer: int, tag: int, nbytes: int) -> int:
+        """The name."""
+        is_complete = self._is_sent_at_once(self.rank, nbytes)
+        name = self._new_name()
+        self._row("isend", peer=peer, tag=tag, nbytes=nbytes, amount=float(is_complete), request=name)
+        return _COMPLETE if is_complete else name
+
+    def recv(self, words: Words) -> None:
+        source, tag, nbytes = self._expected(words)
+        self._row("recv", peer=source, tag=_any_tag(tag), nbytes=nbytes, request=self._new_name())
+
+    def irecv(self, words: Words) -> None:
+        source, tag, nbytes = self._expected(words)
+        name = self._irecv(source, tag, nbytes)
+        self._open[source, self.rank, tag].append(name)
+
+    def _irecv(self, source: int, tag: int, nbytes: int) -> int:
+        name = self._new_name()
+        self._row("irecv", peer=source, tag=_any_tag(tag), nbytes=nbytes, request=name)
+        return name
+
+    def sendrecv(self, words: Words) -> None:
+        n_out, target = words.count("entries to send"), self._peer(words, "destination")
+        n_in, source = words.count("entries to receive"), self._peer(words, "source")
+        out, into = n_out * self._type(words), n_in * self._type(words)
+        if target == source == self.rank:
+            return  # a copy
+        names = [self._isend(target, 0, out), self._irecv(source, 0, into)]
+        self._wait_for([name for name in names if name])
+
+    def _message(self, words: Words) -> tuple[int, int, int]:
+        peer, tag, n = self._peer(words, "destination"), words.tag(), words.count("entries")
+        return peer, tag, n * self._type(words)
+
+    def _expected(self, words: Words) -> tuple[int, int, int]:
+        """Source, tag and room; where the room is not told, the rank looks for the message first."""
+        source, tag, n = self._peer(words, "source"), words.tag(may_be_any=True), words.count("entries", least=-1)
+        nbytes = n * self._type(words)
+        if n < 0:
+            self._row("probe", peer=source, tag=_any_tag(tag))
+            return source, tag, _COUNT_MAX
+        return source, tag, nbytes
+
+    def _peer(self, words: Words, what: str) -> int:
+        rank = words.number(what)
+        if rank == _ANY_SOURCE:
+            raise UsageError(f"{words.action} from any source: the trace does not say which message was taken")
+        if not 0 <= rank < self.n:
+            raise UsageError(f"{words.action} with {what} {rank}: there are ranks 0 to {self.n - 1}")
+        return rank
+
+    def _type(self, words: Words) -> int:
+        """Bytes of an entry of the datatype that the next word names; of the rank's own, if there is none."""
+        return words.entry_bytes() if words.n else self._entry_bytes
+
+    def _new_name(self) -> int:
+        if self._n_requests == _REQUESTS_MAX:
+            raise UsageError(f"rank {self.rank} has more than {_REQUESTS_MAX:,} messages")
+        self._n_requests += 1
+        return self._n_requests
+
+    # ---- waiting ----
+
+    def wait(self, words: Words) -> None:
+        of_key = self._of_key(words)
+        if of_key:
+            name = of_key.popleft()
+            if name > 0:
+                self._row("wait", request=name)
+
+    def test(self, words: Words) -> None:
+        """Look at a request once; it comes behind others of its key, and is named once more when it was complete."""
+        of_key = self._of_key(words)
+        if of_key:
+            name = of_key.popleft()
+            if name != _FOUND:
+                self._row("test", request=name, amount=1)
+                of_key.append(name or _FOUND)
+
+    def _of_key(self, words: Words) -> deque[int] | None:
+        return self._open.get((words.number("source"), words.number("destination"), words.tag(may_be_any=True)))
+
+    def wait_all(self, words: Words | None = None) -> None:
+        self._wait_for(sorted(name for of_key in self._open.values() for name in of_key if name > 0))
+        self._open.clear()
+
+    def _wait_for(self, names: Sequence[int]) -> None:
+        for i, name in enumerate(names):
+            self._row("and" if i else "wait_all", request=name, detail=0 if i else len(names) - 1)
+
+    # ---- collectives ----
+
+    def _collective(
+        self,
+        query: Query,
+        operation: str,
+        *,
+        root: int = 0,
+        tables: Sequence[Sequence[int]] = (),
+    ) -> None:
+        if self.n == 1:
+            return
+        entries = [(k, number) for k, table in enumerate(tables) for number in table]
+        schedule = self._schedule_of(operation, query)
+        self._row("collective", peer=root, nbytes=query.nbytes, amount=len(entries), detail=schedule)
+        for k, number in entries:
+            self._row("entry", nbytes=number, detail=k)
+
+    def _root(self, words: Words) -> int:
+        return self._peer(words, "root") if words.n else 0
+
+    def barrier(self, words: Words) -> None:
+        self._collective(Query(self.n, 0), "barrier")
+
+    def bcast(self, words: Words) -> None:
+        n, root = words.count("entries"), self._root(words)
+        self._collective(Query(self.n, n * self._type(words)), "bcast", root=root)
+
+    def reduce(self, words: Words) -> None:
+        n, flop, root = words.count("entries"), words.amount("flop"), self._root(words)
+        self._reduction("reduce", n, self._type(words), flop, root)
+
+    def allreduce(self, words: Words) -> None:
+        self._reduction("allreduce", *self._reduced(words))
+
+    def scan(self, words: Words) -> None:
+        self._reduction("scan", *self._reduced(words))
+
+    def exscan(self, words: Words) -> None:
+        self._reduction("exscan", *self._reduced(words))
+
+    def _reduced(self, words: Words) -> tuple[int, int, float]:
+        n, flop = words.count("entries"), words.amount("flop")
+        return n, self._type(words), flop
+
+    def _reduction(self, operation: str, n: int, entry_bytes: int, flop: float, root: int = 0) -> None:
+        query = Query(self.n, n * entry_bytes, item_bytes=max(entry_bytes, 1), n_entries=n)
+        self._collective(query, operation, root=root)
+        self._compute(flop)
+
+    def reduce_scatter(self, words: Words) -> None:
+        counts, flop = words.counts(self.n, "entries"), words.amount("flop")
+        entry_bytes = self._type(words)
+        offsets = _offsets(counts, entry_bytes)
+        query = Query(
+            self.n,
+            counts[self.rank] * entry_bytes,
+            item_bytes=max(entry_bytes, 1),
+            n_entries=sum(counts),
+            total_bytes=offsets[-1],
+            are_equal=len(set(counts)) == 1,
+        )
+        self._collective(query, "reduce_scatter", tables=(offsets,))
+        self._compute(flop)
+
+    def _blocks(self, words: Words, *, has_root: bool) -> tuple[int, int, int]:
+        """Bytes of a block sent and of one received, and the root."""
+        n_out, n_in = words.count("entries to send"), words.count("entries to receive")
+        root = self._root(words) if has_root else 0
+        return n_out * self._type(words), n_in * self._type(words), root
+
+    def _block_for_all(self, words: Words) -> int:
+        out, into, _ = self._blocks(words, has_root=False)
+        if out > into:
+            raise UsageError(f"{words.action}: a block of {out} bytes is sent where {into} bytes are expected")
+        return out
+
+    def gather(self, words: Words) -> None:
+        out, _, root = self._blocks(words, has_root=True)
+        self._collective(Query(self.n, out), "gather", root=root)
+
+    def scatter(self, words: Words) -> None:
+        out, into, root = self._blocks(words, has_root=True)
+        self._collective(Query(self.n, out if root == self.rank else into), "scatter", root=root)
+
+    def allgather(self, words: Words) -> None:
+        out = self._block_for_all(words)
+        self._collective(Query(self.n, out), "allgather")
+
+    def alltoall(self, words: Words) -> None:
+        out = self._block_for_all(words)
+        self._collective(Query(self.n, out), "alltoall")
+
+    def gatherv(self, words: Words) -> None:
+        n_out, counts = words.count("entries to send"), words.counts(self.n, "entries to receive")
+        root = self._root(words)
+        out = n_out * self._type(words)
+        offsets = _offsets(counts, self._type(words))
+        self._collective(Query(self.n, out), "gatherv", root=root, tables=((), offsets) if root == self.rank else ())
+
+    def scatterv(self, words: Words) -> None:
+        counts, n_in = words.counts(self.n, "entries to send"), words.count("entries to receive")
+        root = self._root(words)
+        offsets = _offsets(counts, self._type(words))
+        into = n_in * self._type(words)
+        self._collective(Query(self.n, into), "scatterv", root=root, tables=(offsets,) if root == self.rank else ())
+
+    def allgatherv(self, words: Words) -> None:
+        n_out, counts = words.count("entries to send"), words.counts(self.n, "entries to receive")
+        if words.n not in (0, 1, 2, self.n, self.n + 2):
+            raise UsageError(
+                f"allgatherv has {words.n} words behind its counts, which are neither datatypes nor offsets"
+            )
+        has_types = 0 < words.n <= 2 or words.n == self.n + 2  # offsets follow, which change nothing
+        entry_out = self._type(words) if has_types else self._entry_bytes
+        entry_in = self._type(words) if has_types else self._entry_bytes
+        offsets = _offsets(counts, entry_in)
+        query = Query(self.n, n_out * entry_out, total_bytes=offsets[-1])
+        self._collective(query, "allgatherv", tables=((), offsets))
+
+    def alltoallv(self, words: Words) -> None:
+        words.count("entries of the send buffer")
+        n_out = words.counts(self.n, "entries to send")
+        words.count("entries of the receive buffer")
+        n_in = words.counts(self.n, "entries to receive")
+        out = _offsets(n_out, self._type(words))
+        into = _offsets(n_in, self._type(words))
+        self._collective(Query(self.n, 0), "alltoallv", tables=(out, into))
+
+
+class Words:
+    """The words behind an action's name, read one by one."""
+
+    __slots__ = ("_at", "_form", "_words", "action")
+
+    def __init__(self, words: Sequence[str], action: str, form: str) -> None:
+        self._words, self._at = words, 0
+        self.action, self._form = action, form
+
+    @property
+    def n(self) -> int:
+        """How many are left."""
+        return len(self._words) - self._at
+
+    def _next(self, what: str) -> str:
+        if not self.n:
+            raise UsageError(f"{self.action} does not say its {what}: it is `{self.action} {self._form}`")
+        word = self._words[self._at]
+        self._at += 1
+        return word
+
+    def amount(self, what: str) -> float:
+        """A number of 0 or more."""
+        word = self._next(what)
+        try:
+            number = float(word)
+        except ValueError:
+            number = -1.0
+        if not (number >= 0 and isfinite(number)):
+            raise UsageError(f"{self.action}: {word!r} is no number of {what}")
+        return number
+
+    def number(self, what: str) -> int:
+        """A whole number; of one with a fraction, what is before it."""
+        word = self._next(what)
+        try:
+            return int(word)
+        except ValueError:
+            pass
+        try:
+            return int(float(word))
+        except (ValueError, OverflowError):
+            raise UsageError(f"{self.action}: {word!r} is no {what}") from None
+
+    def count(self, what: str, least: int = 0) -> int:
+        """How many entries."""
+        number = self.number(f"number of {what}")
+        if not least <= number < _COUNT_MAX >> 6:
+            raise UsageError(f"{self.action}: {number} is no number of {what}")
+        return number
+
+    def counts(self, n: int, what: str) -> list[int]:
+        """So many in a row."""
+        return [self.count(what) for _ in range(n)]
+
+    def tag(self, *, may_be_any: bool = False) -> int:
+        """A tag."""
+        tag = self.number("tag")
+        if not (0 <= tag <= _TAG_MAX or (may_be_any and tag == _ANY_TAG)):
+            raise UsageError(f"{self.action}: {tag} is no tag")
+        return tag
+
+    def entry_bytes(self) -> int:
+        """Bytes of an entry of the datatype with this number."""
+        number = self.number("datatype")
+        if number not in _ENTRY_BYTES:
+            raise UsageError(f"{self.action}: {number} is the number of no datatype")
+        return _ENTRY_BYTES[number]
+
+
+def _any_tag(tag: int) -> int:
+    return _ANY if tag == _ANY_TAG else tag
+
+
+def _offsets(counts: Sequence[int], entry_bytes: int) -> list[int]:
+    """Where blocks begin, and the last one ends."""
+    return list(accumulate((count * entry_bytes for count in counts), initial=0))
+
+
+_ACTIONS: Final[dict[str, tuple[Callable[[Actions, Words], None], str]]] = {
+    "init": (Actions.init, "[1]"),
+    "finalize": (Actions.nothing, ""),
+    "comm_size": (Actions.nothing, ""),
+    "comm_split": (Actions.nothing, ""),
+    "comm_dup": (Actions.nothing, ""),
+    "location": (Actions.nothing, "FILE LINE"),
+    "compute": (Actions.compute, "FLOP"),
+    "sleep": (Actions.sleep, "SECONDS"),
+    "send": (Actions.send, "DESTINATION TAG COUNT [TYPE]"),
+    "isend": (Actions.isend, "DESTINATION TAG COUNT [TYPE]"),
+    "recv": (Actions.recv, "SOURCE TAG COUNT [TYPE]"),
+    "irecv": (Actions.irecv, "SOURCE TAG COUNT [TYPE]"),
+    "sendRecv": (Actions.sendrecv, "SENDCOUNT DESTINATION RECVCOUNT SOURCE SENDTYPE RECVTYPE"),
+    "wait": (Actions.wait, "SOURCE DESTINATION TAG"),
+    "test": (Actions.test, "SOURCE DESTINATION TAG"),
+    "waitall": (Actions.wait_all, ""),
+    "barrier": (Actions.barrier, ""),
+    "bcast": (Actions.bcast, "COUNT [ROOT [TYPE]]"),
+    "reduce": (Actions.reduce, "COUNT FLOP [ROOT [TYPE]]"),
+    "allreduce": (Actions.allreduce, "COUNT FLOP [TYPE]"),
+    "scan": (Actions.scan, "COUNT FLOP [TYPE]"),
+    "exscan": (Actions.exscan, "COUNT FLOP [TYPE]"),
+    "reducescatter": (Actions.reduce_scatter, "RECVCOUNT... FLOP [TYPE]"),
+    "gather": (Actions.gather, "SENDCOUNT RECVCOUNT [ROOT [SENDTYPE [RECVTYPE]]]"),
+    "scatter": (Actions.scatter, "SENDCOUNT RECVCOUNT [ROOT [SENDTYPE [RECVTYPE]]]"),
+    "allgather": (Actions.allgather, "SENDCOUNT RECVCOUNT [SENDTYPE [RECVTYPE]]"),
+    "alltoall": (Actions.alltoall, "SENDCOUNT RECVCOUNT [SENDTYPE [RECVTYPE]]"),
+    "gatherv": (Actions.gatherv, "SENDCOUNT RECVCOUNT... [ROOT [SENDTYPE [RECVTYPE]]]"),
+    "scatterv": (Actions.scatterv, "SENDCOUNT... RECVCOUNT [ROOT [SENDTYPE [RECVTYPE]]]"),
+    "allgatherv": (Actions.allgatherv, "SENDCOUNT RECVCOUNT... [SENDTYPE RECVTYPE] [OFFSET...]"),
+    "alltoallv": (Actions.alltoallv, "SENDSIZE SENDCOUNT... RECVSIZE RECVCOUNT... [SENDTYPE [RECVTYPE]]"),
+}
+KNOWN: Final = tuple(_ACTIONS)
+"""The actions that can be performed."""
+
+
+def _unknown(name: str) -> str:
+    return f"{name!r} is no action that can be performed{meant(name, KNOWN)}. These can: {', '.join(KNOWN)}"
