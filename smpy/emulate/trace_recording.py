@@ -288,7 +288,9 @@ class TraceRecording:
         ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         columns["bytes"] = columns.pop("nbytes")
-        self._writer.add("collectives", {name: pa.array(values) for name, values in columns.items()})
+        kind_of = dict.fromkeys(("schedule", "n_ranks", "n_remote"), pa.int32())
+        kind_of |= dict.fromkeys(("bytes", "item_bytes", "n_entries", "total_bytes"), pa.int64())
+        self._writer.add("collectives", {name: pa.array(of, kind_of.get(name)) for name, of in columns.items()})
 
 
 def _counts(action: NDArray[Any]) -> list[int]:
