@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from smpy.analysis.pop import pop
 from smpy.errors import SmpyError, UsageError
 from smpy.records.profile import KINDS
 from smpy.records.trace import Trace
+from smpy.replay import replay
 from tests.emulate.test_profile import PROGRAMS, profile
+from tests.peer.case import Case
+from tests.peer.cases import CASES
+from tests.peer.runners import smpy_finish_s, smpy_outcome
 
 APPS = Path(__file__).parents[2] / "apps"
 
@@ -43,6 +49,17 @@ def traced(emulated: Callable, tmp_path: Path) -> Callable:
     return here
 
 
+def check_tiling(trace: Trace):
+    """Each rank's intervals begin where the one before ended, from 0 to the makespan."""
+    table = trace.table("intervals").to_pandas()
+    for rank in range(trace.n_ranks):
+        own = table[table["rank"] == rank].sort_values("start_s")
+        assert own.start_s.iloc[0] == 0
+        assert own.end_s.iloc[-1] == pytest.approx(trace.makespan_s, rel=1e-9)
+        assert list(own.start_s[1:]) == list(own.end_s[:-1])
+    return table
+
+
 @pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
 def test_a_trace_changes_no_date_and_its_intervals_tile_the_makespan(
     traced: Callable, program: str, n_ranks: int, args: tuple[str, ...]
@@ -50,16 +67,27 @@ def test_a_trace_changes_no_date_and_its_intervals_tile_the_makespan(
     plain, ran, trace = traced(None, n_ranks, program=str(APPS / program), args=args)
     summary = ran.outcome.summary
     assert list(summary.finish_s) == list(plain.outcome.summary.finish_s)
-    table = trace.table("intervals").to_pandas()
-    for rank in range(n_ranks):
-        own = table[table["rank"] == rank].sort_values("start_s")
-        assert own.start_s.iloc[0] == 0
-        assert own.end_s.iloc[-1] == pytest.approx(summary.makespan_s, rel=1e-9)
-        assert list(own.start_s[1:]) == list(own.end_s[:-1])
+    table = check_tiling(trace)
     found = profile(ran)
     spent_s = table.assign(spent=table.end_s - table.start_s).groupby("kind", observed=True).spent.sum()
     for kind, column in zip(KINDS, found.spent_s, strict=True):
         assert spent_s.get(kind, 0) == pytest.approx(math.fsum(column), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", random.Random(3).sample(CASES, 30), ids=lambda case: case.name)
+def test_identities_hold_on_programs_of_every_kind(case: Case, tmp_path: Path):
+    summary = smpy_outcome(case, tmp_path, trace=tmp_path / "trace").summary
+    assert list(summary.finish_s) == smpy_finish_s(case, tmp_path)
+    trace = Trace(tmp_path / "trace")
+    check_tiling(trace)
+    messages = trace.table("messages").to_pandas()
+    assert (len(messages), messages.bytes.sum()) == (summary.messages, summary.bytes)
+    if trace.table("intervals").to_pandas().kind.eq("compute").any():
+        found = pop([trace], replay).runs[0]
+        product = found.load_balance * found.serialisation * found.transfer
+        assert found.parallel == pytest.approx(product, rel=1e-12)
+        assert found.transfer <= 1 + 1e-12
 
 
 @pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)

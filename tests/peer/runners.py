@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run import Outcome, run
 from tests.peer.case import Case
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -59,6 +59,17 @@ def smpy_finish_s(
     case: Case, folder: Path, settings: Settings = (), host_speed_flop_per_s: float | None = None
 ) -> list[float]:
     """What smpy says, in this process; the settings are those of the run."""
+    return smpy_outcome(case, folder, settings, host_speed_flop_per_s).summary.finish_s.tolist()
+
+
+def smpy_outcome(
+    case: Case,
+    folder: Path,
+    settings: Settings = (),
+    host_speed_flop_per_s: float | None = None,
+    trace: Path | None = None,
+) -> Outcome:
+    """The run of a case in this process, perhaps with a trace; it has not failed."""
     config = RunConfig(
         n_ranks=case.n_ranks,
         program=str(PROGRAMS / f"{case.program}.py"),
@@ -68,12 +79,13 @@ def smpy_finish_s(
         options=settings,
         compute="none",
         host_speed_flop_per_s=host_speed_flop_per_s,
+        trace=trace,
     )
     outcome = run(config)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.exit_code == 0
-    return outcome.summary.finish_s.tolist()
+    return outcome
 
 
 def _platform_file(case: Case, folder: Path) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import pickle
 import random
@@ -15,14 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.replay import command
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
 from tests.peer.cases import CASES
-from tests.peer.runners import PROGRAMS
+from tests.peer.runners import smpy_finish_s, smpy_outcome
 
 APPS = Path(__file__).parents[2] / "apps"
 OTHER = (("smpi/bw-factor", "0:0.7"), ("smpi/lat-factor", "0:3"))
@@ -48,35 +44,13 @@ def drawn(n: int, seed: int) -> list[Case]:
     return random.Random(seed).sample(CASES, n)
 
 
-def finish_s(case: Case, folder: Path, options=(), trace: Path | None = None) -> list[float]:
-    (folder / "platform.xml").write_text(case.platform_xml())
-    hosts = case.hostfile()
-    if hosts is not None:
-        (folder / "hostfile").write_text(hosts)
-    with contextlib.redirect_stdout(io.StringIO()):
-        outcome = run(
-            RunConfig(
-                n_ranks=case.n_ranks,
-                program=str(PROGRAMS / f"{case.program}.py"),
-                args=tuple(map(str, case.arguments)),
-                platform=folder / "platform.xml",
-                hostfile=None if hosts is None else folder / "hostfile",
-                options=options,
-                compute="none",
-                trace=trace,
-            )
-        )
-    assert outcome.error is None
-    return list(outcome.summary.finish_s)
-
-
 def check(case: Case, folder: Path) -> None:
-    was_s = finish_s(case, folder, trace=folder / "trace")
+    was_s = smpy_outcome(case, folder, trace=folder / "trace").summary.finish_s
     again = replay(folder / "trace")
     np.testing.assert_allclose(again.finish_s, was_s, rtol=1e-12, atol=0)
     if not again.depends_on_time:
         elsewhere = replay(folder / "trace", options=OTHER)
-        np.testing.assert_allclose(elsewhere.finish_s, finish_s(case, folder, OTHER), rtol=1e-9, atol=0)
+        np.testing.assert_allclose(elsewhere.finish_s, smpy_finish_s(case, folder, OTHER), rtol=1e-9, atol=0)
 
 
 @pytest.mark.parametrize("case", drawn(12, 1), ids=lambda case: case.name)
