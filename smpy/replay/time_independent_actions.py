@@ -500,4 +500,4 @@ KNOWN: Final = tuple(_ACTIONS)
 
 
 def _unknown(name: str) -> str:
-    return f"{name!r} is no action that can be performed{meant(name, KNOWN)}. These can: {', '.join(KNOWN)}"
+    return f"{name!r} is no action that can be performed{meant(name, KNOWN) or '.'} These can: {', '.join(KNOWN)}"
