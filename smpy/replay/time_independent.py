@@ -6,7 +6,6 @@ read piece by piece, as ranks come to them; of a single file, what comes before 
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -244,4 +243,4 @@ def _lines(stream: BinaryIO, path: Path, n_bytes: int | None = None) -> Iterable
 def _text(line: bytes, path: Path, number: int) -> str:
     if b"\0" in line:
         raise UsageError(f"{path}, line {number}: this is no text")
-    return os.fsdecode(line)
+    return str(line, "utf-8", "surrogateescape")

@@ -25,7 +25,8 @@ _NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
 _ANY: Final = -1
 _ANY_SOURCE, _ANY_TAG = -333, -444  # as SMPI writes them
 _COMPLETE, _FOUND = 0, -1  # names of sends that were complete at once: before a test, and after one
-_COUNT_MAX: Final = 1 << 62
+_COUNT_MAX: Final = 1 << 40  # entries: all that ranks receive together can be told in bytes
+_ANY_BYTES: Final = 1 << 62
 _TAG_MAX: Final = (1 << 31) - 1
 _REQUESTS_MAX: Final = (1 << 31) - 1
 
@@ -200,7 +201,7 @@ class Actions:
         nbytes = n * self._type(words)
         if n < 0:
             self._row("probe", peer=source, tag=_any_tag(tag))
-            return source, tag, _COUNT_MAX
+            return source, tag, _ANY_BYTES
         return source, tag, nbytes
 
     def _peer(self, words: Words, what: str) -> int:
@@ -405,7 +406,7 @@ class Words:
         """A number of 0 or more."""
         word = self._next(what)
         try:
-            number = float(word)
+            number = _float(word)
         except ValueError:
             number = -1.0
         if not (number >= 0 and isfinite(number)):
@@ -416,18 +417,14 @@ class Words:
         """A whole number; of one with a fraction, what is before it."""
         word = self._next(what)
         try:
-            return int(word)
-        except ValueError:
-            pass
-        try:
-            return int(float(word))
+            return int(word) if word.isdecimal() else int(_float(word))
         except (ValueError, OverflowError):
             raise UsageError(f"{self.action}: {word!r} is no {what}") from None
 
     def count(self, what: str, least: int = 0) -> int:
         """How many entries."""
         number = self.number(f"number of {what}")
-        if not least <= number < _COUNT_MAX >> 6:
+        if not least <= number <= _COUNT_MAX:
             raise UsageError(f"{self.action}: {number} is no number of {what}")
         return number
 
@@ -448,6 +445,12 @@ class Words:
         if number not in _ENTRY_BYTES:
             raise UsageError(f"{self.action}: {number} is the number of no datatype")
         return _ENTRY_BYTES[number]
+
+
+def _float(word: str) -> float:
+    if "_" in word:  # Python's own
+        raise ValueError(word)
+    return float(word)
 
 
 def _any_tag(tag: int) -> int:
@@ -497,4 +500,4 @@ KNOWN: Final = tuple(_ACTIONS)
 
 
 def _unknown(name: str) -> str:
-    return f"{name!r} is no action that can be performed{meant(name, KNOWN)}. These can: {', '.join(KNOWN)}"
+    return f"{name!r} is no action that can be performed{meant(name, KNOWN) or '.'} These can: {', '.join(KNOWN)}"
