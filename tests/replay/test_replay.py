@@ -249,3 +249,94 @@ else:
     assert found.n_left_alone == 1
     shown = CliRunner().invoke(command, [str(trace.folder), "--set", "smpi/send-is-detached-thresh=10"]).output
     assert "1 were complete at once in the run, and are not here" in shown
+
+
+RING = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+out, into = numpy.ones(200_000), numpy.zeros(200_000)
+for step in range(4):
+    smpy.execute(3e7 * (1 + (comm.rank + step) % comm.size))
+    comm.Sendrecv(out, dest=(comm.rank + 1) % comm.size, recvbuf=into, source=(comm.rank - 1) % comm.size)
+"""
+EXCHANGE = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+out, into = numpy.ones(40_000), numpy.zeros(40_000)
+for step in range(3):
+    smpy.execute(5e7)
+    comm.Alltoall(out, into)
+    comm.Allreduce(out[:100], into[:100])
+"""
+PIPELINE = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+data = numpy.zeros(50_000)
+for block in range(6):
+    if comm.rank:
+        comm.Recv(data, source=comm.rank - 1)
+    smpy.execute(2e7)
+    if comm.rank + 1 < comm.size:
+        comm.Send(data, dest=comm.rank + 1)
+"""
+FARM = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+task = numpy.zeros(30_000)
+if comm.rank:
+    for _ in range(3):
+        comm.Recv(task, source=0)
+        smpy.execute(4e7 * comm.rank)
+        comm.Send(task, dest=0)
+else:
+    for _ in range(3):
+        for worker in range(1, comm.size):
+            comm.Send(task, dest=worker)
+        for worker in range(1, comm.size):
+            comm.Recv(task, source=worker)
+"""
+BROADCAST = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+data = numpy.zeros(100_000)
+for root in range(comm.size):
+    if comm.rank == root:
+        smpy.execute(6e7)
+    comm.Bcast(data, root=root)
+    smpy.execute(1e7 * (1 + comm.rank))
+"""
+
+
+def four_hosts(folder: Path, speed_of_2: float = 1.0, bandwidth_of_2: float = 1.0) -> Path:
+    """Four hosts with a link each; those of host 2 may be better."""
+    hosts = [f'<host id="h{i}" speed="{10 * (speed_of_2 if i == 2 else 1)}Gf"/>' for i in range(4)]
+    links = [
+        f'<link id="l{i}" bandwidth="{1.25e9 * (bandwidth_of_2 if i == 2 else 1)}Bps" latency="5us"/>' for i in range(4)
+    ]
+    routes = [
+        f'<route src="h{i}" dst="h{j}"><link_ctn id="l{i}"/><link_ctn id="l{j}"/></route>'
+        for i in range(4)
+        for j in range(i + 1, 4)
+    ]
+    inside = "".join(hosts + links + routes)
+    path = folder / f"four-{speed_of_2}-{bandwidth_of_2}.xml"
+    path.write_text(f'<platform version="4.1"><zone id="z" routing="Full">{inside}</zone></platform>')
+    return path
+
+
+@pytest.mark.parametrize("source", [UNEVEN, RING, EXCHANGE, PIPELINE, FARM, BROADCAST])
+@pytest.mark.parametrize(
+    ("better", "machine"),
+    [(("host", "h2", 1.1), {"speed_of_2": 1.1}), (("link", "l2", 1.1), {"bandwidth_of_2": 1.1})],
+)
+def test_a_better_host_or_link_is_that_of_a_run_on_such_a_machine(
+    traced: Callable, emulated: Callable, tmp_path: Path, source: str, better: tuple, machine: dict
+):
+    _, trace = traced(source, 4, platform=four_hosts(tmp_path))
+    there = emulated(source, 4, platform=four_hosts(tmp_path, **machine)).outcome.summary
+    np.testing.assert_allclose(replay(trace, better=[better]).finish_s, there.finish_s, rtol=1e-9)
