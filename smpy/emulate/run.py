@@ -151,6 +151,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
         exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen, tracing)
     except BaseException:
         frozen.end("its run broke")
+        if tracing is not None:
+            tracing.abandon()
         raise
     exit_code, error = frozen.end_of(exit_code, error)
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any, Final
@@ -186,6 +187,11 @@ class TraceRecording:
         )
 
     # ---- at its end ----
+
+    def abandon(self) -> None:
+        """Leave it as it is: the run broke."""
+        with suppress(SmpyError):
+            self._writer.close()
 
     def finish(self, summary: Summary, machine: Description, host_of_rank: Sequence[int]) -> None:
         """Complete the trace: what is known when the run is over, and who is idle until its end.

@@ -151,17 +151,21 @@ class TraceWriter:
         try:
             for table in list(self._waiting):
                 self._hand_over(table)
-            self._to_write.put(None)
-            self._thread.join()
-            if self._trouble is not None:
-                raise self._trouble
-            for writer in self._writers.values():
-                writer.close()
-        except OSError as error:
-            raise SmpyError(self._complaint(error)) from error
         finally:
-            self._writers.clear()
-            self._waiting.clear()
+            self._end()
+        if self._trouble is not None:
+            raise SmpyError(self._complaint(self._trouble)) from self._trouble
+
+    def _end(self) -> None:
+        """Have the thread end, and the tables be readable as far as they are written."""
+        self._to_write.put(None)
+        self._thread.join()
+        self._waiting.clear()
+        while self._writers:
+            try:
+                self._writers.popitem()[1].close()
+            except OSError as error:
+                self._trouble = self._trouble or error
 
     def _complaint(self, error: OSError) -> str:
         reason = os.strerror(error.errno) if error.errno else str(error)
