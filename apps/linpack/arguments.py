@@ -28,6 +28,7 @@ def read(words: list[str], n_ranks: int) -> Job | int:
         options = _parser().parse_args(words)
         runs = _settings(options, n_ranks)
         _check_fit(runs, n_ranks)
+        _check_modelled(options)
         return Job(runs, _costs(options) if options.skeleton else None, not options.unfolded)
     except BadSettings as error:
         print(f"hpl.py: {error}", file=sys.stderr)
@@ -44,6 +45,14 @@ def _costs(options: argparse.Namespace) -> tuple[float | None, ...]:
     if told != (None, None):
         raise BadSettings("--calibrated and --dgemm-s or --dtrsm-s both say what kernels cost: give one of them")
     return told
+
+
+def _check_modelled(options: argparse.Namespace) -> None:
+    if options.skeleton:
+        return
+    for name in ("unfolded", "calibrated", "dgemm_s", "dtrsm_s"):
+        if getattr(options, name) not in (None, False):
+            raise BadSettings(f"--{name.replace('_', '-')} is of modelled kernels: it goes with --skeleton")
 
 
 def _check_fit(runs: list[Settings], n_ranks: int) -> None:

@@ -302,6 +302,13 @@ def test_the_skeleton_takes_the_costs_of_a_calibration(emulated: Callable[..., A
     assert calibrated.outcome.summary.makespan_s == pytest.approx(told.outcome.summary.makespan_s, rel=1e-9)
 
 
+@pytest.mark.parametrize("words", [("--calibrated",), ("--unfolded",), ("--dgemm-s", "1e-9"), ("--dtrsm-s", "1e-9")])
+def test_what_is_said_of_modelled_kernels_goes_with_the_skeleton(emulated: Callable, words: tuple[str, ...]):
+    ran = emulated(None, 1, program=str(HPL), args=("--n", "9", *words))
+    assert ran.outcome.exit_code == 2
+    assert f"{words[0]} is of modelled kernels: it goes with --skeleton" in ran.err
+
+
 def test_a_cost_is_told_once(emulated: Callable[..., Any]) -> None:
     ran = emulated(None, 1, program=str(HPL), args=("--n", "9", "--skeleton", "--calibrated", "--dgemm-s", "1e-9"))
     assert "--calibrated and --dgemm-s or --dtrsm-s both say what kernels cost: give one of them" in ran.err
