@@ -204,7 +204,7 @@ def test_ten_million_intervals_of_1024_ranks_are_15_megabytes_made_in_bounded_me
         [sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True, env=environment
     )
     assert (tmp_path / "report.html").stat().st_size < 15e6
-    assert int(done.stdout.split()[-1]) < 500_000  # kB
+    assert int(done.stdout.split()[-1]) < 700_000  # kB: 340 to 505 MB measured; all at once it would be above 1 GB
     if CHROMIUM is not None:
         found, console = seen(tmp_path / "report.html", "found.rows = figure('timeline').data[0].z.length;")
         assert (found, console) == ({"rows": 1024}, "")
