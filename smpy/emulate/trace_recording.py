@@ -54,14 +54,12 @@ class TraceRecording:
     """
 
     def __init__(self, config: RunConfig, engine: Engine, home: str) -> None:
-        import pyarrow as pa
-
         assert config.trace is not None
-        self._pa: Any = pa
         self._engine = engine
         self._config = config
         self._home = home
         self._writer = TraceWriter(config.trace.absolute())
+        self._pa: Any = self._writer.pa
         self._window_s = config.trace_window_s
         self._ranks = config.trace_ranks
         self._comm_of_number: dict[int, int | None] = {}

@@ -43,6 +43,11 @@ class TraceWriter:
     folder : Path
         Where; it is made, or is empty, or has an earlier trace, which goes.
 
+    Attributes
+    ----------
+    pa : module
+        pyarrow.
+
     Raises
     ------
     UsageError
@@ -55,7 +60,7 @@ class TraceWriter:
             import pyarrow.parquet as parquet
         except ImportError:
             raise UsageError('a trace is written by pyarrow: pip install "smpy-mpi[trace]"') from None
-        self._pa, self._parquet = pa, parquet
+        self.pa, self.parquet = pa, parquet
         self.folder = folder
         self._writers: dict[str, ParquetWriter] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
@@ -76,11 +81,11 @@ class TraceWriter:
         SmpyError
             If they cannot be written.
         """
-        rows = self._pa.table(dict(columns))
+        rows = self.pa.table(dict(columns))
         optional = _MAY_BE_NULL.get(table, ())
         fields = [field.with_nullable(field.name in optional) for field in rows.schema]
         waiting = self._waiting.setdefault(table, [])
-        waiting.append(rows.cast(self._pa.schema(fields)))
+        waiting.append(rows.cast(self.pa.schema(fields)))
         if sum(each.num_rows for each in waiting) >= _GROUP_ROWS:
             self._hand_over(table)
 
@@ -92,20 +97,20 @@ class TraceWriter:
         """A column of numbers, null where they say nothing."""
         import numpy as np
 
-        pa = self._pa
+        pa = self.pa
         bits = None if is_known is None else pa.py_buffer(np.packbits(is_known, bitorder="little"))
         return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(values)])
 
     def named(self, codes: NDArray[Any], names: Sequence[str]) -> pa.Array:
         """A column of names, from their numbers."""
-        return self._pa.DictionaryArray.from_arrays(self.all(codes.astype("i1")), self._pa.array(names))
+        return self.pa.DictionaryArray.from_arrays(self.all(codes.astype("i1")), self.pa.array(names))
 
     def _hand_over(self, table: str) -> None:
         self._room.get()
         if self._trouble is not None:
             self._room.put(None)
             raise SmpyError(self._complaint(self._trouble)) from self._trouble
-        self._to_write.put((table, self._pa.concat_tables(self._waiting.pop(table))))
+        self._to_write.put((table, self.pa.concat_tables(self._waiting.pop(table))))
 
     def _write_all(self) -> None:
         """In the thread: write what is handed over, until there is nothing more, or no room."""
@@ -125,9 +130,9 @@ class TraceWriter:
         writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
 
     def _new_writer(self, table: str, schema: pa.Schema) -> ParquetWriter:
-        plain = {field.name for field in schema if self._pa.types.is_floating(field.type) and field.name != "amount"}
+        plain = {field.name for field in schema if self.pa.types.is_floating(field.type) and field.name != "amount"}
         numbered = {name for name in ("message",) if name in schema.names}
-        return self._parquet.ParquetWriter(
+        return self.parquet.ParquetWriter(
             self.folder / f"{table}.parquet",
             schema,
             compression="zstd",

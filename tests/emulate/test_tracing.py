@@ -258,3 +258,9 @@ else:
     assert info["n_failed_polls"] > 0
     assert [host for host, n in info["hosts_of_ranks"] for _ in range(n)] == [0, 0, 0]
     assert json.loads(ran.outcome.summary.to_json())["makespan_s"] == trace.makespan_s
+
+
+def test_without_pyarrow_it_is_told_how_to_have_it(emulated: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r'pip install "smpy-mpi\[trace\]"'):
+        emulated("pass\n", 1, trace=tmp_path / "trace")
