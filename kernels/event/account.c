@@ -149,6 +149,7 @@ void account_time(sim *s, timeline *t)
     t->met_s = INFINITY;
     t->late = 0;
     t->late_rank = -1;
+    if (s->trace) s->trace->rank[t->rank].message = -1;
 }
 
 void account_wait(sim *s, timeline *t, const slot *x)

@@ -60,7 +60,7 @@ class TraceWriter:
             import pyarrow.parquet as parquet
         except ImportError:
             raise UsageError('a trace is written by pyarrow: pip install "smpy-mpi[trace]"') from None
-        self.pa, self.parquet = pa, parquet
+        self.pa, self._parquet = pa, parquet
         self.folder = folder
         self._writers: dict[str, ParquetWriter] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
@@ -132,7 +132,7 @@ class TraceWriter:
     def _new_writer(self, table: str, schema: pa.Schema) -> ParquetWriter:
         plain = {field.name for field in schema if self.pa.types.is_floating(field.type) and field.name != "amount"}
         numbered = {name for name in ("message",) if name in schema.names}
-        return self.parquet.ParquetWriter(
+        return self._parquet.ParquetWriter(
             self.folder / f"{table}.parquet",
             schema,
             compression="zstd",

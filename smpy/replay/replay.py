@@ -119,7 +119,7 @@ def replay(
     if not info["can_replay"] or not info["is_complete"]:
         why = "has some ranks or dates only" if not info["can_replay"] else "is of a run that was cut short"
         raise UsageError(f"{trace.folder} {why}: trace the whole run to replay it")
-    changes = checked(better)
+    changes, options = checked(better), tuple(options)
     machine, is_recorded = _machine(trace, platform, options, ideal, changes)
     built = machine.build()
     improve_links(built, changes)
@@ -133,7 +133,7 @@ def replay(
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
         rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
-        if not is_recorded:
+        if not is_recorded or chosen or options:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         engine.know_memories()
         batches = iter(rows)
@@ -264,7 +264,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     import numpy as np
 
     info = trace.info["trace"]
-    if trace.info["compute"] == "none" or info["host_speed_flop_per_s"] is not None:
+    if info["host_speed_flop_per_s"] is not None:
         return None
     before = recorded_machine(trace.folder).build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]

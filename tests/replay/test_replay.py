@@ -340,3 +340,12 @@ def test_a_better_host_or_link_is_that_of_a_run_on_such_a_machine(
     _, trace = traced(source, 4, platform=four_hosts(tmp_path))
     there = emulated(source, 4, platform=four_hosts(tmp_path, **machine)).outcome.summary
     np.testing.assert_allclose(replay(trace, better=[better]).finish_s, there.finish_s, rtol=1e-9)
+
+
+def test_measured_time_stays_on_a_machine_whose_cores_are_set_faster(traced: Callable, emulated: Callable):
+    source = "import smpy\nsmpy.inject_seconds(0.1)\nsmpy.execute(1e9)\n"
+    faster = (("host.speed", "20Gf"),)
+    _, trace = traced(source, 1, platform=FLAT)
+    there = emulated(source, 1, platform=FLAT, options=faster).outcome.summary
+    assert replay(trace, options=faster).makespan_s == pytest.approx(there.makespan_s, rel=1e-9)
+    assert replay(trace, platform=FLAT.replace("10Gf", "20Gf")).makespan_s == pytest.approx(there.makespan_s, rel=1e-9)
