@@ -579,8 +579,8 @@ static double alone_s(sim *s, void *state, int source_host, int target_host, int
     const int row = factor_row(&n->model, size);
     if (plan(s, n, source_host, target_host, row) < 0) return NAN;
     const double latency_s = n->planned.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
-    const int is_free = !n->planned.n || n->model.has_no_bandwidth_limit;
-    return is_free ? latency_s : latency_s + size / rate_for(n, row, share_alone_bytes_per_s(s, n));
+    if (!n->planned.n || n->model.has_no_bandwidth_limit) return latency_s;
+    return latency_s + size / rate_for(n, row, share_alone_bytes_per_s(s, n));
 }
 
 static void check(const sim *s, const void *state)
@@ -597,5 +597,4 @@ static void check(const sim *s, const void *state)
 #endif
 }
 
-const network_kind network_flow = {"flow",     begin, start,        next_date,  fire,
-                                   free_state, check, link_changed, link_loads, alone_s};
+const network_kind network_flow = {"flow", begin, start, next_date, fire, free_state, check, link_changed, link_loads, alone_s};

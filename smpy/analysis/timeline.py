@@ -10,24 +10,14 @@ import numpy as np
 
 from smpy.analysis.result import needed
 from smpy.errors import UsageError
+from smpy.records.profile import INTERVAL_KINDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
 
-KINDS: Final = (
-    "compute",
-    "sleep",
-    "overhead",
-    "polling",
-    "probing",
-    "transfer",
-    "late_sender",
-    "late_receiver",
-    "late_members",
-    "idle",
-)
+KINDS: Final = INTERVAL_KINDS
 """Kinds of intervals, by number."""
 
 COMPUTE: Final = KINDS.index("compute")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from smpy.cli.progress import ERASE
+from smpy.cli.progress import replays_told
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.errors import UsageError
 
@@ -120,7 +118,7 @@ def pop(
         from smpy.replay import replay
 
         traces = [Trace(folder) for folder in folders]
-        with _told() as told:
+        with replays_told() as told:
             result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, told=told)
         _show(result, json_path, plot_path)
 
@@ -148,7 +146,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
         from smpy.records.trace import Trace
         from smpy.replay import replay
 
-        with _told() as told:
+        with replays_told() as told:
             result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=told)
         _show(result, json_path, plot_path)
 
@@ -178,15 +176,3 @@ def _show(result: Result, json_path: Path | None, plot_path: Path | None) -> Non
             raise UsageError(f"{plot_path}: what is drawn is a page: name a file that ends with .html")
         write_whole(plot_path, result.plot().to_html())
     tell(result.table(), result.to_record(), json_path)
-
-
-@contextmanager
-def _told() -> Iterator[Callable[[str], None] | None]:
-    """What is replayed now, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        yield lambda text: click.echo(f"{ERASE}smpy: replaying {text}"[:100], nl=False, err=True)
-    finally:
-        click.echo(ERASE, nl=False, err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -74,3 +74,20 @@ def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
     finally:
         line.erase()
         sys.stdout, sys.stderr = out, err
+
+
+@contextmanager
+def replays_told() -> Iterator[Callable[[str], None] | None]:
+    """What is replayed now, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield lambda text: _show(f"{ERASE}smpy: replaying {text}"[:100])
+    finally:
+        _show(ERASE)
+
+
+def _show(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

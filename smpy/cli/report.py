@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.progress import ERASE
+from smpy.cli.progress import replays_told
 from smpy.errors import SmpyError, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
     traced = trace.info["trace"]
     if traced["window_s"] is not None or traced["ranks"] is not None:
         return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
-    with _told() as told:
+    with replays_told() as told:
         asked: dict[str, Callable[[], Any]] = {
             "Efficiencies": lambda: pop.pop([trace], replay.replay, told=told),
             "What bounds the run": lambda: bounds.bounds(trace, replay.replay, told=told),
@@ -82,15 +81,3 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
             except SmpyError as error:
                 found[title] = str(error)
     return found
-
-
-@contextmanager
-def _told() -> Iterator[Callable[[str], None] | None]:
-    """What is replayed now, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        yield lambda text: click.echo(f"{ERASE}smpy: replaying {text}"[:100], nl=False, err=True)
-    finally:
-        click.echo(ERASE, nl=False, err=True)

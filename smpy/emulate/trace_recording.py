@@ -15,7 +15,7 @@ from smpy.emulate.ranks_in_text import place_of
 from smpy.engine.trace import ACTIONS, TABLES
 from smpy.errors import SmpyError
 from smpy.records.files import write_whole
-from smpy.records.profile import KINDS
+from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 _EVERY_ROWS: Final = 1 << 14
 Columns = dict[str, "NDArray[Any]"]
-
-INTERVAL_KINDS: Final = (*KINDS, "idle")
-"""What a rank does, in the order of their numbers."""
 
 _POLLS: Final = ("test", "test_any", "iprobe", "improbe", "get_status")
 
@@ -248,13 +245,14 @@ class TraceRecording:
             return
         ranks, dates_s = zip(*ended, strict=True)
         none = pa.nulls(len(ended), pa.int32())
+        idle = pa.array([INTERVAL_KINDS.index("idle")] * len(ended), pa.int8())
         self._writer.add(
             "intervals",
             {
                 "rank": pa.array(ranks, pa.int32()),
                 "start_s": pa.array(dates_s, pa.float64()),
                 "end_s": pa.array([summary.makespan_s] * len(ended), pa.float64()),
-                "kind": pa.DictionaryArray.from_arrays(pa.array([len(KINDS)] * len(ended), pa.int8()), INTERVAL_KINDS),
+                "kind": pa.DictionaryArray.from_arrays(idle, INTERVAL_KINDS),
                 "site": none,
                 "other": none,
                 "message": pa.nulls(len(ended), pa.int64()),

@@ -45,6 +45,9 @@ KINDS: Final = (
 )
 """What time goes to: outside MPI; in what MPI's calls cost; in messages under way; waiting for whom."""
 
+INTERVAL_KINDS: Final = (*KINDS, "idle")
+"""The same, and what a rank does after its end."""
+
 LATE: Final = KINDS[-3:]
 SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
 """Lower limits of the sizes by which messages are counted."""

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from smpy.records.profile import KINDS as PROFILE_KINDS
+from smpy.records.profile import INTERVAL_KINDS as KINDS
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KINDS: Final = (*PROFILE_KINDS, "idle")
 NOTHING: Final = 255  # in a bin that nothing was recorded in
 
 EXACT_MAX: Final = 200_000  # intervals
