@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,20 +59,18 @@ def command(folder: Path, path: Path, *, no_replay: bool) -> None:
 
 def _analyses(trace: Trace) -> dict[str, Analysis | str]:
     """What replays of the trace find, or why they cannot."""
-    try:
-        replay, pop, bounds = map(import_module, ("smpy.replay", "smpy.analysis.pop", "smpy.analysis.bounds"))
-    except ModuleNotFoundError as error:
-        if error.name and error.name.startswith("smpy."):
-            return {}
-        raise
+    from smpy.analysis.bounds import bounds
+    from smpy.analysis.pop import pop
+    from smpy.replay import replay
+
     found: dict[str, Analysis | str] = {}
     traced = trace.info["trace"]
     if traced["window_s"] is not None or traced["ranks"] is not None:
         return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
     with replays_told() as told:
         asked: dict[str, Callable[[], Any]] = {
-            "Efficiencies": lambda: pop.pop([trace], replay.replay, told=told),
-            "What bounds the run": lambda: bounds.bounds(trace, replay.replay, told=told),
+            "Efficiencies": lambda: pop([trace], replay, told=told),
+            "What bounds the run": lambda: bounds(trace, replay, told=told),
         }
         for title, find in asked.items():
             try:

@@ -223,7 +223,6 @@ class TraceRecording:
             "n_failed_polls": self._n_failed_polls,
             "n_choices": self._n_choices,
             "regions": list(self._engine.region_numbers),
-            "host_of_rank": [self._engine.host_name(rank) for rank in range(self._engine.n_ranks)],
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
             "algorithms": [list(pair) for pair in self._config.algorithms],
             "host_speed_flop_per_s": self._config.host_speed_flop_per_s,
