@@ -1,0 +1,1 @@
+"""Studies: one program over machines, sizes, networks, topologies and mappings, run and compared."""
