@@ -88,7 +88,7 @@ class Journal:
             self._db = sqlite3.connect(path, timeout=_BUSY_S)
             (found,) = self._db.execute("PRAGMA user_version").fetchone()
             if found not in (0, _FORMAT):
-                raise UsageError(f"{path} was written by another version of smpy: name another folder (-o)")
+                raise UsageError(f"{path} was written by another version of smpy: name another folder (--folder)")
             if not found:
                 self._db.executescript(_TABLES)
                 self._db.execute(f"PRAGMA user_version = {_FORMAT}")

@@ -113,7 +113,7 @@ def _client(scheduler: str | None, n_workers: int) -> Iterator[Client]:
 
 @contextmanager
 def _main_hidden() -> Iterator[None]:
-    """Worker processes do not import the script that started the study: they do not need it, and it may have no guard."""
+    """Worker processes do not import the script that started the study: it may have no guard against that."""
     main = sys.modules["__main__"]
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     main.__spec__ = None

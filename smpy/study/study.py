@@ -16,6 +16,7 @@ from smpy.records.files import in_place_when_whole, write_whole
 from smpy.runs.files_read import are_as_they_were, state_of
 from smpy.runs.simulate import check_line
 from smpy.study.definition import Definition, definition_of, read_definition
+from smpy.study.export import with_one_type_a_column
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point, points_of, samples_of_options
@@ -209,7 +210,7 @@ class Study:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = open(self.folder / "lock", "ab")  # noqa: SIM115  # as long as the study runs
         except OSError as error:
-            told = f"{error.strerror}; name another folder (-o)"
+            told = f"{error.strerror}; name another folder (--folder)"
             raise UsageError(f"cannot write the study's folder {self.folder}: {told}") from error
         with file:
             try:
@@ -293,12 +294,8 @@ class Study:
         )
 
     def _compact(self, frame: pd.DataFrame) -> None:
-        whole = frame.copy()
-        for name in frame.columns:  # an axis may have numbers and texts
-            if frame[name].map(type).nunique() > 1:
-                whole[name] = frame[name].map(str)
         with in_place_when_whole(self.folder / "points.parquet") as path:
-            whole.to_parquet(path, index=False)
+            with_one_type_a_column(frame).to_parquet(path, index=False)
 
 
 def _opened(folder: Path) -> tuple[Definition, Mapping[str, Any]]:
