@@ -8,7 +8,8 @@ const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
 const SERIES_MAX = 12; // of an axis of numbers: more are a scale of colours
 const FACETS_MAX = 8;
 const LOG_FROM = 20; // times as much
-const TICKS_MAX = 12;
+const TICKS_MAX = 12; // of an axis
+const TICKS_ACROSS_MAX = 20; // of axes side by side
 const WHISKERS_MAX = 400;
 const FRONT_MAX = 100; // rows of its table
 
@@ -37,10 +38,10 @@ function axisOf(column, isLog, rows, nAcross = 1) { // plotly's, for a column
     return { type: "category", categoryorder: "array", categoryarray: column.labels, range: [-0.5, column.labels.length - 0.5], automargin: true };
   }
   const layout = { type: isLog ? "log" : "linear", exponentformat: "SI", minexponent: 0, automargin: true };
-  if (column.unit === "s" || column.unit === "B") layout.ticksuffix = column.unit;
+  if (!column.isAxis && ["s", "B"].includes(column.unit)) layout.ticksuffix = column.unit;
   if (column.unit === "share") layout.tickformat = ".0%";
   if (column.unit === "EUR") layout.tickformat = ",";
-  if (isLog) Object.assign(layout, ticksOf(column, rows, Math.floor(TICKS_MAX / nAcross)), nAcross > 1 && { tickangle: 0 });
+  if (isLog) Object.assign(layout, ticksOf(column, rows, Math.min(TICKS_MAX, Math.ceil(TICKS_ACROSS_MAX / nAcross))), nAcross > 1 && { tickangle: 0 });
   return layout;
 }
 
@@ -57,12 +58,12 @@ function ticksOf(column, rows, most) { // of a logarithmic axis: the levels, or 
   const step = Math.ceil(((last - first + 1) * digits.length) / most);
   const tickvals = [];
   for (let decade = first; decade <= last + 1; decade += step) for (const digit of digits) tickvals.push(Number(`${digit}e${decade}`));
-  return { tickvals, ticktext: tickvals.map((number) => escaped(column.isAxis ? String(number) : column.told(number))) };
+  return { tickvals, ticktext: tickvals.map((number) => column.tick(number)) };
 }
 
 function titleOf(column) {
-  const isPlain = !column.unit || ["s", "B", "share"].includes(column.unit);
-  return escaped(column.title) + (isPlain ? "" : `, ${escaped(column.unit)}`);
+  const isInTicks = !column.unit || (!column.isAxis && ["s", "B", "share"].includes(column.unit));
+  return escaped(column.title) + (isInTicks ? "" : `, ${escaped(column.unit)}`);
 }
 
 // ---- any column against any other ----

@@ -40,17 +40,18 @@ def write_study_report(table: Table, path: Path) -> None:
     """
     check_writable(path)
     plotly_js = plotly_script("study")
+    profiles = page_profiles(table.folder, table.frame["profile"])
     data = {
         "columns": page_columns(table),
         "errors": words(_errors(table)),
-        "profiles": page_profiles(table.folder, table.frame["profile"]),
+        "profiles": profiles,
         "files": {name: words(table.frame[name]) for name in ("profile", "trace")},
         "folder": quote(os.path.relpath(table.folder.resolve(), path.resolve().parent)),
     }
-    write_whole(path, document(_title(table), "", _sections(table), data, plotly_js, _FILES))
+    write_whole(path, document(_title(table), "", _sections(table, profiles["left"]), data, plotly_js, _FILES))
 
 
-def _sections(table: Table) -> dict[str, str]:
+def _sections(table: Table, n_without_profile: int) -> dict[str, str]:
     """Those that have something to show."""
     found = with_results(table)
     sections = {"What the numbers say": _sentences(findings(table))}
@@ -63,7 +64,7 @@ def _sections(table: Table) -> dict[str, str]:
     if has_failed(table.frame).any():
         sections["Failed points"] = _failed(table)
     if len(table.frame):
-        sections["All points"] = _POINTS
+        sections["All points"] = _POINTS + _left(n_without_profile)
     return sections
 
 
@@ -82,6 +83,15 @@ _POINTS: Final = (
     '<dialog id="point" aria-labelledby="point-title"><form method="dialog"><button>Close</button></form>'
     "<div></div></dialog>"
 )
+
+
+def _left(n: int) -> str:
+    if not n:
+        return ""
+    who = "1 point has" if n == 1 else f"{n:,} points have"
+    return (
+        f'<p class="note">{who} a profile that is not in this page, which would be too long: there is a link to it.</p>'
+    )
 
 
 def _title(table: Table) -> str:

@@ -47,10 +47,18 @@ class Column {
     if (this.unit === "s") return time(number);
     if (this.unit === "B") return size(number);
     if (this.unit === "share") return `${(100 * number).toFixed(1)}%`;
-    const digits = this.unit === "EUR" && Math.abs(number) >= 100 ? 0 : 6;
-    const plain = number.toLocaleString("en", digits ? { maximumSignificantDigits: digits } : { maximumFractionDigits: 0 });
-    return this.unit ? `${plain} ${this.unit}` : plain;
+    return this.unit ? `${plain(number)} ${this.unit}` : plain(number);
   }
+
+  tick(number) { // beside a title that has the unit
+    return ["s", "B", "share"].includes(this.unit) && !this.isAxis ? this.told(number) : plain(number);
+  }
+}
+
+function plain(number) {
+  const size = Math.abs(number);
+  if (size && (size < 1e-4 || size >= 1e15)) return number.toPrecision(4);
+  return number.toLocaleString("en", size >= 1e5 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 6 });
 }
 
 const points = { n: 0, columns: [], only: new Map(), listeners: [] };

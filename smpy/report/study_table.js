@@ -157,7 +157,7 @@ function drawTable() {
   const rest = points.columns.filter((one) => !own.includes(one) && !others.includes(one) && !one.isAxis);
   table.columns = [...own.slice(0, 1), ...points.axes, ...own.slice(1), ...others, ...failures, ...rest];
   table.element.append(makeTable());
-  table.element.addEventListener("scroll", () => requestAnimationFrame(() => fill()));
+  table.element.addEventListener("scroll", () => fill());
   document.getElementById("find").addEventListener("input", findRows);
   document.getElementById("show-all").addEventListener("click", () => {
     table.only = undefined;

@@ -177,12 +177,12 @@ def _counts(table: Table) -> Iterator[Finding]:
             {0: "The study has no points.", 1: "The only point has run."}.get(n, f"All {n:,} points have run.")
         )
         return
-    told = [f"{n_done:,} of {n:,} point{'s' * (n > 1)} {'has' if n_done == 1 else 'have'} run"]
+    told = [f"{n_done:,} ran to the end"] if n_done else []
     if n_failed:
         told.append(f"{n_failed:,} failed")
     if n_done + n_failed < n:
-        told.append(f"{n - n_done - n_failed:,} not yet")
-    yield Finding(", ".join(told) + ".")
+        told.append(f"{n - n_done - n_failed:,} did not run yet")
+    yield Finding(f"Of {'1 point' if n == 1 else f'{n:,} points'}, {', '.join(told)}.")
 
 
 def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
@@ -195,8 +195,8 @@ def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
         yield Finding(f"All take as long: {_makespan(fastest)}.", fastest.point)
     else:
         yield Finding(f"The fastest takes {_makespan(fastest)}{_with(fastest)}.", fastest.point)
-        longer = _longer(slowest.makespan_s, fastest.makespan_s)
-        yield Finding(f"The slowest takes {_makespan(slowest)}{_with(slowest)}: {longer}.", slowest.point)
+        longer = _longer(": ", slowest.makespan_s, fastest.makespan_s)
+        yield Finding(f"The slowest takes {_makespan(slowest)}{_with(slowest)}{longer}.", slowest.point)
 
 
 def _with(setting: Setting) -> str:
@@ -212,12 +212,12 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
     priced = [setting for setting in found if setting.price_eur == setting.price_eur]
     front: list[Setting] = []
     for setting in sorted(priced, key=lambda it: (it.price_eur, it.makespan_s)):
-        if not front or setting.makespan_s < front[-1].makespan_s:
+        if not front or setting.makespan_s < front[-1].makespan_s or _is_tie(setting, front[-1]):
             front.append(setting)
     if not front:
         return
     cheapest, fastest = front[0], front[-1]
-    if len(front) == 1:
+    if _is_tie(cheapest, fastest):
         text = f"Of {len(priced):,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."
         yield Finding(text, cheapest.point)
         return
@@ -227,10 +227,12 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
         cheapest.point,
     )
     dearer, faster = _ratio(fastest.price_eur, cheapest.price_eur), _ratio(cheapest.makespan_s, fastest.makespan_s)
-    yield Finding(
-        f"The fastest of these costs {_bought(fastest)}: {_times(dearer)} the price, {_times(faster)} as fast.",
-        fastest.point,
-    )
+    gain = "" if inf in (dearer, faster) else f": {_times(dearer)} the price, {_times(faster)} as fast"
+    yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
+
+
+def _is_tie(one: Setting, other: Setting) -> bool:
+    return (one.price_eur, one.makespan_s) == (other.price_eur, other.makespan_s)
 
 
 def _bought(setting: Setting) -> str:
@@ -247,7 +249,7 @@ def _effects(table: Table, n_settings: int) -> Iterator[Finding]:
         else:
             yield Finding(
                 f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {effect.best} "
-                f"to {format_time(effect.worst_s)} at {effect.worst}, {_longer(effect.worst_s, effect.best_s)}."
+                f"to {format_time(effect.worst_s)} at {effect.worst}{_longer(', ', effect.worst_s, effect.best_s)}."
             )
     frame = with_results(table)
     if len(found) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
@@ -262,12 +264,15 @@ def _ratio(larger: float, smaller: float) -> float:
     return larger / smaller if smaller else inf
 
 
-def _longer(worst_s: float, best_s: float) -> str:
+def _longer(before: str, worst_s: float, best_s: float) -> str:
+    """How much, behind a comma or the like; nothing beside a run that takes no time."""
     ratio = _ratio(worst_s, best_s)
+    if ratio == inf:
+        return ""
     if ratio >= 2:
-        return f"{_times(ratio)} as long"
+        return f"{before}{_times(ratio)} as long"
     percent = (ratio - 1) * 100
-    return f"{percent:.0f} % longer" if percent >= 9.95 else f"{percent:.2g} % longer"
+    return before + (f"{percent:.0f} % longer" if percent >= 9.95 else f"{percent:.2g} % longer")
 
 
 def _times(ratio: float) -> str:

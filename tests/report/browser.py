@@ -1,0 +1,37 @@
+"""Looks at a page in a headless Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+
+
+def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
+    """What a script in the page leaves in `found` when all is drawn, and what the browser says in its console."""
+    text = page.read_text()
+    wait = "while (document.querySelector('[data-figure]:not([data-is-drawn])')) await later(50);"
+    more = (
+        "<script>const later = (ms) => new Promise((done) => setTimeout(done, ms)); const found = {};"
+        "const figure = (name) => document.querySelector(`[data-figure=${name}]`);"
+        f"(async () => {{ {wait} {script}"
+        "document.body.dataset.found = JSON.stringify(found); })();</script></body>"
+    )
+    page.write_text(text.replace("</body>", more))
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,6000"]
+    command += [f"--user-data-dir={page.parent / 'browser'}", "--virtual-time-budget=30000", "--enable-logging=stderr"]
+    command += ["--dump-dom", page.as_uri()]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    told = re.search(r'data-found="([^"]*)"', done.stdout)
+    console = "\n".join(line for line in done.stderr.splitlines() if ":CONSOLE" in line)
+    return json.loads(unescape(told[1])) if told else {}, console
