@@ -4,6 +4,7 @@
 const ROW_HEIGHT = 27; // pixels, with its line
 const ROWS_AROUND = 20; // elements above and below those in sight
 const PRINTED_MAX = 1000;
+const LETTERS_MAX = 30; // of a cell
 const COMPARISON = /^(.+?)(<=|>=|=|<|>)(.*)$/;
 const COMPARE = {
   "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b, "=": (a, b) => a === b,
@@ -84,8 +85,9 @@ function makeTable() {
   const head = element.createTHead().insertRow();
   let width = 0;
   for (const of of table.columns) {
-    const letters = of.isWords ? of.labels.reduce((n, label) => Math.max(n, label.length), 4) : 8;
-    const its = 20 + 9 * Math.min(Math.max(letters, ...of.title.split(" ").map((word) => word.length + 1)), 40);
+    const letters = of.isWords ? of.labels.reduce((n, label) => Math.max(n, label.length), 4) : 9;
+    const title = Math.max(...of.title.split(" ").map((word) => word.length)) + 1; // an arrow stands behind it
+    const its = 16 + Math.max(9 * Math.min(letters, LETTERS_MAX), 10 * Math.min(title, LETTERS_MAX));
     widths.appendChild(document.createElement("col")).style.width = `${its}px`;
     width += its;
     const cell = head.appendChild(document.createElement("th"));
@@ -143,7 +145,7 @@ function lineOf(row, at) {
     if (of.name === "point") cell.append(linkTo(row));
     else cell.textContent = of.text(row);
     cell.className = of.hasNumbers ? "number" : "word";
-    if (of.isWords && cell.textContent.length > 38) cell.title = cell.textContent;
+    if (of.isWords && cell.textContent.length >= LETTERS_MAX) cell.title = cell.textContent;
   }
   return line;
 }
