@@ -39,7 +39,7 @@ def study_table(folder: Path, **changes: Any) -> dict[str, Any]:
     return {
         "program": str(folder / "program.py"),
         "args": ["{n}"],
-        "options": {"ranks": 2, "compute": "none", "platform": "default", "map_by": "host"},
+        "options": {"ranks": 2, "compute": "none", "platform": "fat-tree hosts=2 cores=1 nic=10Gb/s latency=1us"},
         "axes": {"args.n": [1, 1000, 100_000]},
         "results": {"carried": r"carried (\d+)"},
         **changes,
