@@ -28,4 +28,4 @@ function withUnit(value, units) {
 }
 
 const time = (seconds) => withUnit(seconds, [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]]);
-const size = (bytes) => withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+const size = (bytes) => (bytes ? withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]) : "0 B");

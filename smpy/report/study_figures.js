@@ -11,6 +11,7 @@ const LOG_FROM = 20; // times as much
 const TICKS_MAX = 12; // of an axis
 const TICKS_ACROSS_MAX = 20; // of axes side by side
 const WHISKERS_MAX = 400;
+const MARKS_MAX = 3000; // that a scale of colours has unasked: drawing 10,000 takes a second
 const FRONT_MAX = 100; // rows of its table
 
 function style(code) {
@@ -37,7 +38,7 @@ function axisOf(column, isLog, rows, nAcross = 1) { // plotly's, for a column
   if (!column.hasNumbers) {
     return { type: "category", categoryorder: "array", categoryarray: column.labels, range: [-0.5, column.labels.length - 0.5], automargin: true };
   }
-  const layout = { type: isLog ? "log" : "linear", exponentformat: "SI", minexponent: 0, automargin: true };
+  const layout = { type: isLog ? "log" : "linear", exponentformat: "SI", minexponent: 0 };
   if (!column.isAxis && ["s", "B"].includes(column.unit)) layout.ticksuffix = column.unit;
   if (column.unit === "share") layout.tickformat = ".0%";
   if (column.unit === "EUR") layout.tickformat = ",";
@@ -74,7 +75,8 @@ function defaults() {
   const varied = points.axes.filter((axis) => axis.labels.length > 1);
   const byLength = varied.filter((axis) => axis.hasNumbers).sort((a, b) => b.labels.length - a.labels.length);
   const x = varied.find((axis) => axis.name === "ranks") ?? byLength[0] ?? varied[0] ?? points.axes[0] ?? column("point");
-  const [series, facet] = varied.filter((axis) => axis !== x && (axis.hasNumbers || axis.isOfFew));
+  const isManyMarks = (axis) => axis.labels.length > SERIES_MAX && points.n > MARKS_MAX;
+  const [series, facet] = varied.filter((axis) => axis !== x && (axis.hasNumbers || axis.isOfFew) && !isManyMarks(axis));
   const y = column("makespan_s");
   const facets = facet && facet.labels.length <= FACETS_MAX ? facet : undefined;
   Object.assign(compared, { x, y, series, columns: facets, rows: undefined });
@@ -147,7 +149,7 @@ function comparison() { // traces and layout
   const present = (axis, key) => (axis ? [...new Set(groups.map((group) => group[key]))].sort((a, b) => a - b) : [0]);
   const [across, down] = [present(columns, "facetColumn"), present(facetRows, "facetRow")];
   const layout = {
-    height: Math.max(460, 80 + 240 * down.length), margin: { t: 50, r: 30, b: 50 }, hovermode: "closest", annotations: [],
+    height: Math.max(460, 80 + 240 * down.length), margin: { t: 50, r: 30, b: 50, l: 80 }, hovermode: "closest", annotations: [],
     legend: { title: { text: series ? escaped(series.name) : "" } },
   };
   const domain = (at, n) => [at / n + (at ? 0.02 : 0), (at + 1) / n - (at + 1 < n ? 0.02 : 0)];
@@ -309,7 +311,7 @@ function frontPicture() {
     marker: { color: "rgba(0,0,0,0)", size: 12, line: { color: "#000", width: 1.5 } },
   }));
   const layout = {
-    height: 460, margin: { t: 30, r: 30, b: 50 }, hovermode: "closest",
+    height: 460, margin: { t: 30, r: 30, b: 50, l: 80 }, hovermode: "closest",
     legend: { title: { text: series ? escaped(series.name) : "" } },
     xaxis: { ...axisOf(x, front.isLogX, rows), title: { text: titleOf(x) }, ...(!front.isLogX && { rangemode: "tozero" }) },
     yaxis: { ...axisOf(y, front.isLogY, rows), title: { text: titleOf(y) }, ...(!front.isLogY && { rangemode: "tozero" }) },

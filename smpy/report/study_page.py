@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from html import escape
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -125,7 +126,7 @@ def _varied(table: Table) -> str:
             else [
                 f"{format_time(effect.best_s)} at {effect.best}",
                 f"{format_time(effect.worst_s)} at {effect.worst}",
-                f"{effect.ratio:.4g}",
+                f"{effect.ratio:.4g}" if effect.ratio < inf else "",
             ]
         )
         rows.append([levels.axis, ", ".join(shown), f"{len(levels.labels):,}", *told])

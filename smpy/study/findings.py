@@ -194,7 +194,9 @@ def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
     elif _ratio(slowest.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE:
         yield Finding(f"All take as long: {_makespan(fastest)}.", fastest.point)
     else:
-        yield Finding(f"The fastest takes {_makespan(fastest)}{_with(fastest)}.", fastest.point)
+        n_alike = sum(_ratio(it.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE for it in found) - 1
+        alike = {0: "", 1: "; another takes as long"}.get(n_alike, f"; {n_alike:,} others take as long")
+        yield Finding(f"The fastest takes {_makespan(fastest)}{_with(fastest)}{alike}.", fastest.point)
         longer = _longer(": ", slowest.makespan_s, fastest.makespan_s)
         yield Finding(f"The slowest takes {_makespan(slowest)}{_with(slowest)}{longer}.", slowest.point)
 

@@ -35,3 +35,20 @@ def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
     told = re.search(r'data-found="([^"]*)"', done.stdout)
     console = "\n".join(line for line in done.stderr.splitlines() if ":CONSOLE" in line)
     return json.loads(unescape(told[1])) if told else {}, console
+
+
+def drawn_after_s(page: Path) -> float:
+    """Real time from the beginning of loading until the first figure is drawn."""
+    say = "document.querySelector('[data-is-drawn]') && clearInterval(asks) === undefined"
+    more = f"<script>const asks = setInterval(() => {say} && console.log(`drawn ${{performance.now()}}`), 5);</script>"
+    page.write_text(page.read_text().replace("</body>", more + "</body>"))
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"]
+    command += [f"--user-data-dir={page.parent / 'browser'}", "--enable-logging=stderr", page.as_uri()]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as browser:
+        assert browser.stderr is not None
+        try:
+            found = (re.search(r'CONSOLE.*"drawn ([\d.]+)"', line) for line in browser.stderr)
+            return float(next(filter(None, found))[1]) / 1000
+        finally:
+            browser.terminate()

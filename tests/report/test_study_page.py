@@ -7,6 +7,7 @@ import re
 import sys
 from html import unescape
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from smpy.records.profile import KINDS
 from smpy.report import study_profiles
 from smpy.report.study_page import write_study_report
 from smpy.study.table import Table
-from tests.report.browser import needs_chromium, seen
+from tests.report.browser import drawn_after_s, needs_chromium, seen
 from tests.report.unpacking import data_of, unpacked
 from tests.study.tables import summary, table_of
 
@@ -295,7 +296,7 @@ def test_a_browser_sorts_finds_and_opens_points(tmp_path: Path):
         ({}, [{"makespan_s": 1.0}]),
         ({"n": []}, []),
         ({"n": [1, 2]}, [{"error": "x"}]),
-        ({"n": [1, 2]}, [{"makespan_s": 0.0}]),
+        ({"n": [1, 2]}, [{"makespan_s": 0.0, "bytes": 0}]),
         ({"n": [None, 2, 3]}, [{"makespan_s": 1.0, "price_eur": 0.0}]),
         ({"algorithm": ["linear", "ring"], "is_fast": [True, False]}, [{"makespan_s": 1.0}]),
     ],
@@ -306,15 +307,19 @@ def test_a_browser_shows_small_and_odd_studies(tmp_path: Path, axes: dict[str, l
     assert (found, console) == ({"is_ready": True}, "")
 
 
-@pytest.mark.slow
-@needs_chromium
-def test_of_ten_thousand_points_few_are_elements(tmp_path: Path):
-    table = table_of(
-        tmp_path,
+def ten_thousand(folder: Path) -> Table:
+    return table_of(
+        folder,
         {"ranks": range(1, 101), "network.latency": [f"{n}us" for n in range(1, 101)]},
         lambda ranks, latency, _: {"makespan_s": 1 / ranks + int(latency[:-2]) * 1e-3, "price_eur": 1000.0 * ranks},
         has_profiles=True,
     )
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_of_ten_thousand_points_few_are_elements(tmp_path: Path):
+    table = ten_thousand(tmp_path)
     page = page_of(table)
     assert page.stat().st_size < 15e6
     found, console = seen(
@@ -334,3 +339,13 @@ def test_of_ten_thousand_points_few_are_elements(tmp_path: Path):
     assert found["n"] < 100
     assert found["few"] < 100
     assert -1 <= found["gap"] <= 20  # the last row is in sight, above a scroll bar
+
+
+@pytest.mark.timed
+@needs_chromium
+def test_ten_thousand_points_are_written_in_ten_seconds_and_drawn_in_three(tmp_path: Path):
+    table = ten_thousand(tmp_path)
+    began_s = perf_counter()
+    page = page_of(table)
+    assert perf_counter() - began_s < 10  # 1.5 to 3 s measured
+    assert drawn_after_s(page) < 3

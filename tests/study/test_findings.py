@@ -146,6 +146,16 @@ def test_what_makes_no_difference_is_said_to_make_none(tmp_path: Path):
     assert "All take as long: 2 s." in told(alike)
 
 
+def test_others_that_are_as_fast_as_the_fastest_are_counted(tmp_path: Path):
+    for n_alike, said in (
+        (1, "with n = 1."),
+        (2, "with n = 1; another takes as long."),
+        (4, "; 3 others take as long."),
+    ):
+        table = table_of(tmp_path, {"n": range(6)}, lambda n, _, m=n_alike: {"makespan_s": 1.0 if 0 < n <= m else 2.0})
+        assert findings(table)[1].text.endswith(said)
+
+
 def test_nothing_is_told_to_be_so_many_times_no_time(tmp_path: Path):
     table = table_of(tmp_path, {"ranks": [1, 2]}, lambda n, _: {"makespan_s": n - 1.0, "price_eur": 5.0 - n})
     assert told(table) == (
