@@ -149,6 +149,13 @@ def test_a_profile_that_is_gone_or_damaged_is_passed_over(tmp_path: Path, conten
     assert len(sites_of(page, 1)) == 3
 
 
+def test_a_point_without_a_profile_has_no_sites(tmp_path: Path):
+    table = table_of(tmp_path, {"n": [1, 2, 3]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    table.frame.loc[1, "profile"] = ""
+    page = page_of(table)
+    assert [len(sites_of(page, row)) for row in range(3)] == [3, 0, 3]
+
+
 def test_profiles_for_which_there_is_no_room_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(study_profiles, "_SITES_OF_ALL_MAX", 15)
     table = table_of(tmp_path, {"n": range(1, 6)}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
