@@ -16,6 +16,7 @@ from smpy.platforms.parts import Zone
 if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.kernel_costs import KernelCosts
+    from smpy.platforms.parts_list import PartsList
     from smpy.platforms.platform import Platform
 
 
@@ -66,6 +67,21 @@ class Description:
     @property
     def n_hosts(self) -> int:
         return self.zone.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList | None:
+        """Its hosts, switches and cables, counted without building it; None: its topology has no formula for them.
+
+        Examples
+        --------
+        >>> from smpy.platforms import read_machine
+        >>> parts = read_machine("fat-tree children=16,32 parents=1,4", 1).parts_list
+        >>> parts.n_hosts, parts.n_switches, parts.n_cables, parts.n_ports
+        (512, 36, 640, 768)
+        >>> parts.switches
+        (SwitchParts(count=32, ports=20), SwitchParts(count=4, ports=32))
+        """
+        return self.zone.parts_list
 
     @property
     def fingerprint(self) -> str:
