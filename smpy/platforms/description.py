@@ -12,6 +12,7 @@ from smpy.platforms.canonical import canonical_text
 from smpy.platforms.garbage import collection_paused
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
+from smpy.platforms.prices import Prices
 
 if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
@@ -42,6 +43,9 @@ class Description:
         What kernels of computing cost on a core; None: nothing is known of any.
     calibration : mapping of str to object
         Where these numbers come from, as its file says it; machines that differ in nothing else are equal.
+    prices : Prices
+        What its parts cost and draw, beside what is noted of single hosts; machines that differ in nothing else are
+        equal.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Description:
     connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
     kernels: KernelCosts | None = field(default=None, kw_only=True)
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
+    prices: Prices = field(default=Prices(), kw_only=True, compare=False)
 
     @property
     def n_hosts(self) -> int:
@@ -88,7 +93,7 @@ class Description:
         """A hash of the machine, the same for equal machines whatever described them, and for every version of smpy.
 
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
-        their defaults. A name, an origin and the hash of a file are not of it.
+        their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
         """
         parts = (self.zone, self.models, self.fills_hosts)
         text = canonical_text((*parts, *(part for part in (self.connections, self.kernels) if part)))
