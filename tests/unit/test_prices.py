@@ -110,7 +110,7 @@ def test_a_machine_that_no_file_of_ours_describes_is_given_prices_by_options(tmp
 # ---- price lists, apart from a machine ----
 
 
-@pytest.mark.parametrize("form", ["file", "text", "tables", "dotted"])
+@pytest.mark.parametrize("form", ["file", "text", "tables", "keys", "dotted"])
 def test_a_price_list_is_a_file_or_a_mapping(tmp_path: Path, form: str) -> None:
     (tmp_path / "m.toml").write_text(TOML)
     price = {field.name: getattr(ALL, field.name) for field in fields(Prices) if not field.name.endswith("_w")}
@@ -119,6 +119,7 @@ def test_a_price_list_is_a_file_or_a_mapping(tmp_path: Path, form: str) -> None:
         "file": tmp_path / "m.toml",
         "text": str(tmp_path / "m.toml"),
         "tables": {"price": price, "power": power},
+        "keys": {**price, "power": power},
         "dotted": {f"price.{key}": value for key, value in price.items()} | {"power": power},
     }
     assert read_price_list(given[form]) == ALL
@@ -128,7 +129,8 @@ def test_a_price_list_is_a_file_or_a_mapping(tmp_path: Path, form: str) -> None:
     ("given", "message"),
     [
         ({"price": {"cables_eur": 3}}, "prices: price.cables_eur: unknown key: did you mean 'cable_eur'"),
-        ({"prices": {"cable_eur": 3}}, "unknown key: did you mean 'price'"),
+        ({"cables_eur": 3}, "prices: price.cables_eur: unknown key: did you mean 'cable_eur'"),
+        ({"powers": {"idle": "3W"}}, r"unknown key: \[price\] takes host_eur"),
         ({"price": 3}, r"it is a table of settings: write \[price\]"),
         ({"price": {"cable_eur": "dear"}}, "'dear' is no number"),
         ({"price": {"cable_eur": -1}}, "it is -1, and must be at least 0"),

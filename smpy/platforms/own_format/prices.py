@@ -57,7 +57,7 @@ def read_price_list(prices: str | Path | Mapping[str, object]) -> Prices:
     Parameters
     ----------
     prices : str, path or mapping
-        A TOML file or a preset with the tables [price] and [power]; or these tables, or their keys with a dot.
+        A TOML file or a preset with the tables [price] and [power]; or the keys of [price], and [power] as a table.
 
     Raises
     ------
@@ -66,14 +66,16 @@ def read_price_list(prices: str | Path | Mapping[str, object]) -> Prices:
 
     Examples
     --------
-    >>> prices = read_price_list({"price.host_eur": 9000, "power": {"idle": "200W", "busy": "700W"}})
+    >>> prices = read_price_list({"host_eur": 9000, "power": {"idle": "200W", "busy": "700W"}})
     >>> prices.host_eur, prices.host_busy_w, prices.cable_eur
     (9000.0, 700.0, None)
     """
     tree: Tree = {}
     origin = "prices"
     if isinstance(prices, Mapping):
-        _put_all(tree, prices)
+        for key, value in prices.items():
+            name = key if key.partition(".")[0] in PRICE_TABLES else f"price.{key}"
+            _put_all(tree, {name: value})
     else:
         path = preset_file(str(prices)) or Path(prices)
         tree, origin = read_toml(path, named=preset_file), str(prices)
@@ -93,8 +95,8 @@ def prices_in(tree: Tree, origin: str) -> Prices:
     """
     settings = Settings("", tree, origin)
     price, power = settings.table("price"), settings.table("power")
-    network = read_prices(settings)
     hosts = Prices(host_eur=_number(price, "host_eur"), host_hour_eur=_number(price, "host_hour_eur"))
+    network = read_prices(settings)
     idle_w, busy_w = read_host_power(power)
     if power.is_written("idle") or power.is_written("busy"):
         hosts = Prices(hosts.host_eur, hosts.host_hour_eur, host_idle_w=idle_w, host_busy_w=busy_w)
