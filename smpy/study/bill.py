@@ -88,6 +88,11 @@ class Bill:
         written_off_eur = self.price_eur * hours / (_HOURS_PER_YEAR * self.lifetime_years)
         return self.energy_kwh(makespan_s, busy_cores) * self.kwh_eur + written_off_eur
 
+    def to_json(self) -> dict[str, float | None]:
+        """The amounts, that of the whole machine among them; None: not known."""
+        amounts = {**asdict(self), "price_eur": self.price_eur}
+        return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
+
     def columns(self, makespan_s: float, ranks: int, compute_share: float) -> dict[str, float]:
         """The columns of a study's table that tell of the machine and its cost.
 
