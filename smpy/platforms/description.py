@@ -12,7 +12,7 @@ from smpy.platforms.canonical import canonical_text
 from smpy.platforms.garbage import collection_paused
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
-from smpy.platforms.prices import Prices
+from smpy.platforms.prices import NO_PRICES, Prices
 
 if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
@@ -67,7 +67,7 @@ class Description:
     connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
     kernels: KernelCosts | None = field(default=None, kw_only=True)
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
-    prices: Prices = field(default=Prices(), kw_only=True, compare=False)
+    prices: Prices = field(default=NO_PRICES, kw_only=True, compare=False)
 
     @property
     def n_hosts(self) -> int:

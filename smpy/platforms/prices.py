@@ -58,3 +58,6 @@ class Prices:
         """
         own = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
         return replace(others, **own)
+
+
+NO_PRICES: Final = Prices()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.description import Description
 from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
-from smpy.platforms.prices import HOST_PROPERTIES, POWER_PROPERTY, Prices
+from smpy.platforms.prices import HOST_PROPERTIES, NO_PRICES, POWER_PROPERTY, Prices
 
-NOTHING_MORE: Final = Prices()
 _S_PER_HOUR: Final = 3600.0
 _HOURS_PER_YEAR: Final = 8766.0  # of 365.25 days
 _W_PER_KW: Final = 1000.0
@@ -116,7 +115,7 @@ class Bill:
         }
 
 
-def bill_of(machine: Description, prices: Prices = NOTHING_MORE) -> Bill:
+def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
     """What a machine consists of, costs and draws.
 
     Parameters
@@ -143,29 +142,30 @@ def bill_of(machine: Description, prices: Prices = NOTHING_MORE) -> Bill:
     return _unknown(machine.n_hosts) if parts is None else _bill(parts, machine.prices, prices)
 
 
-def parts_record(machine: Description) -> dict[str, Any]:
-    """What `bill_of_record` needs of a machine, for JSON."""
+def parts_record(machine: Description) -> str:
+    """What `bill_of_record` needs of a machine, as JSON."""
     parts = machine.parts_list
-    return {
+    record = {
         "n_hosts": machine.n_hosts,
         "parts": None if parts is None else asdict(parts),
         "prices": {key: number for key, number in asdict(machine.prices).items() if number is not None},
     }
+    return json.dumps(record, separators=(",", ":"))
 
 
-def bill_of_record(record: Mapping[str, Any], prices: Prices = NOTHING_MORE) -> Bill:
+def bill_of_record(record: str, prices: Prices = NO_PRICES) -> Bill:
     """The bill of a machine that is known by its `parts_record` alone; `prices` as in `bill_of`."""
-    parts = record["parts"]
+    known = json.loads(record)
+    parts = known["parts"]
     if parts is None:
-        return _unknown(record["n_hosts"])
+        return _unknown(known["n_hosts"])
+    hosts = ((kind["count"], kind["cores"], tuple(map(tuple, kind["properties"]))) for kind in parts["hosts"])
     listed = PartsList(
-        tuple(
-            HostParts(kind["count"], kind["cores"], tuple(map(tuple, kind["properties"]))) for kind in parts["hosts"]
-        ),
+        tuple(HostParts(*kind) for kind in hosts),
         tuple(SwitchParts(**kind) for kind in parts["switches"]),
         tuple(CableParts(**kind) for kind in parts["cables"]),
     )
-    return _bill(listed, Prices(**record["prices"]), prices)
+    return _bill(listed, Prices(**known["prices"]), prices)
 
 
 def _unknown(n_hosts: int) -> Bill:
