@@ -9,6 +9,7 @@ import pytest
 
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms import Cluster, Description, FlatCluster, NumberedNames, Prices, read_machine
+from smpy.platforms.machine import changed
 from smpy.platforms.own_format.prices import read_price_list
 from smpy.platforms.own_format.writing import write_toml
 
@@ -86,8 +87,8 @@ def test_prices_are_written_down_and_read_back(tmp_path: Path) -> None:
 
 
 def test_prices_change_by_an_option(tmp_path: Path) -> None:
-    changed = machine(tmp_path, TOML, ("price.cable_eur", "100"), ("power.switch", "x2"))
-    assert changed.prices == replace(NETWORK, cable_eur=100, switch_w=600)
+    other = machine(tmp_path, TOML, ("price.cable_eur", "100"), ("power.switch", "x2"))
+    assert other.prices == replace(NETWORK, cable_eur=100, switch_w=600)
     assert read_machine("flat hosts=2 price.kwh_eur=0.3", 1).prices == Prices(kwh_eur=0.3)
 
 
@@ -105,6 +106,12 @@ def test_a_machine_that_no_file_of_ours_describes_is_given_prices_by_options(tmp
         UsageError, match=r"only network.bandwidth, .* and the keys of \[price\] and \[power\] can be set"
     ):
         read_machine(tmp_path / "m.xml", 1, [("prices.cable_eur", "2")])
+
+
+def test_an_option_leaves_the_other_prices_of_a_machine_made_in_python() -> None:
+    cluster = FlatCluster(Cluster("c", NumberedNames("n", (range(4),)), 1e9, 1e9, 1e-6))
+    own = Description("it", cluster, prices=Prices(cable_eur=1, kwh_eur=0.5))
+    assert changed(own, [("price.cable_eur", "3")]).prices == Prices(cable_eur=3, kwh_eur=0.5)
 
 
 # ---- price lists, apart from a machine ----
