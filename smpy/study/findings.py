@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from smpy.study.levels import Levels, levels_of
+from smpy.study.pareto import pareto_front
 from smpy.study.table import Table
 from smpy.units import format_time
 
@@ -212,14 +213,12 @@ def _makespan(setting: Setting) -> str:
 
 def _front(found: Sequence[Setting]) -> Iterator[Finding]:
     priced = [setting for setting in found if setting.price_eur == setting.price_eur]
-    front: list[Setting] = []
-    for setting in sorted(priced, key=lambda it: (it.price_eur, it.makespan_s)):
-        if not front or setting.makespan_s < front[-1].makespan_s or _is_tie(setting, front[-1]):
-            front.append(setting)
-    if not front:
+    if len({setting.price_eur for setting in priced}) < 2:  # nothing to choose
         return
+    is_best = pareto_front([it.price_eur for it in priced], [it.makespan_s for it in priced])
+    front = sorted((it for it, best in zip(priced, is_best, strict=True) if best), key=lambda it: it.price_eur)
     cheapest, fastest = front[0], front[-1]
-    if _is_tie(cheapest, fastest):
+    if cheapest.price_eur == fastest.price_eur:
         text = f"Of {len(priced):,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."
         yield Finding(text, cheapest.point)
         return
@@ -231,10 +230,6 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
     dearer, faster = _ratio(fastest.price_eur, cheapest.price_eur), _ratio(cheapest.makespan_s, fastest.makespan_s)
     gain = "" if inf in (dearer, faster) else f": {_times(dearer)} the price, {_times(faster)} as fast"
     yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
-
-
-def _is_tie(one: Setting, other: Setting) -> bool:
-    return (one.price_eur, one.makespan_s) == (other.price_eur, other.makespan_s)
 
 
 def _bought(setting: Setting) -> str:
