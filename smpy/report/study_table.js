@@ -233,6 +233,7 @@ async function showPoint() {
     dialog.close();
     return;
   }
+  const link = (dialog.dataset.link = location.hash);
   const content = document.createElement("div");
   add(content, "h2", `Point ${number}`).id = "point-title";
   if (errorOf(row)) add(content, "pre", errorOf(row));
@@ -246,6 +247,7 @@ async function showPoint() {
     add(line, "td", one.text(row));
   }
   const profile = await profileOf(row);
+  if (location.hash !== link) return; // another one by now
   if (profile.sites.length) addProfile(content, profile);
   addFiles(content, row);
   dialog.querySelector(":scope > div").replaceChildren(content);
@@ -255,7 +257,7 @@ async function showPoint() {
 function listenForPoints() {
   const dialog = document.getElementById("point");
   dialog.addEventListener("close", () => {
-    if (location.hash.startsWith("#point-")) history.replaceState(null, "", location.pathname + location.search);
+    if (location.hash === dialog.dataset.link) history.replaceState(null, "", location.pathname + location.search);
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close(); // beside it

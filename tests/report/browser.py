@@ -13,17 +13,27 @@ from typing import Any
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HELPERS = """
+const later = (ms) => new Promise((done) => setTimeout(done, ms));
+const soon = () => new Promise((done) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = done;
+  port2.postMessage(0);
+});
+const until = async (is) => { // most turns take no virtual time, which would run out before the browser is done
+  for (let turn = 1; !is(); turn++) await (turn % 200 ? soon() : later(20));
+};
+const figure = (name) => document.querySelector(`[data-figure=${name}]`);
+"""
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
 
 
 def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
     """What a script in the page leaves in `found` when all is drawn, and what the browser says in its console."""
     text = page.read_text()
-    wait = "while (document.querySelector('[data-figure]:not([data-is-drawn])')) await later(50);"
+    wait = "await until(() => !document.querySelector('[data-figure]:not([data-is-drawn])'));"
     more = (
-        "<script>const later = (ms) => new Promise((done) => setTimeout(done, ms)); const found = {};"
-        "const figure = (name) => document.querySelector(`[data-figure=${name}]`);"
-        f"(async () => {{ {wait} {script}"
+        f"<script>{HELPERS} const found = {{}}; (async () => {{ {wait} {script}"
         "document.body.dataset.found = JSON.stringify(found); })();</script></body>"
     )
     page.write_text(text.replace("</body>", more))
