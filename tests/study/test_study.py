@@ -103,8 +103,12 @@ def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_chang
     program.write_text(program.read_text().replace("world.Send(data, 1)", "world.Send(data, 1); time.sleep(1)"))
     stale = smpy.Study(grown, folder)
     assert len(stale.state().stale) == 4
+    assert stale.table().frame["is_stale"].all()
+    pd.testing.assert_frame_equal(simulated(stale.table().frame), simulated(frame))
     assert "program.py has changed" in next(iter(stale.state().stale.values()))
-    assert (stale.run(workers=1)["makespan_s"] > 1).all()
+    again = stale.run(workers=1)
+    assert (again["makespan_s"] > 1).all()
+    assert not again["is_stale"].any()
 
 
 def test_equal_runs_are_taken_from_another_study_and_measured_ones_never_are(tmp_path: Path):
