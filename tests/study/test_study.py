@@ -227,7 +227,7 @@ def test_the_table_has_what_machines_and_runs_cost_and_other_prices_run_nothing_
 
 def test_a_run_and_a_simulation_import_nothing_of_studies(tmp_path: Path):
     (tmp_path / "says.py").write_text("import sys\nfrom mpi4py import MPI\nprint(*sorted(sys.modules))\n")
-    code = "import smpy, sys; run = smpy.simulate('says.py', ranks=1, compute='none'); print(run.stdout); print(*sys.modules)"
+    code = "import smpy, sys; print(smpy.simulate('says.py', ranks=1, compute='none').stdout, *sys.modules)"
     for command in (["-m", "smpy", "run", "-np", "1", "--compute", "none", "says.py"], ["-c", code]):
         done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
         packages = {name.partition(".")[0] for name in done.stdout.split()}
