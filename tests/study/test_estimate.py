@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice, product
-from string import ascii_letters
-
 import pytest
 
 from smpy.study.estimate import seconds_left, seconds_of
