@@ -125,8 +125,8 @@ class Trace:
             raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
         if content["trace"].get("format") != FORMAT:
             raise UsageError(
-                f"{folder} has format {content['trace'].get('format')} of traces, and this version of smpy reads "
-                f"{FORMAT}: use the version that wrote it, {content.get('smpy', 'which is not known')}"
+                f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}, with "
+                f"traces of format {content['trace'].get('format')}; this one reads format {FORMAT}: record it again"
             )
         self.info: dict[str, Any] = content
 

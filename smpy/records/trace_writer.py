@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyarrow.parquet import ParquetWriter
 
-FORMAT: Final = 1
-"""Of the files: it grows when a reader of the one before would be wrong."""
+FORMAT: Final = 2
+"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`; no other is read."""
 
 INFO: Final = "run.json"
 MACHINE: Final = "machine.pickle"

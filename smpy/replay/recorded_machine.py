@@ -14,7 +14,7 @@ from smpy.platforms.description import Description
 from smpy.records.trace_writer import MACHINE
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from smpy.records.trace import Trace
 
 _PARTS: Final = "smpy.platforms."
 _BUILT_IN: Final = {("builtins", "range"), ("builtins", "frozenset"), ("types", "MappingProxyType")}
@@ -31,7 +31,7 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a machine")
 
 
-def recorded_machine(folder: Path) -> Description:
+def recorded_machine(trace: Trace) -> Description:
     """The machine that the run of a trace was on.
 
     Raises
@@ -39,13 +39,16 @@ def recorded_machine(folder: Path) -> Description:
     UsageError
         If the trace does not have it, or as another version of smpy wrote it.
     """
-    path = folder / MACHINE
+    path = trace.folder / MACHINE
     try:
         machine = _Unpickler(io.BytesIO(path.read_bytes())).load()
+        is_same = not isinstance(machine, Description) or machine.fingerprint == trace.info["platform_fingerprint"]
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name the machine with --platform") from error
     except Exception as error:  # a damaged pickle raises anything
         raise UsageError(f"{path} is not a machine of this version of smpy: name it with --platform") from error
     if not isinstance(machine, Description):
         raise UsageError(f"{path} is not a machine: name it with --platform")
+    if not is_same:
+        raise UsageError(f"{path} was recorded by another version of smpy: record the run again")
     return machine

@@ -151,7 +151,7 @@ def _machine(
     changes: Sequence[tuple[str, str, float]],
 ) -> tuple[Description, bool]:
     """The machine, and whether its hosts are those of the run."""
-    other = recorded_machine(trace.folder) if platform is None else platform
+    other = recorded_machine(trace) if platform is None else platform
     return machine_with(other, trace.n_ranks, options, tuple(ideal), changes), platform is None
 
 
@@ -266,7 +266,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     info = trace.info["trace"]
     if info["host_speed_flop_per_s"] is not None:
         return None
-    before = recorded_machine(trace.folder).build()
+    before = recorded_machine(trace).build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
     speed_of = {host: before.speed_flop_per_s(host) for host in set(hosts)}
     speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}

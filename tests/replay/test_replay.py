@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from smpy.cli.main import main
 from smpy.cli.replay import command
 from smpy.errors import UsageError
+from smpy.platforms.machine import read_machine
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
@@ -200,6 +202,24 @@ def test_a_machine_of_a_trace_is_data_and_nothing_else_is_loaded(traced: Callabl
     (trace.folder / "machine.pickle").write_bytes(pickle.dumps(print))
     with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
         replay(trace)
+
+
+def test_a_machine_that_is_read_as_another_one_is_told(traced: Callable):
+    _, trace = traced("pass\n", 1, platform=FLAT)
+    other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
+    (trace.folder / "machine.pickle").write_bytes(pickle.dumps(other))
+    with pytest.raises(UsageError, match="was recorded by another version of smpy: record the run again"):
+        replay(trace)
+
+
+def test_a_trace_of_an_earlier_version_is_refused_before_anything_is_read_of_it(traced: Callable):
+    _, trace = traced(UNEVEN, 4, platform=FLAT)
+    info = json.loads((trace.folder / "run.json").read_text())
+    info["trace"] = {"format": 1, "is_complete": True, "can_replay": True}
+    (trace.folder / "run.json").write_text(json.dumps(info))
+    for name, args in (("replay", []), ("analyze", ["pop"]), ("analyze", ["bounds"]), ("report", [])):
+        told = CliRunner().invoke(main, [name, *args, str(trace.folder)])
+        assert (told.exit_code, "recorded by another version of smpy" in told.output) == (2, True), (name, told.output)
 
 
 @pytest.mark.parametrize(
