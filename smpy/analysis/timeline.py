@@ -116,6 +116,11 @@ class Timeline:
         """[n_intervals] how long each is."""
         return self.end_s - self.start_s
 
+    def computing_s(self) -> NDArray[np.float64]:
+        """[n_ranks] time that each computes."""
+        weights = np.where(self.kind == COMPUTE, self.duration_s(), 0.0)
+        return np.bincount(self.rank, weights=weights, minlength=self.n_ranks).astype(np.float64)
+
 
 def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
     """The intervals of a trace.

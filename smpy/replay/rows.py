@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
+    from smpy.replay.noise import QuietWork
 
 _BATCH_ROWS: Final = 1 << 17
 _COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
@@ -21,6 +22,7 @@ _ANY: Final = -1
 _RECEIVES: Final = tuple(ACTIONS.index(name) for name in ("irecv", "recv"))
 _COLLECTIVES: Final = tuple(ACTIONS.index(name) for name in ("collective", "start"))
 _COMPUTE: Final = ACTIONS.index("compute")
+_NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
 
 
@@ -60,6 +62,8 @@ class Rows:
         self._slowdown: NDArray[np.float64] | None = None
         self._number_of: dict[tuple[int, int], int] = {}
         self._is_kernel = trace.is_kernel
+        self._quiet: QuietWork | None = None
+        self._is_noisy_next = False
         self._took = self._taken()
 
     def keep_seconds(self, slowdown: NDArray[np.float64] | None) -> None:
@@ -71,6 +75,10 @@ class Rows:
             How many times faster each rank's core was there; None: work keeps its operations.
         """
         self._slowdown = slowdown
+
+    def without_noise(self, quiet: QuietWork | None) -> None:
+        """Have work take what it takes without noise; None: what it took."""
+        self._quiet = quiet
 
     def _taken(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
         """What receives from any source took: keys of rank and request in order, sources and tags."""
@@ -103,6 +111,8 @@ class Rows:
         if is_collective.any():
             comm = batch["comm"].to_numpy(zero_copy_only=False)[is_collective].astype(np.int64)
             rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm)
+        if self._quiet is not None:
+            self._remove_noise(rows, site, self._quiet)
         is_work = action == _COMPUTE
         if is_work.any():
             rank, of = rows["rank"][is_work], site[is_work]
@@ -116,6 +126,20 @@ class Rows:
             return kept
         rows["amount"][is_overhead] /= self._overhead
         return rows
+
+    def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
+        """What a model says is computed in place of the row that follows it."""
+        import numpy as np
+
+        action, amount = rows["action"], rows["amount"]
+        of_site = quiet.flop_of_site[site]
+        is_measured = (action == _COMPUTE) & ~np.isnan(of_site)
+        amount[is_measured] = of_site[is_measured]
+        is_free = action == _NOISE_FREE
+        is_noisy = np.append(self._is_noisy_next, is_free & (rows["detail"] > 0))
+        self._is_noisy_next = bool(is_noisy[-1])
+        amount[is_noisy[:-1]] = 0.0
+        action[is_free] = _COMPUTE
 
     def _actions(self, column: pa.DictionaryArray) -> NDArray[Any]:
         import numpy as np

