@@ -16,7 +16,8 @@ from smpy.engine.trace import ACTIONS, TABLES
 from smpy.errors import SmpyError
 from smpy.records.files import write_whole
 from smpy.records.profile import INTERVAL_KINDS
-from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter
+from smpy.records.trace_layout import FORMAT, INFO, MACHINE
+from smpy.records.trace_writer import TraceWriter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

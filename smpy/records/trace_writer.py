@@ -11,18 +11,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import SmpyError, UsageError
+from smpy.records.trace_layout import COLUMNS, INFO, MACHINE
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyarrow.parquet import ParquetWriter
-
-FORMAT: Final = 2
-"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`; no other is read."""
-
-INFO: Final = "run.json"
-MACHINE: Final = "machine.pickle"
-TABLE_NAMES: Final = ("intervals", "messages", "actions", "sites", "comms", "regions", "collectives")
 
 _GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
@@ -181,7 +175,7 @@ def _make_room(folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file, and a trace is a folder: name another one")
-        known = {INFO, MACHINE, *(f"{name}.parquet" for name in TABLE_NAMES)}
+        known = {INFO, MACHINE, *(f"{name}.parquet" for name in COLUMNS)}
         others = [each.name for each in folder.iterdir() if each.name not in known] if folder.exists() else []
         if others:
             raise UsageError(f"{folder} holds {others[0]!r}, which is no part of a trace: name a new folder")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
-from smpy.records.trace_writer import MACHINE
+from smpy.records.trace_layout import MACHINE
 
 if TYPE_CHECKING:
     from smpy.records.trace import Trace

@@ -17,8 +17,8 @@ from smpy.analysis.pop import pop
 from smpy.engine.trace import ACTIONS
 from smpy.errors import SmpyError, UsageError
 from smpy.records.profile import INTERVAL_KINDS, KINDS
-from smpy.records.trace import COLUMNS, Trace
-from smpy.records.trace_writer import FORMAT
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import COLUMNS, FORMAT
 from smpy.replay import replay
 from tests.emulate.test_profile import PROGRAMS, profile
 from tests.peer.case import Case

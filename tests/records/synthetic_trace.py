@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from smpy.records.trace import COLUMNS
-from smpy.records.trace_writer import FORMAT
+from smpy.records.trace_layout import COLUMNS, FORMAT
 
 WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMAS = {

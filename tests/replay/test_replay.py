@@ -16,6 +16,7 @@ from smpy.cli.main import main
 from smpy.cli.replay import command
 from smpy.errors import UsageError
 from smpy.platforms.machine import read_machine
+from smpy.platforms.models import IDEAL_PARTS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
@@ -160,6 +161,18 @@ def test_measured_computing_takes_as_long_on_another_machine_and_kernels_keep_th
     assert replay(trace, platform=FLAT.replace("10Gf", "20Gf")).computing_s.tolist() == pytest.approx([0.1], rel=1e-9)
 
 
+def test_memory_moves_as_many_bytes_as_in_the_run(traced: Callable):
+    source = "import smpy\nfor _ in range(10):\n    smpy.execute(1e3, bytes=1000.7)\n"
+    summary, trace = traced(source, 1, platform=f"{FLAT} host.memory_bandwidth=1kB/s", compute="models")
+    assert replay(trace).finish_s.tolist() == list(summary.finish_s) == [pytest.approx(10.01, rel=1e-6)]
+
+
+def test_more_bytes_than_a_trace_can_have_are_as_many_as_it_can(traced: Callable):
+    source = "import smpy\nsmpy.execute(1, bytes=1e30)\n"
+    _, trace = traced(source, 1, platform=f"{FLAT} host.memory_bandwidth=1kB/s", compute="models")
+    assert replay(trace).makespan_s == pytest.approx(2**63 / 1e3, rel=1e-9)
+
+
 def test_another_algorithm_is_that_of_a_run_with_it(traced: Callable, emulated: Callable):
     source = "import numpy\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Allreduce(numpy.ones(1000), numpy.ones(1000))\n"
     _, trace = traced(source, 4, platform=FLAT)
@@ -250,6 +263,13 @@ def test_the_command_says_how_much_longer_it_takes(traced: Callable):
     assert found["makespan_s"] > summary.makespan_s == found["makespan_of_run_s"]
     shown = CliRunner().invoke(command, [str(trace.folder), "--cpu", "0.5"], catch_exceptions=False).output
     assert f"{found['makespan_s'] / summary.makespan_s:.4g} times it" in shown
+    listed = CliRunner().invoke(command, ["--help"]).output
+    assert all(part in listed for part in IDEAL_PARTS)
+    for ideal, parts in (("all", IDEAL_PARTS), ("latency, overhead", ("latency", "overhead"))):
+        without = CliRunner().invoke(command, [str(trace.folder), "--ideal", ideal, "--json", "-"]).output
+        assert json.loads(without)["makespan_s"] == replay(trace, ideal=parts).makespan_s
+    wrong = CliRunner().invoke(command, [str(trace.folder), "--ideal", "jitter"])
+    assert "'jitter' is none of contention, bandwidth, latency, overhead and all" in " ".join(wrong.output.split())
     wrong = CliRunner().invoke(command, [str(trace.folder), "--cpu", "fast"])
     assert (wrong.exit_code, "'fast' is not a number of times" in wrong.output) == (2, True)
 
