@@ -47,6 +47,16 @@ int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, do
     return error;
 }
 
+void sim_trace_noise_free(sim *s, int id, int call, double flop, int has_noisy)
+{
+    if (!s->trace || !is_timeline(&s->timelines, id)) return;
+    trace_action *row = trace_appended(s, id, DID_NOISE_FREE);
+    if (!row) return;
+    row->account = account_beside(s, id, call, 0);
+    row->amount = flop;
+    row->detail = has_noisy;
+}
+
 double sim_speed_flop_per_s(const sim *s, int id)
 {
     return host_speed_flop_per_s(&s->hosts.at[s->timelines.at[id].host]);

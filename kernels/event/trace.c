@@ -406,15 +406,6 @@ int sim_trace_rows(const sim *s, int table)
     return s->trace && table >= 0 && table < TRACE_TABLES ? s->trace->table[table].n : 0;
 }
 
-void sim_trace_noise_free(sim *s, int id, int call, double flop, int has_noisy)
-{
-    trace_action *row = trace_appended(s, id, DID_NOISE_FREE);
-    if (!row) return;
-    row->account = account_beside(s, id, call, 0);
-    row->amount = flop;
-    row->detail = has_noisy;
-}
-
 enum { ROWS_IN_CACHE = 256 };
 
 void sim_trace_take(sim *s, int table, int n, const int *offset, const int *bytes, char *const *column)

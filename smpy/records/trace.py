@@ -116,13 +116,16 @@ class Trace:
         UsageError
             If there is no such table or column, or it cannot be read.
         """
-        if self._opened_with(name, columns) is None:
+        file = self._opened_with(name, columns)
+        if file is None:
             return _no_rows(name, columns)
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)
+            if where is None:
+                return file.read(columns and list(columns))
+            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)  # imports pandas
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 
@@ -206,10 +209,14 @@ class Trace:
             raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
         if not path.exists():
             return None
+        pool = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
         try:
             return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
+        finally:
+            pa.set_memory_pool(pool)
 
     def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
         file = self._open(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.errors import UsageError
+from smpy.records.columns import numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ class Rows:
         if not self._trace.info["trace"]["n_wildcards"]:
             return None
         table = self._trace.table("actions", ["rank", "request", "peer", "tag"], [("action", "==", "took")])
-        rank, request, peer, tag = (table[name].to_numpy() for name in ("rank", "request", "peer", "tag"))
+        rank, request, peer, tag = (numbers(table[name]) for name in ("rank", "request", "peer", "tag"))
         keys = rank.astype(np.int64) << 32 | request
         order = np.argsort(keys, kind="stable")
         return keys[order], peer[order], tag[order]
@@ -101,16 +102,15 @@ class Rows:
 
         rows: NDArray[Any] = np.zeros(batch.num_rows, dtype_of("actions"))
         for name in ("rank", "peer", "tag", "bytes", "amount", "request", "detail"):
-            rows[name] = batch[name].to_numpy(zero_copy_only=False)
+            rows[name] = numbers(batch[name])
         rows["action"] = self._actions(batch["action"])
-        site = batch["site"].fill_null(0).to_numpy(zero_copy_only=False)
-        rows["comm"] = self._comm_of[batch["comm"].fill_null(-1).to_numpy(zero_copy_only=False)]
+        site, comm = numbers(batch["site"], null=0), numbers(batch["comm"], null=-1)
+        rows["comm"] = self._comm_of[comm]
         action = rows["action"]
         self._bind(rows)
         is_collective = np.isin(action, _COLLECTIVES)
         if is_collective.any():
-            comm = batch["comm"].to_numpy(zero_copy_only=False)[is_collective].astype(np.int64)
-            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm)
+            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm[is_collective])
         if self._quiet is not None:
             self._remove_noise(rows, site, self._quiet)
         is_work = action == _COMPUTE
@@ -148,8 +148,8 @@ class Rows:
         for name in names:
             if name not in ACTIONS:
                 raise UsageError(f"the trace has an action {name!r}, which this version of smpy does not know")
-        numbers = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
-        taken: NDArray[Any] = numbers[column.indices.to_numpy(zero_copy_only=False)]
+        action_of = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
+        taken: NDArray[Any] = action_of[numbers(column.indices)]
         return taken
 
     def _bind(self, rows: NDArray[Any]) -> None:
@@ -169,12 +169,12 @@ class Rows:
     def _schedules(self, schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
         import numpy as np
 
-        pairs = np.stack((schedule.astype(np.int64), comm), axis=1)
+        pairs = np.stack((schedule, comm), axis=1).astype(np.int64)
         found, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        numbers = []
+        numbers_now = []
         for pair in map(tuple, found.tolist()):
             if pair not in self._number_of:
                 self._number_of[pair] = self._schedule_of(*pair)
-            numbers.append(self._number_of[pair])
-        made: NDArray[Any] = np.array(numbers, dtype=np.int32)[inverse.reshape(-1)]
+            numbers_now.append(self._number_of[pair])
+        made: NDArray[Any] = np.array(numbers_now, dtype=np.int32)[inverse.reshape(-1)]
         return made
