@@ -1,0 +1,187 @@
+"""Points on Dask's workers: processes of this machine, or those of a cluster that has a scheduler.
+
+A few points more than there are workers are handed out at a time, so that a study of any length costs little memory and
+ends soon after Ctrl-C. A point whose worker dies is handed out again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from smpy.errors import SmpyError, UsageError
+from smpy.study.journal import Entry
+from smpy.study.perform import Task, perform
+from smpy.study.workers import workers
+
+Done = Callable[[Sequence[tuple[Task, Entry, dict[str, str]]]], None]
+
+_TRIES_MAX: Final = 10  # of a point whose workers die
+_AHEAD: Final = 3  # points handed out, a worker
+_LEAVE_S: Final = 10.0
+_LOOK_S: Final = 0.5
+_MEMORY_SHARE: Final = 0.9  # of what this machine has, for all points together
+
+
+class SchedulerLostError(SmpyError):
+    """The scheduler, or the connection to it, has gone."""
+
+
+def n_workers_here() -> int:
+    """Cores that this process may use, but for one; at least one."""
+    return max(1, len(os.sched_getaffinity(0)) - 1)
+
+
+def memory_of_a_point(n_workers: int) -> int:
+    """What a point on this machine may hold unless its study says it, in bytes."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE / n_workers)
+
+
+def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: str | None = None) -> None:
+    """Run points, each once.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        In the order in which they are begun.
+    done : callable
+        Given those that have ended since the last time.
+    n_workers : int
+        Processes on this machine.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers are used instead.
+
+    Raises
+    ------
+    UsageError
+        If Dask is not installed, or there is no such scheduler.
+    SchedulerLostError
+        If it goes.
+    SmpyError
+        If workers do not start.
+    KeyboardInterrupt
+        If Ctrl-C came: points that were running have ended.
+    """
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise UsageError(f'a study needs dask: {error}; pip install "smpy-mpi[study]"') from error
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what dies is ours to tell
+    with dask.config.set({"distributed.scheduler.allowed-failures": _TRIES_MAX}), ExitStack() as stack:
+        if scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=0, processes=False, dashboard_address=":0", silence_logs=logging.CRITICAL, protocol="tcp"
+            )
+            stack.enter_context(_closing(cluster))
+            here = stack.enter_context(workers(cluster.scheduler_address, n_workers))
+            client = distributed.Client(cluster, set_as_default=False)
+            points = _Points(client, tasks, done, here.check, lambda: n_workers)
+        else:
+            try:
+                client = distributed.Client(scheduler, timeout=_LEAVE_S, set_as_default=False)
+            except (OSError, ValueError, TypeError) as error:
+                raise UsageError(f"there is no Dask scheduler at {scheduler}: {error}") from error
+            points = _Points(client, tasks, done, lambda: None, lambda: sum(client.nthreads().values()))
+        stack.enter_context(_closing(client))
+        try:
+            points.run()
+        except _LostError as error:
+            where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
+            raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
+
+
+@contextmanager
+def _closing(what: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # it may have gone already
+            what.close(timeout=_LEAVE_S)
+
+
+class _LostError(Exception):
+    """A point went with its scheduler."""
+
+
+class _Points:
+    """Points on their way: a few more than there are workers."""
+
+    def __init__(
+        self,
+        client: Any,
+        tasks: Sequence[Task],
+        done: Done,
+        check: Callable[[], None],
+        n_threads: Callable[[], int],
+    ) -> None:
+        self._client, self._done, self._check, self._n_threads = client, done, check, n_threads
+        self._waiting = iter(tasks)
+        self._tries: dict[str, int] = {}
+        self._out: dict[Any, Task] = {}
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+
+    def run(self) -> None:
+        """Hand them all out, and in what has ended."""
+        self._fill()
+        while self._out:
+            try:
+                futures = [self._ended.get(timeout=_LOOK_S)]
+            except Empty:
+                self._check()
+                if self._client.status != "running":
+                    raise _LostError from None
+                self._fill()  # there may be more workers now
+                continue
+            with suppress(Empty):
+                while True:
+                    futures.append(self._ended.get_nowait())
+            ended = [found for future in futures if (found := self._take(future)) is not None]
+            if ended:
+                self._done(ended)
+            self._fill()
+
+    def _fill(self) -> None:
+        try:
+            n = _AHEAD * max(1, self._n_threads())
+        except (OSError, RuntimeError, ValueError) as error:
+            raise _LostError from error
+        while len(self._out) < n and (task := next(self._waiting, None)) is not None:
+            self._hand_out(task)
+
+    def _hand_out(self, task: Task) -> None:
+        self._tries[task.key] = self._tries.get(task.key, 0) + 1
+        future = self._client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
+        self._out[future] = task
+        future.add_done_callback(self._ended.put)
+
+    def _take(self, future: Any) -> tuple[Task, Entry, dict[str, str]] | None:
+        """What came of a point; None: it is handed out again."""
+        from distributed.scheduler import KilledWorker
+
+        task = self._out.pop(future)
+        if future.status == "finished":
+            found: tuple[Entry, dict[str, str]] = future.result()
+            future.release()
+            return task, *found
+        if future.status != "error":
+            raise _LostError
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            return task, Entry({}, _in_words(error)), {}
+        if self._tries[task.key] < _TRIES_MAX:
+            self._hand_out(task)
+            return None
+        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), {}
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return f"what it leaves cannot be written: {error}"
+    return f"{type(error).__name__}: {error}"
