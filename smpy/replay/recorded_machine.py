@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
@@ -42,13 +43,15 @@ def recorded_machine(trace: Trace) -> Description:
     path = trace.folder / MACHINE
     try:
         machine = _Unpickler(io.BytesIO(path.read_bytes())).load()
-        is_same = not isinstance(machine, Description) or machine.fingerprint == trace.info["platform_fingerprint"]
+        is_machine = isinstance(machine, Description)
+        # a copy asks for every part, and an earlier version's machine may lack one
+        is_same = not is_machine or replace(machine).fingerprint == trace.info["platform_fingerprint"]
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name the machine with --platform") from error
     except Exception as error:  # a damaged pickle raises anything
         raise UsageError(f"{path} is not a machine of this version of smpy: name it with --platform") from error
-    if not isinstance(machine, Description):
+    if not is_machine:
         raise UsageError(f"{path} is not a machine: name it with --platform")
     if not is_same:
         raise UsageError(f"{path} was recorded by another version of smpy: record the run again")
-    return machine
+    return cast("Description", machine)

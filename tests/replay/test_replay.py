@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import random
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.cli.replay import command
 from smpy.errors import UsageError
+from smpy.platforms.description import Description
 from smpy.platforms.machine import read_machine
 from smpy.platforms.models import IDEAL_PARTS
 from smpy.records.trace import Trace
@@ -222,6 +224,17 @@ def test_a_machine_that_is_read_as_another_one_is_told(traced: Callable):
     other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
     (trace.folder / "machine.pickle").write_bytes(pickle.dumps(other))
     with pytest.raises(UsageError, match="was recorded by another version of smpy: record the run again"):
+        replay(trace)
+
+
+def test_a_machine_that_lacks_a_part_is_told(traced: Callable, monkeypatch: pytest.MonkeyPatch):
+    _, trace = traced("pass\n", 1, platform=FLAT)
+    machine = read_machine(FLAT, 1, [])
+    but_the_last = [getattr(machine, part.name) for part in dataclasses.fields(machine)][:-1]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Description, "__getstate__", lambda _: but_the_last)
+        (trace.folder / "machine.pickle").write_bytes(pickle.dumps(machine))
+    with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
         replay(trace)
 
 
