@@ -47,11 +47,11 @@ def recorded_machine(trace: Trace) -> Description:
         # a copy asks for every part, and an earlier version's machine may lack one
         is_same = not is_machine or replace(machine).fingerprint == trace.info["platform_fingerprint"]
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; name the machine with --platform") from error
+        raise UsageError(f"{path}: {error.strerror}; record the run again") from error
     except Exception as error:  # a damaged pickle raises anything
-        raise UsageError(f"{path} is not a machine of this version of smpy: name it with --platform") from error
+        raise UsageError(f"{path} is not a machine of this version of smpy: record the run again") from error
     if not is_machine:
-        raise UsageError(f"{path} is not a machine: name it with --platform")
+        raise UsageError(f"{path} is not a machine: record the run again")
     if not is_same:
         raise UsageError(f"{path} was recorded by another version of smpy: record the run again")
     return cast("Description", machine)
