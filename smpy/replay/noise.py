@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from smpy.engine.kernel import lib
 from smpy.errors import UsageError, meant
 from smpy.platforms.profiles import Changing
-from smpy.records.columns import numbers
+from smpy.replay.rows_of_action import rows_of_action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,10 +65,9 @@ def quiet_work(trace: Trace) -> QuietWork:
     """
     import numpy as np
 
-    table = trace.table("actions", ["site", "amount"], [("action", "==", "compute")])
-    site = numbers(table["site"], null=0)
+    site, flop = rows_of_action(trace, "compute", ("site", "amount"))
     is_measured = (site > 0) & ~trace.is_kernel[site]
-    mine, flop = site[is_measured], numbers(table["amount"])[is_measured]
+    mine, flop = site[is_measured], flop[is_measured]
     flop_of_site = np.full(len(trace.is_kernel), np.nan)
     if len(mine):
         order = np.lexsort((flop, mine))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
+from smpy.replay.rows_of_action import rows_of_action
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,8 +88,7 @@ class Rows:
 
         if not self._trace.info["trace"]["n_wildcards"]:
             return None
-        table = self._trace.table("actions", ["rank", "request", "peer", "tag"], [("action", "==", "took")])
-        rank, request, peer, tag = (numbers(table[name]) for name in ("rank", "request", "peer", "tag"))
+        rank, request, peer, tag = rows_of_action(self._trace, "took", ("rank", "request", "peer", "tag"))
         keys = rank.astype(np.int64) << 32 | request
         order = np.argsort(keys, kind="stable")
         return keys[order], peer[order], tag[order]

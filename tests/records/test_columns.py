@@ -24,7 +24,7 @@ VALUES = {
     "float64": st.floats(allow_nan=False),
     "bool_": st.booleans(),
 }
-APP = Path(__file__).parents[2] / "apps" / "ring.py"
+APP = Path(__file__).parents[2] / "apps" / "conjugate_gradient.py"
 WITHOUT_PANDAS = """
 import sys
 from smpy.cli.main import main
@@ -74,10 +74,22 @@ def test_words_are_a_column_of_words(of: list[str]):
     assert made.to_pylist() == of
 
 
-def test_to_record_replay_and_analyse_imports_no_pandas(tmp_path: Path):
-    trace = str(tmp_path / "trace")
-    lines = [f"run -np 4 --compute none --quiet --trace {trace} {APP}", f"replay {trace}", f"analyze waits {trace}"]
-    lines += [f"analyze critical-path {trace}", f"analyze compare {trace} {trace}"]
-    command, given_lines = [sys.executable, "-c", WITHOUT_PANDAS], "\n".join(lines)
-    ran = subprocess.run(command, input=given_lines, text=True, capture_output=True, check=False)
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ("replay TRACE",),
+        pytest.param(
+            ("waits TRACE", "pop TRACE --denoise cpu", "bounds TRACE", "critical-path TRACE", "compare TRACE TRACE"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["replay", "analyze"],
+)
+def test_what_records_and_reads_traces_imports_no_pandas(tmp_path: Path, commands: tuple[str, ...]):
+    lines = ["run -np 4 --compute models --quiet --trace TRACE APP --n 12"]
+    lines += [command if command.startswith("replay") else f"analyze {command}" for command in commands]
+    text = "\n".join(lines).replace("TRACE", str(tmp_path / "trace")).replace("APP", str(APP))
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PANDAS], input=text, text=True, capture_output=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
