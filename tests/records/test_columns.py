@@ -87,7 +87,7 @@ def test_words_are_a_column_of_words(of: list[str]):
 )
 def test_what_records_and_reads_traces_imports_no_pandas(tmp_path: Path, commands: tuple[str, ...]):
     lines = ["run -np 4 --compute models --quiet --trace TRACE APP --n 12"]
-    lines += [command if command.startswith("replay") else f"analyze {command}" for command in commands]
+    lines += [each if each.startswith("replay") else f"analyze {each}" for each in commands]
     text = "\n".join(lines).replace("TRACE", str(tmp_path / "trace")).replace("APP", str(APP))
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_PANDAS], input=text, text=True, capture_output=True, check=False
