@@ -260,8 +260,8 @@ def pop(
         If no rank computes, there is no such region, or too few traces to predict from; or if noise is to be removed
         from a region, or from a trace that cannot be replayed.
     """
-    if denoise and region is not None:
-        raise UsageError("noise is removed by replays, of the whole run: leave out the region")
+    if denoise and (region is not None or replay is None):
+        raise UsageError("noise is removed by replays of the whole run: give a replay, and leave out the region")
     ordered = sorted(traces, key=lambda trace: trace.n_ranks)
     remarks: list[str] = []
     runs, noise_free = [], []

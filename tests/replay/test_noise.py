@@ -175,6 +175,8 @@ def test_noise_of_nothing_known_or_of_a_part_of_a_run_stays(traced: Callable, em
         replay(trace, denoise=["disk"])
     with pytest.raises(UsageError, match="leave out the region"):
         pop([trace], replay, region="it", denoise=["cpu"])
+    with pytest.raises(UsageError, match="give a replay"):
+        pop([trace], denoise=["cpu"])
     emulated(MEASURED.format(share=0), 2, compute="none", trace=tmp_path / "part", trace_ranks=(1,))
     with pytest.raises(UsageError, match="cannot be replayed"):
         pop([Trace(tmp_path / "part")], replay, denoise=["cpu"])
