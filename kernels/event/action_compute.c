@@ -7,6 +7,8 @@
 
 enum { MADE = 0, BOUND = 1, STARTED = 2 };
 
+static const double MOST_BYTES = 9223372036854775808.0; /* 2^63 */
+
 static int step(sim *s, int id, action *a)
 {
     if (a->stage++ < STARTED) return MADE_A_CALL;
@@ -22,13 +24,14 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     timeline *t = &s->timelines.at[id];
     const host *h = &s->hosts.at[t->host];
+    bytes = rint(bytes); /* as many as a trace can have, so that its replay moves the same */
     const int moves = h->memory && bytes > 0;
     if (!(flop > 0) && !moves) return 0;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->compute.flop = flop;
     a->compute.bytes = bytes;
-    if (s->trace) trace_amount(s, id, DID_COMPUTE, flop, (int64_t)bytes);
+    if (s->trace) trace_amount(s, id, DID_COMPUTE, flop, bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX);
     t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
     t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;
@@ -42,6 +45,16 @@ int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, do
     const int error = sim_append_compute(s, id, flop, bytes);
     s->timelines.at[id].account_at_tail = open;
     return error;
+}
+
+void sim_trace_noise_free(sim *s, int id, int call, double flop, int has_noisy)
+{
+    if (!s->trace || !is_timeline(&s->timelines, id)) return;
+    trace_action *row = trace_appended(s, id, DID_NOISE_FREE);
+    if (!row) return;
+    row->account = account_beside(s, id, call, 0);
+    row->amount = flop;
+    row->detail = has_noisy;
 }
 
 double sim_speed_flop_per_s(const sim *s, int id)

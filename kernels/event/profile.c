@@ -91,3 +91,12 @@ int platform_add_profile(platform *p, int kind, int resource, int series)
     t->at[t->n++] = next;
     return 0;
 }
+
+void platform_drop_profiles(platform *p, int kind)
+{
+    profile_table *t = platform_profile_table(p);
+    int n = 0;
+    for (int i = 0; i < t->n; i++)
+        if (t->at[i].kind != kind) t->at[n++] = t->at[i];
+    t->n = n;
+}

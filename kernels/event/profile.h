@@ -23,6 +23,8 @@ enum {                                /* what follows a series */
 int platform_add_series(platform *p, int n, const double *date_s, const double *value, double period_s);
 /* 0, or PLATFORM_*. `resource` is the number of the host or link. */
 int platform_add_profile(platform *p, int kind, int resource, int series);
+/* Before a world is on it: nothing follows a profile of this kind. */
+void platform_drop_profiles(platform *p, int kind);
 /* end cdef */
 
 #define PROFILE_SHORTEST_PERIOD_S 1e-9

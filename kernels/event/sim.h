@@ -203,9 +203,9 @@ typedef struct {
 /* A trace is tables of rows; its columns are told in smpy/records/schema.md. What a rank did (DID_*) it has appended itself. */
 enum { TRACE_INTERVALS, TRACE_MESSAGES, TRACE_ACTIONS, TRACE_COMMS, TRACE_REGIONS, TRACE_TABLES };
 enum {
-    DID_COMPUTE, DID_SLEEP, DID_OVERHEAD, DID_SEND, DID_ISEND, DID_IRECV, DID_RECV, DID_IRECV_HELD, DID_WAIT, DID_WAIT_ALL, DID_AND,
-    DID_TEST, DID_TEST_ANY, DID_WAIT_ANY, DID_IPROBE, DID_IMPROBE, DID_GET_STATUS, DID_PROBE, DID_MPROBE, DID_CANCEL,
-    DID_COLLECTIVE, DID_START, DID_LATCH, DID_ENTRY, DID_FREE, DID_BEGIN_REGION, DID_END_REGION, DID_TOOK, DID_END,
+    DID_COMPUTE, DID_NOISE_FREE, DID_SLEEP, DID_OVERHEAD, DID_SEND, DID_ISEND, DID_IRECV, DID_RECV, DID_IRECV_HELD, DID_WAIT,
+    DID_WAIT_ALL, DID_AND, DID_TEST, DID_TEST_ANY, DID_WAIT_ANY, DID_IPROBE, DID_IMPROBE, DID_GET_STATUS, DID_PROBE, DID_MPROBE,
+    DID_CANCEL, DID_COLLECTIVE, DID_START, DID_LATCH, DID_ENTRY, DID_FREE, DID_BEGIN_REGION, DID_END_REGION, DID_TOOK, DID_END,
     DID_KINDS
 };
 typedef struct {
@@ -327,6 +327,9 @@ int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
 int sim_trace_rows(const sim *s, int table);                     /* how many there are since they were taken */
 /* Takes all rows of a table: writes n columns of them, each the member of the row at an offset and of 4 or 8 bytes. */
 void sim_trace_take(sim *s, int table, int n, const int *offset, const int *bytes, char *const *column);
+/* What computing of a call would be without the noise that is drawn for it; `has_noisy`: it is appended next. Calls as of
+ * sim_append_compute_of. */
+void sim_trace_noise_free(sim *s, int timeline, int call, double flop, int has_noisy);
 int sim_append_region(sim *s, int timeline, int region, int is_begin);      /* takes no time; a row of TRACE_REGIONS */
 
 /* ---- the loop ---- */

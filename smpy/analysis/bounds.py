@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from smpy.analysis.replays import Better, Replay, check_can_replay, depends_on_time
+from smpy.analysis.replays import Better, Replay, Replayed, check_can_replay, depends_on_time, not_awaited
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import COMPUTE, read_timeline
 from smpy.records.text_table import text_table
@@ -152,18 +152,20 @@ def bounds(
     """
     check_can_replay(trace)
     before_s, found = trace.makespan_s, []
+    replays: list[Replayed] = []
     for part, name in _parts(trace, n_links, n_hosts):
         if told is not None:
             told(f"{part} {name}".rstrip())
         if part == "contention":
-            after_s = replay(trace, ideal=("contention",)).makespan_s
-            share = (before_s - after_s) / before_s
+            replays.append(replay(trace, ideal=("contention",)))
+            scale = 1.0
         else:
             better: Better = (part, name, FACTOR) if name else (part, FACTOR)
-            after_s = replay(trace, better=(better,)).makespan_s
-            share = (before_s - after_s) / before_s / (1 - 1 / FACTOR)
-        found.append(Bound(part, name, after_s, share))
-    remarks = []
+            replays.append(replay(trace, better=(better,)))
+            scale = 1 - 1 / FACTOR
+        after_s = replays[-1].makespan_s
+        found.append(Bound(part, name, after_s, (before_s - after_s) / before_s / scale))
+    remarks = list(not_awaited(replays))
     if depends_on_time(trace):
         remarks.append("The program took what came first, or looked in vain: replays do as it did.")
     return Bounds(before_s, sorted(found, key=lambda it: -round(it.share, _DIGITS)), remarks)

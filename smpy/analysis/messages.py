@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smpy.analysis.timeline import floats, integers
+from smpy.records.columns import is_known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,5 +92,5 @@ def read_messages(trace: Trace) -> Messages:
         ended_s=floats(table["ended_s"])[order],
         alone_s=floats(table["alone_s"])[order],
         is_sender_last=is_early | (sent_s > received_s),
-        is_inner=np.asarray(table["tag"].is_null().to_numpy(), bool)[order],
+        is_inner=~is_known(table["tag"])[order],
     )

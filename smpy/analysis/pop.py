@@ -36,15 +36,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis.pop_prediction import FactorPredictions, predict_factors
-from smpy.analysis.replays import Replay, depends_on_time, why_not_replayed
+from smpy.analysis.regions import computing_in_region
+from smpy.analysis.replays import Replay, check_can_replay, depends_on_time, not_awaited, why_not_replayed
 from smpy.analysis.result import Result, needed
-from smpy.analysis.timeline import COMPUTE, Timeline, floats, integers, read_timeline, words_by_number
-from smpy.errors import UsageError, meant
+from smpy.analysis.timeline import floats, read_timeline, words_by_number
+from smpy.errors import UsageError
 from smpy.records.text_table import text_table
 from smpy.units import format_time
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
     from smpy.records.trace import Trace
@@ -125,6 +125,8 @@ class Pop(Result):
         One a trace.
     scalings : sequence of Scaling
         Likewise; empty for one run.
+    noise_free : sequence of Efficiencies
+        Of the same runs without noise, where asked for; else empty.
     is_weak : bool
         Whether runs are said to have as much work a rank.
     remarks : sequence of str
@@ -136,24 +138,32 @@ class Pop(Result):
     region: str | None
     runs: Sequence[Efficiencies]
     scalings: Sequence[Scaling]
+    noise_free: Sequence[Efficiencies]
     is_weak: bool
     remarks: Sequence[str]
     predictions: FactorPredictions | None
 
     def table(self) -> str:
-        """A line for each factor, a column for each run; then predictions and remarks."""
+        """A line for each factor, a column for each run, and beside it without noise; then predictions and remarks."""
         about = f" of {self.region}" if self.region else ""
-        head = [f"Efficiencies{about}", *(f"{it.n_ranks:,} rank{'' if it.n_ranks == 1 else 's'}" for it in self.runs)]
-        lines = [["time", *(format_time(it.time_s) for it in self.runs)]]
-        if self.scalings:
-            lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in self.scalings)])
-            lines.append(["global efficiency", *(_percent(it.global_efficiency) for it in self.scalings)])
+        head, runs = [f"Efficiencies{about}"], list(self.runs)
+        for n in (it.n_ranks for it in self.runs):
+            head.append(f"{n:,} rank{'' if n == 1 else 's'}")
+            head += ["without noise"] * bool(self.noise_free)
+        scalings = list(self.scalings)
+        if self.noise_free:
+            runs = [it for pair in zip(self.runs, self.noise_free, strict=True) for it in pair]
+            scalings = [_scaling(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
+        lines = [["time", *(format_time(it.time_s) for it in runs)]]
+        if scalings:
+            lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in scalings)])
+            lines.append(["global efficiency", *(_percent(it.global_efficiency) for it in scalings)])
         for depth, name, key in _TREE:
-            values = [getattr(it, key) for it in self.runs]
+            values = [getattr(it, key) for it in runs]
             if any(value is not None for value in values):
-                lines.append(["  " * (depth + bool(self.scalings)) + name, *map(_percent, values)])
-        for depth, name, key in _SCALING_TREE if self.scalings else ():
-            values = [getattr(it, key) for it in self.scalings]
+                lines.append(["  " * (depth + bool(scalings)) + name, *map(_percent, values)])
+        for depth, name, key in _SCALING_TREE if scalings else ():
+            values = [getattr(it, key) for it in scalings]
             if any(value is not None for value in values):
                 lines.append(["  " * (depth + 1) + name, *map(_percent, values)])
         width = max(len(line[0]) for line in [head, *lines])
@@ -168,6 +178,7 @@ class Pop(Result):
             "is_weak": self.is_weak,
             "runs": [asdict(it) for it in self.runs],
             "scalings": [asdict(it) for it in self.scalings],
+            "noise_free": [asdict(it) for it in self.noise_free],
             "predictions": self.predictions.to_record() if self.predictions else None,
             "remarks": list(self.remarks),
         }
@@ -221,6 +232,7 @@ def pop(
     region: str | None = None,
     is_weak: bool = False,
     predict: Sequence[int] = (),
+    denoise: Sequence[str] = (),
     told: Callable[[str], None] | None = None,
 ) -> Pop:
     """Find the efficiencies of runs.
@@ -237,17 +249,22 @@ def pop(
         Whether runs on more ranks have as much work a rank.
     predict : sequence of int
         Numbers of ranks to predict the efficiencies of; wants three traces or more.
+    denoise : sequence of {"cpu", "net"}
+        Find the efficiencies without noise of computing, or of the network, too: by five replays more.
     told : callable, optional
         Called with what is done next.
 
     Raises
     ------
     UsageError
-        If no rank computes, there is no such region, or too few traces to predict from.
+        If no rank computes, there is no such region, or too few traces to predict from; or if noise is to be removed
+        from a region, or from a trace that cannot be replayed.
     """
+    if denoise and (region is not None or replay is None):
+        raise UsageError("noise is removed by replays of the whole run: give a replay, and leave out the region")
     ordered = sorted(traces, key=lambda trace: trace.n_ranks)
     remarks: list[str] = []
-    runs = []
+    runs, noise_free = [], []
     for trace in ordered:
         reason = why_not_replayed(trace)
         if replay is not None and region is None and reason is not None:
@@ -256,10 +273,14 @@ def pop(
             )
         performs = replay if region is None and reason is None else None
         runs.append(_efficiencies(trace, performs, region, remarks, told or (lambda _: None)))
+        if denoise and replay is not None:
+            check_can_replay(trace)
+            noise_free.append(_noise_free(trace, replay, tuple(denoise), remarks, told or (lambda _: None)))
     return Pop(
         region=region,
         runs=runs,
         scalings=[_scaling(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
+        noise_free=noise_free,
         is_weak=is_weak,
         remarks=remarks,
         predictions=predict_factors(runs, predict) if predict else None,
@@ -271,9 +292,9 @@ def _efficiencies(
 ) -> Efficiencies:
     timeline = read_timeline(trace, with_messages=False)
     if region is None:
-        computing_s, time_s = _computing_s(timeline), timeline.time_s
+        computing_s, time_s = timeline.computing_s(), timeline.time_s
     else:
-        computing_s, time_s = _in_region(trace, timeline, region)
+        computing_s, time_s = computing_in_region(trace, timeline, region)
     total_s, longest_s = float(computing_s.sum()), float(computing_s.max())
     if longest_s <= 0:
         where = f"region {region!r}" if region else str(getattr(trace, "folder", "the trace"))
@@ -293,24 +314,53 @@ def _efficiencies(
     )
     if replay is None:
         return base
-    times_s = [time_s]
+    if depends_on_time(trace):
+        remarks.append(
+            f"The program on {base.n_ranks} ranks took what came first, or looked in vain: replays do as it did."
+        )
+    return _with_ideal(base, trace, replay, (), remarks, told)
+
+
+def _noise_free(
+    trace: Trace, replay: Replay, denoise: tuple[str, ...], remarks: list[str], told: Callable[[str], None]
+) -> Efficiencies:
+    told(f"{trace.n_ranks} ranks without noise")
+    quiet = replay(trace, denoise=denoise)
+    remarks.append(f"On {trace.n_ranks} ranks: {quiet.noise_removed}")
+    computing_s = np.asarray(quiet.computing_s, dtype=np.float64)
+    mean_s, longest_s = float(computing_s.mean()), float(computing_s.max())
+    base = Efficiencies(
+        n_ranks=trace.n_ranks,
+        time_s=quiet.makespan_s,
+        computing_s=float(computing_s.sum()),
+        longest_computing_s=longest_s,
+        parallel=mean_s / quiet.makespan_s,
+        load_balance=mean_s / longest_s,
+        communication=longest_s / quiet.makespan_s,
+    )
+    return _with_ideal(base, trace, replay, denoise, remarks, told)
+
+
+def _with_ideal(
+    base: Efficiencies,
+    trace: Trace,
+    replay: Replay,
+    denoise: tuple[str, ...],
+    remarks: list[str],
+    told: Callable[[str], None],
+) -> Efficiencies:
+    replays = []
     for n in range(1, len(PARTS) + 1):
-        told(f"{trace.n_ranks} ranks without {', '.join(PARTS[:n])}")
-        times_s.append(replay(trace, ideal=PARTS[:n]).makespan_s)
-    return _with_ideal(base, times_s, trace, remarks)
-
-
-def _with_ideal(base: Efficiencies, times_s: Sequence[float], trace: Trace, remarks: list[str]) -> Efficiencies:
+        told(f"{trace.n_ranks} ranks without {', '.join((*['noise'] * bool(denoise), *PARTS[:n]))}")
+        replays.append(replay(trace, ideal=PARTS[:n], denoise=denoise))
+    remarks.extend(each for each in not_awaited(replays) if each not in remarks)
+    times_s = [base.time_s, *(it.makespan_s for it in replays)]
     for part, before_s, after_s in zip(PARTS, times_s, times_s[1:], strict=False):
         if after_s > before_s * (1 + _LONGER):
             remarks.append(
                 f"On {base.n_ranks} ranks the run takes longer without {part}, {format_time(after_s)} for "
                 f"{format_time(before_s)}: a scheduling anomaly, other messages then came first."
             )
-    if depends_on_time(trace):
-        remarks.append(
-            f"The program on {base.n_ranks} ranks took what came first, or looked in vain: replays do as it did."
-        )
     factors = dict(zip(PARTS, (after_s / before_s for before_s, after_s in pairwise(times_s)), strict=True))
     known = {key: value for key, value in asdict(base).items() if value is not None}
     return Efficiencies(
@@ -319,45 +369,6 @@ def _with_ideal(base: Efficiencies, times_s: Sequence[float], trace: Trace, rema
         transfer=times_s[-1] / times_s[0],
         ideal_s=times_s[-1],
     )
-
-
-def _computing_s(timeline: Timeline) -> NDArray[np.float64]:
-    """[n_ranks] time that each computes."""
-    computes = timeline.kind == COMPUTE
-    weights = np.where(computes, timeline.duration_s(), 0.0)
-    return np.bincount(timeline.rank, weights=weights, minlength=timeline.n_ranks).astype(np.float64)
-
-
-def _in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[NDArray[np.float64], float]:
-    """[n_ranks] time that each computes in a region, and the longest that one was in it."""
-    table = trace.table("regions") if (trace.folder / "regions.parquet").exists() else None
-    numbers, known = words_by_number(table["name"]) if table is not None else (np.empty(0, np.int64), [])
-    if table is None or region not in known:
-        there = f"; it has {', '.join(known)}" if known else ": its program names none"
-        raise UsageError(f"{trace.folder} has no region {region!r}{meant(region, known)}{there}")
-    mine = numbers == known.index(region)
-    rank = integers(table["rank"], np.int32, -1)[mine]
-    start_s, end_s = floats(table["start_s"])[mine], floats(table["end_s"])[mine]
-    end_s = np.where(np.isnan(end_s), trace.makespan_s, end_s)  # left open by a run that did not end
-    computing_s, inside_s = np.zeros(timeline.n_ranks), np.zeros(timeline.n_ranks)
-    for r in np.unique(rank).tolist():
-        spans = _merged(start_s[rank == r], end_s[rank == r])
-        its = slice(int(timeline.first[r]), int(timeline.first[r + 1]))
-        dates_s = np.append(timeline.start_s[its], timeline.end_s[its][-1:])
-        spent_s = np.where(timeline.kind[its] == COMPUTE, np.diff(dates_s), 0.0)
-        until_s = np.concatenate([[0.0], np.cumsum(spent_s)])  # computed until each date
-        at_start, at_end = np.interp(spans[:, 0], dates_s, until_s), np.interp(spans[:, 1], dates_s, until_s)
-        computing_s[r], inside_s[r] = float((at_end - at_start).sum()), float((spans[:, 1] - spans[:, 0]).sum())
-    return computing_s, float(inside_s.max())
-
-
-def _merged(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spans of time without overlap: a region may be within itself."""
-    order = np.argsort(start_s, kind="stable")
-    start_s, until_s = start_s[order], np.maximum.accumulate(end_s[order])
-    begins = np.flatnonzero(np.append(True, start_s[1:] > until_s[:-1]))
-    ends = np.append(begins[1:] - 1, len(start_s) - 1)
-    return np.stack([start_s[begins], until_s[ends]], axis=1)
 
 
 def _operations(trace: Trace) -> float | None:

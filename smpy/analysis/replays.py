@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from smpy.records.trace import Trace
 
 Better = tuple[str, float] | tuple[str, str, float]
@@ -21,12 +23,35 @@ class Replayed(Protocol):
     def makespan_s(self) -> float:
         """Date of the last event."""
 
+    @property
+    def computing_s(self) -> ArrayLike:
+        """How long each rank computed."""
+
+    @property
+    def n_left_alone(self) -> int:
+        """Sends that were complete at once in the run, are not in the replay, and that nobody waits for there."""
+
+    @property
+    def noise_removed(self) -> str:
+        """What was done about noise, in sentences."""
+
 
 class Replay(Protocol):
     """The function that performs a trace again."""
 
-    def __call__(self, trace: Trace, /, *, ideal: Sequence[str] = (), better: Sequence[Better] = ()) -> Replayed:
-        """Perform it without what is ideal, of contention, bandwidth, latency and overhead; with what is better."""
+    def __call__(
+        self,
+        trace: Trace,
+        /,
+        *,
+        ideal: Sequence[str] = (),
+        better: Sequence[Better] = (),
+        denoise: Sequence[str] = (),
+    ) -> Replayed:
+        """Perform it without what is ideal, of contention, bandwidth, latency and overhead; with what is better.
+
+        And without the noise of "cpu", computing, or "net", the network.
+        """
 
 
 def why_not_replayed(trace: Trace) -> str | None:
@@ -66,3 +91,13 @@ def depends_on_time(trace: Trace) -> bool:
     """Whether the program took what came first, or looked in vain: on another machine it may do something else."""
     facts = trace.info["trace"]
     return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))
+
+
+def not_awaited(replays: Iterable[Replayed]) -> Iterator[str]:
+    """A remark, where replays do not wait for sends that they should wait for."""
+    n = max((it.n_left_alone for it in replays), default=0)
+    if n:
+        yield (
+            f"{n:,} send{'s were' if n > 1 else ' was'} complete at once in the run and, in a replay, not: it does not "
+            "wait for them, as it is not known where the program would."
+        )

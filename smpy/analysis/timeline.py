@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from smpy.analysis.result import needed
 from smpy.errors import UsageError
+from smpy.records.columns import numbers
 from smpy.records.profile import INTERVAL_KINDS
 
 if TYPE_CHECKING:
@@ -116,6 +118,11 @@ class Timeline:
         """[n_intervals] how long each is."""
         return self.end_s - self.start_s
 
+    def computing_s(self) -> NDArray[np.float64]:
+        """[n_ranks] time that each computes."""
+        weights = np.where(self.kind == COMPUTE, self.duration_s(), 0.0)
+        return np.bincount(self.rank, weights=weights, minlength=self.n_ranks).astype(np.float64)
+
 
 def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
     """The intervals of a trace.
@@ -157,20 +164,20 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
 
 def integers(column: Any, dtype: type[np.signedinteger[Any]], null: int) -> NDArray[Any]:
     """A column of numbers, nulls replaced."""
-    return np.asarray(column.fill_null(null).to_numpy(), dtype)
+    return np.asarray(numbers(column, null), dtype)
 
 
 def floats(column: Any) -> NDArray[np.float64]:
     """A column of numbers; null: NaN."""
-    return np.asarray(column.to_numpy(), np.float64)
+    return np.asarray(numbers(column, nan), np.float64)
 
 
 def _kinds(column: Any) -> NDArray[np.int8]:
-    numbers, words = words_by_number(column)
+    codes, words = words_by_number(column)
     unknown = [word for word in words if word not in KINDS]
     if unknown:
         raise UsageError(f"the trace has intervals of a kind {unknown[0]!r}, which this version of smpy does not know")
-    return np.array([KINDS.index(word) for word in words] or [0], np.int8)[numbers]
+    return np.array([KINDS.index(word) for word in words] or [0], np.int8)[codes]
 
 
 def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
@@ -181,8 +188,8 @@ def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     if isinstance(chunk, pyarrow.ChunkedArray):  # without a row
         return np.empty(0, np.int64), []
     words = [word or "" for word in chunk.dictionary.to_pylist()]
-    numbers = integers(chunk.indices, np.int64, len(words))
-    return numbers, [*words, ""] if (numbers == len(words)).any() else words
+    codes = integers(chunk.indices, np.int64, len(words))
+    return codes, [*words, ""] if (codes == len(words)).any() else words
 
 
 def _places(trace: Trace) -> tuple[list[Place], NDArray[np.int32]]:
@@ -191,7 +198,7 @@ def _places(trace: Trace) -> tuple[list[Place], NDArray[np.int32]]:
     calls, call_words = words_by_number(table["call"])
     files, file_words = words_by_number(table["file"])
     lines = integers(table["line"], np.int64, 0)
-    kernels = np.asarray(table["is_kernel"].to_numpy(), bool)
+    kernels = numbers(table["is_kernel"])
     rows = np.stack([calls, files, lines, kernels.astype(np.int64)], axis=1).reshape(-1, 4)
     unique, which = np.unique(rows, axis=0, return_inverse=True)
     places = [

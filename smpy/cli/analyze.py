@@ -94,12 +94,18 @@ def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     metavar="RANKS",
     help="Predict the efficiencies of so many ranks, from three traces or more: 1024,4096. Repeatable.",
 )
+@click.option(
+    "--denoise",
+    type=click.Choice(["cpu", "net", "both"]),
+    help="What the efficiencies would be without noise, too: of computing, of the network, or of both.",
+)
 @_output_options
 def pop(
     folders: tuple[Path, ...],
     region: str | None,
     is_weak: bool,
     predict: tuple[int, ...],
+    denoise: str | None,
     json_path: Path | None,
     plot_path: Path | None,
 ) -> None:
@@ -108,8 +114,13 @@ def pop(
     Transfer is split into contention, bandwidth, latency and overhead, by replaying the trace without them. Traces of
     several numbers of ranks are compared with that of the fewest.
 
+    Without noise, computing takes what the models of kernels say without what --noise drew; what no kernel names, which
+    may have been measured, takes the 5th percentile of what its rank computed before the same call. Links do not follow
+    profiles of latency and bandwidth.
+
     \b
       smpy analyze pop trace
+      smpy analyze pop trace --denoise cpu
       smpy analyze pop trace8 trace16 trace32 trace64 --predict 512
     """
     with errors_told():
@@ -119,7 +130,8 @@ def pop(
 
         traces = [Trace(folder) for folder in folders]
         with replays_told() as told:
-            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, told=told)
+            parts = ("cpu", "net") if denoise == "both" else (denoise,) if denoise else ()
+            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=told)
         _show(result, json_path, plot_path)
 
 

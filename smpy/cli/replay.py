@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from smpy.cli.algorithms_option import algorithms_option
 from smpy.cli.changes_option import changes_option
 from smpy.cli.placement_options import placement_options
 from smpy.cli.results import errors_told, json_option, tell
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
     from smpy.replay.time_independent import TimeIndependentTrace
-
-_PARTS: Final = ("contention", "bandwidth", "latency", "overhead")  # as smpy.platforms.models has them
 
 
 def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -35,18 +34,13 @@ def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
 def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     if value is None:
         return ()
+    from smpy.platforms.models import IDEAL_PARTS
+
     parts = tuple(part.strip().lower() for part in value.split(","))
     for part in parts:
-        if part not in (*_PARTS, "all"):
-            raise click.BadParameter(f"{part!r} is none of {', '.join(_PARTS)} and all", ctx, param)
-    return _PARTS if "all" in parts else parts
-
-
-def _collectives(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not COLLECTIVE=NAME, such as alltoall=ring", ctx, param)
-    return tuple((operation, name) for operation, _, name in (value.partition("=") for value in values))
+        if part not in (*IDEAL_PARTS, "all"):
+            raise click.BadParameter(f"{part!r} is none of {', '.join(IDEAL_PARTS)} and all", ctx, param)
+    return IDEAL_PARTS if "all" in parts else parts
 
 
 @click.command("replay", short_help="Perform a trace on its machine, or another one.")
@@ -64,13 +58,7 @@ def _collectives(ctx: click.Context, param: click.Parameter, values: tuple[str, 
 )
 @placement_options
 @changes_option
-@click.option(
-    "--collectives",
-    multiple=True,
-    callback=_collectives,
-    metavar="COLLECTIVE=NAME",
-    help="The algorithm a collective uses, such as alltoall=ring; without it, as in the run. Repeatable.",
-)
+@algorithms_option("--collectives", "(without it, as in the run).")
 @click.option(
     "--cpu", callback=_times, default="1x", show_default=True, metavar="TIMES", help="All cores compute so much faster."
 )
@@ -78,7 +66,8 @@ def _collectives(ctx: click.Context, param: click.Parameter, values: tuple[str, 
     "--ideal",
     callback=_ideal,
     metavar="PART,...",
-    help=f"What there is none of: {', '.join(_PARTS)} (of calls, polls and looks at the clock), or all.",
+    help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and looks at the clock), or "
+    "all.",
 )
 @json_option
 def command(
@@ -86,7 +75,7 @@ def command(
     platform: str | None,
     n_ranks: int | None,
     options: tuple[tuple[str, str], ...],
-    collectives: tuple[tuple[str, str], ...],
+    algorithms: tuple[tuple[str, str], ...],
     cpu: float,
     ideal: tuple[str, ...],
     json_path: Path | None,
@@ -108,7 +97,7 @@ def command(
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
     """
     with errors_told():
-        changes = {"options": options, "algorithms": collectives or None, "cpu": cpu, "ideal": ideal, **placement}
+        changes = {"options": options, "algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
         if trace.is_dir() or not trace.exists():
             from smpy.records.trace import Trace
             from smpy.replay import replay

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from smpy.cli.algorithms_option import algorithms_option
 from smpy.cli.changes_option import changes_option
 from smpy.cli.own_stream import end_line, hurry, own_streams
 from smpy.cli.placement_options import placement_options
@@ -74,13 +75,6 @@ def _compute(ctx: click.Context, param: click.Parameter, value: str) -> _Compute
         case "replay", ":", file if file:
             return _Compute("measured", replay=Path(file))
     raise click.BadParameter(f"{value!r} is none of measured, models, none, record:FILE and replay:FILE", ctx, param)
-
-
-def _algorithms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not COLLECTIVE=NAME, such as alltoall=ring", ctx, param)
-    return tuple((op, name) for op, _, name in (value.partition("=") for value in values))
 
 
 def _window_s(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -189,14 +183,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     metavar="PACKAGE",
     help="All ranks share this package's modules, even if they would have their own. Repeatable.",
 )
-@click.option(
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    callback=_algorithms,
-    metavar="COLLECTIVE=NAME",
-    help="The algorithm a collective uses, such as alltoall=ring or allreduce=rabenseifner. Repeatable.",
-)
+@algorithms_option("--algorithm", "or allreduce=rabenseifner.")
 @click.option(
     "--synchronous-sends",
     is_flag=True,

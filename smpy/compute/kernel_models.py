@@ -107,7 +107,9 @@ def charge_kernel(
         _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale, n_calls)
         flop *= n_calls
     elif cost.noise is not None:
+        noise_free_flop = flop * n_calls
         flop *= modelling.draws.sum_of_factors(cost.noise, engine.rank, n_calls)
+        engine.tell_noise_free(kernel, noise_free_flop, has_noisy=flop > 0)
     else:
         flop *= n_calls
     use.seconds += flop / speed_flop_per_s

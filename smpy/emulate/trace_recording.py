@@ -16,7 +16,8 @@ from smpy.engine.trace import ACTIONS, TABLES
 from smpy.errors import SmpyError
 from smpy.records.files import write_whole
 from smpy.records.profile import INTERVAL_KINDS
-from smpy.records.trace_writer import FORMAT, INFO, MACHINE, TraceWriter
+from smpy.records.trace_layout import FORMAT, INFO, MACHINE
+from smpy.records.trace_writer import TraceWriter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,6 @@ class TraceRecording:
         self._config = config
         self._home = home
         self._writer = TraceWriter(config.trace.absolute())
-        self._pa: Any = self._writer.pa
         self._window_s = config.trace_window_s
         self._ranks = config.trace_ranks
         self._comm_of_number: dict[int, int | None] = {}
@@ -167,19 +167,9 @@ class TraceRecording:
         self._write_regions(ended)
 
     def _write_regions(self, ended: Sequence[tuple[int, str, float, float]]) -> None:
-        pa = self._pa
-        if not ended:
-            return
-        ranks, names, starts_s, ends_s = zip(*ended, strict=True)
-        self._writer.add(
-            "regions",
-            {
-                "rank": pa.array(ranks, pa.int32()),
-                "name": pa.array(names, pa.string()),
-                "start_s": pa.array(starts_s, pa.float64()),
-                "end_s": pa.array(ends_s, pa.float64()),
-            },
-        )
+        if ended:
+            columns = map(list, zip(*ended, strict=True))
+            self._writer.add("regions", dict(zip(("rank", "name", "start_s", "end_s"), columns, strict=True)))
 
     # ---- at its end ----
 
@@ -232,7 +222,6 @@ class TraceRecording:
         write_whole(self._writer.folder / INFO, f'{text[:-2]},\n  "trace": {json.dumps(info)}\n}}\n')
 
     def _add_idle(self, summary: Summary) -> None:
-        pa = self._pa
         kept = range(len(summary.finish_s)) if self._ranks is None else self._ranks
         first_s, last_s = (0.0, inf) if self._window_s is None else self._window_s
         ended = [
@@ -242,25 +231,19 @@ class TraceRecording:
         ]
         if not ended:
             return
-        ranks, dates_s = zip(*ended, strict=True)
-        none = pa.nulls(len(ended), pa.int32())
-        idle = pa.array([INTERVAL_KINDS.index("idle")] * len(ended), pa.int8())
+        import numpy as np
+
+        ranks, dates_s = map(list, zip(*ended, strict=True))
+        n, none = len(ended), [None] * len(ended)
+        kind = self._writer.named(np.full(n, INTERVAL_KINDS.index("idle")), INTERVAL_KINDS)
+        dates = {"start_s": dates_s, "end_s": [summary.makespan_s] * n}
         self._writer.add(
-            "intervals",
-            {
-                "rank": pa.array(ranks, pa.int32()),
-                "start_s": pa.array(dates_s, pa.float64()),
-                "end_s": pa.array([summary.makespan_s] * len(ended), pa.float64()),
-                "kind": pa.DictionaryArray.from_arrays(idle, INTERVAL_KINDS),
-                "site": none,
-                "other": none,
-                "message": pa.nulls(len(ended), pa.int64()),
-            },
+            "intervals", {"rank": ranks, **dates, "kind": kind, "site": none, "other": none, "message": none}
         )
 
     def _add_sites(self) -> None:
         """The kernel's accounts, under the program's names."""
-        pa, engine = self._pa, self._engine
+        engine = self._engine
         accounts = engine.accounts()
         names = list(engine.call_numbers)
         places = {line: _place(engine, line, self._home) for line in set(accounts.line)}
@@ -268,18 +251,17 @@ class TraceRecording:
         comms = [self._comm_of_number.get(comm) if comm >= 0 else None for comm in accounts.comm]
         files = [places[line][0] for line in accounts.line]
         columns = {
-            "site": pa.array(range(1, n + 1), pa.int32()),
-            "rank": pa.array(accounts.rank, pa.int32()),
-            "call": pa.array([names[call] for call in accounts.call], pa.string()).dictionary_encode(),
-            "file": pa.array(files, pa.string()).dictionary_encode(),
-            "line": pa.array([places[line][1] for line in accounts.line], pa.int32()),
-            "comm": pa.array(comms, pa.int32()),
-            "is_kernel": pa.array([names[call] in engine.kernel_names for call in accounts.call], pa.bool_()),
+            "site": list(range(1, n + 1)),
+            "rank": list(accounts.rank),
+            "call": [names[call] for call in accounts.call],
+            "file": files,
+            "line": [places[line][1] for line in accounts.line],
+            "comm": comms,
+            "is_kernel": [names[call] in engine.kernel_names for call in accounts.call],
         }
         self._writer.add("sites", columns)
 
     def _add_collectives(self) -> None:
-        pa = self._pa
         asked = algorithms_in(self._engine).asked
         if not asked:
             return
@@ -289,9 +271,7 @@ class TraceRecording:
         ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         columns["bytes"] = columns.pop("nbytes")
-        kind_of = dict.fromkeys(("schedule", "n_ranks", "n_remote"), pa.int32())
-        kind_of |= dict.fromkeys(("bytes", "item_bytes", "n_entries", "total_bytes"), pa.int64())
-        self._writer.add("collectives", {name: pa.array(of, kind_of.get(name)) for name, of in columns.items()})
+        self._writer.add("collectives", columns)
 
 
 def _counts(action: NDArray[Any]) -> list[int]:

@@ -154,6 +154,13 @@ class Engine(PointToPoint, Collectives):
         self.is_traced = True
         return window_s is None and ranks is None
 
+    def tell_noise_free(self, kernel: str, flop: float, *, has_noisy: bool) -> None:
+        """Write to the trace what calls of a kernel would be without noise; what they are is computed next, if any."""
+        if self.is_traced:
+            number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
+            self.kernel_names.add(kernel)
+            lib.sim_trace_noise_free(self._sim, self.timeline, number, flop, has_noisy)
+
     def n_trace_rows(self, table: str) -> int:
         """How many rows of a table of the trace there are since they were taken last."""
         return n_rows(self._sim, table)

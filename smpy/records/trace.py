@@ -10,78 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError, meant
-from smpy.records.trace_writer import FORMAT, INFO
+from smpy.records.trace_layout import COLUMNS, FORMAT, INFO
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
-
-COLUMNS: Final = {
-    "intervals": {
-        "rank": "int32",
-        "start_s": "float64",
-        "end_s": "float64",
-        "kind": "string",
-        "site": "int32",
-        "other": "int32",
-        "message": "int64",
-    },
-    "messages": {
-        "message": "int64",
-        "source": "int32",
-        "target": "int32",
-        "tag": "int32",
-        "bytes": "int64",
-        "send_site": "int32",
-        "receive_site": "int32",
-        "send_posted_s": "float64",
-        "receive_posted_s": "float64",
-        "started_s": "float64",
-        "ended_s": "float64",
-        "alone_s": "float64",
-    },
-    "sites": {
-        "site": "int32",
-        "rank": "int32",
-        "call": "string",
-        "file": "string",
-        "line": "int32",
-        "comm": "int32",
-        "is_kernel": "bool_",
-    },
-    "comms": {"comm": "int32", "other": "int32", "first": "int32", "step": "int32", "n": "int32"},
-    "regions": {"rank": "int32", "name": "string", "start_s": "float64", "end_s": "float64"},
-    "actions": {
-        "rank": "int32",
-        "action": "string",
-        "site": "int32",
-        "comm": "int32",
-        "peer": "int32",
-        "tag": "int32",
-        "bytes": "int64",
-        "amount": "float64",
-        "request": "int32",
-        "detail": "int32",
-    },
-    "collectives": {
-        "schedule": "int32",
-        "operation": "string",
-        "algorithm": "string",
-        "n_ranks": "int32",
-        "n_remote": "int32",
-        "bytes": "int64",
-        "commutative": "bool_",
-        "is_predefined": "bool_",
-        "is_derived": "bool_",
-        "are_equal": "bool_",
-        "item_bytes": "int64",
-        "n_entries": "int64",
-        "total_bytes": "int64",
-    },
-}
-"""Tables and the columns of each, with their types."""
 
 _BATCH_ROWS: Final = 65_536
 _BUFFER_BYTES: Final = 1 << 18
@@ -125,8 +60,8 @@ class Trace:
             raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
         if content["trace"].get("format") != FORMAT:
             raise UsageError(
-                f"{folder} has format {content['trace'].get('format')} of traces, and this version of smpy reads "
-                f"{FORMAT}: use the version that wrote it, {content.get('smpy', 'which is not known')}"
+                f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}, with "
+                f"traces of format {content['trace'].get('format')}; this one reads format {FORMAT}: record it again"
             )
         self.info: dict[str, Any] = content
 
@@ -181,13 +116,16 @@ class Trace:
         UsageError
             If there is no such table or column, or it cannot be read.
         """
-        if self._opened_with(name, columns) is None:
+        file = self._opened_with(name, columns)
+        if file is None:
             return _no_rows(name, columns)
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)
+            if where is None:
+                return file.read(columns and list(columns))
+            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)  # imports pandas
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 
@@ -271,10 +209,14 @@ class Trace:
             raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
         if not path.exists():
             return None
+        pool = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
         try:
             return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
+        finally:
+            pa.set_memory_pool(pool)
 
     def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
         file = self._open(name)

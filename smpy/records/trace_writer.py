@@ -11,18 +11,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import SmpyError, UsageError
+from smpy.records.trace_layout import COLUMNS, INFO, MACHINE
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyarrow.parquet import ParquetWriter
-
-FORMAT: Final = 1
-"""Of the files: it grows when a reader of the one before would be wrong."""
-
-INFO: Final = "run.json"
-MACHINE: Final = "machine.pickle"
-TABLE_NAMES: Final = ("intervals", "messages", "actions", "sites", "comms", "regions", "collectives")
 
 _GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
@@ -74,18 +68,18 @@ class TraceWriter:
         self._thread.start()
 
     def add(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows: arrays of one length, of numpy or pyarrow.
+        """Add rows: columns of pyarrow, or lists of one length, in which None is null.
 
         Raises
         ------
         SmpyError
             If they cannot be written.
         """
-        rows = self.pa.table(dict(columns))
-        optional = _MAY_BE_NULL.get(table, ())
-        fields = [field.with_nullable(field.name in optional) for field in rows.schema]
+        pa, kinds, optional = self.pa, COLUMNS[table], _MAY_BE_NULL.get(table, ())
+        arrays = {name: self._listed(kinds[name], of) if isinstance(of, list) else of for name, of in columns.items()}
+        fields = [pa.field(name, array.type, nullable=name in optional) for name, array in arrays.items()]
         waiting = self._waiting.setdefault(table, [])
-        waiting.append(rows.cast(self.pa.schema(fields)))
+        waiting.append(pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields)))
         if sum(each.num_rows for each in waiting) >= _GROUP_ROWS:
             self._hand_over(table)
 
@@ -99,11 +93,27 @@ class TraceWriter:
 
         pa = self.pa
         bits = None if is_known is None else pa.py_buffer(np.packbits(is_known, bitorder="little"))
-        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(values)])
+        memory = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else values
+        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(memory)])
 
     def named(self, codes: NDArray[Any], names: Sequence[str]) -> pa.Array:
         """A column of names, from their numbers."""
-        return self.pa.DictionaryArray.from_arrays(self.all(codes.astype("i1")), self.pa.array(names))
+        return self._words(codes.astype("i1"), names)
+
+    def _words(self, codes: NDArray[Any], of: Sequence[str]) -> pa.Array:
+        from smpy.records.columns import words
+
+        return self.pa.DictionaryArray.from_arrays(self.all(codes), words(of))
+
+    def _listed(self, kind: str, of: list[Any]) -> pa.Array:
+        import numpy as np
+
+        if kind == "string":
+            code_of: dict[str, int] = {}
+            codes = [code_of.setdefault(word, len(code_of)) for word in of]
+            return self._words(np.array(codes, np.int32), list(code_of))
+        is_known = np.array([each is not None for each in of], np.bool_) if None in of else None
+        return self.where(is_known, np.array([each or 0 for each in of], kind.rstrip("_")))
 
     def _hand_over(self, table: str) -> None:
         self._room.get()
@@ -135,6 +145,7 @@ class TraceWriter:
         return self._parquet.ParquetWriter(
             self.folder / f"{table}.parquet",
             schema,
+            memory_pool=self.pa.system_memory_pool(),  # that of pyarrow's own clears huge pages, and keeps them
             compression="zstd",
             compression_level=1,
             use_dictionary=[name for name in schema.names if name not in plain | numbered],
@@ -181,7 +192,7 @@ def _make_room(folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file, and a trace is a folder: name another one")
-        known = {INFO, MACHINE, *(f"{name}.parquet" for name in TABLE_NAMES)}
+        known = {INFO, MACHINE, *(f"{name}.parquet" for name in COLUMNS)}
         others = [each.name for each in folder.iterdir() if each.name not in known] if folder.exists() else []
         if others:
             raise UsageError(f"{folder} holds {others[0]!r}, which is no part of a trace: name a new folder")

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
-from smpy.records.trace_writer import MACHINE
+from smpy.records.trace_layout import MACHINE
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from smpy.records.trace import Trace
 
 _PARTS: Final = "smpy.platforms."
 _BUILT_IN: Final = {("builtins", "range"), ("builtins", "frozenset"), ("types", "MappingProxyType")}
@@ -31,7 +32,7 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a machine")
 
 
-def recorded_machine(folder: Path) -> Description:
+def recorded_machine(trace: Trace) -> Description:
     """The machine that the run of a trace was on.
 
     Raises
@@ -39,13 +40,18 @@ def recorded_machine(folder: Path) -> Description:
     UsageError
         If the trace does not have it, or as another version of smpy wrote it.
     """
-    path = folder / MACHINE
+    path = trace.folder / MACHINE
     try:
         machine = _Unpickler(io.BytesIO(path.read_bytes())).load()
+        is_machine = isinstance(machine, Description)
+        # a copy asks for every part, and an earlier version's machine may lack one
+        is_same = not is_machine or replace(machine).fingerprint == trace.info["platform_fingerprint"]
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; name the machine with --platform") from error
+        raise UsageError(f"{path}: {error.strerror}; record the run again") from error
     except Exception as error:  # a damaged pickle raises anything
-        raise UsageError(f"{path} is not a machine of this version of smpy: name it with --platform") from error
-    if not isinstance(machine, Description):
-        raise UsageError(f"{path} is not a machine: name it with --platform")
-    return machine
+        raise UsageError(f"{path} is not a machine of this version of smpy: record the run again") from error
+    if not is_machine:
+        raise UsageError(f"{path} is not a machine: record the run again")
+    if not is_same:
+        raise UsageError(f"{path} was recorded by another version of smpy: record the run again")
+    return cast("Description", machine)

@@ -19,6 +19,7 @@ from smpy.platforms.models import IDEAL_PARTS
 from smpy.platforms.placement import place
 from smpy.records.trace import Trace
 from smpy.replay.changes import Better, checked, faster, improve_links, with_less_overhead
+from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
 from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows import Rows
 
@@ -53,6 +54,8 @@ class ReplayResult:
     depends_on_time : bool
         Whether the traced program may do something else on another machine: it took messages from any source, polled,
         or waited for any of several.
+    noise_removed : str
+        What was done about noise, in sentences.
     """
 
     makespan_s: float
@@ -62,6 +65,7 @@ class ReplayResult:
     bytes: int
     n_left_alone: int
     depends_on_time: bool
+    noise_removed: str = ""
 
 
 def replay(
@@ -73,6 +77,7 @@ def replay(
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
     better: Iterable[Better] = (),
+    denoise: Iterable[str] = (),
     on_yield: Callable[[], None] = lambda: None,
     **placement: Any,
 ) -> ReplayResult:
@@ -101,6 +106,9 @@ def replay(
         What is so many times better: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
         1.1)``, ``("computing", 1.1)``, ``("kernel", name, 1.1)``, ``("link", name, 1.1)`` (its bandwidth), ``("host",
         name, 1.1)`` (computing there).
+    denoise : iterable of {"cpu", "net"}, optional
+        What there is no noise of: computing takes what models of kernels say without, or the 5th percentile of what
+        the rank computed before the same call (`smpy.replay.noise`); links do not follow profiles.
     on_yield : callable, optional
         Called between stretches of at most about 50 ms of the kernel's work.
     **placement
@@ -119,10 +127,12 @@ def replay(
     if not info["can_replay"] or not info["is_complete"]:
         why = "has some ranks or dates only" if not info["can_replay"] else "is of a run that was cut short"
         raise UsageError(f"{trace.folder} {why}: trace the whole run to replay it")
-    changes, options = checked(better), tuple(options)
+    changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     machine, is_recorded = _machine(trace, platform, options, ideal, changes)
     built = machine.build()
     improve_links(built, changes)
+    if "net" in quiet_parts:
+        still_links(built)
     chosen = {name: value for name, value in placement.items() if value}
     if is_recorded and not chosen:
         host_of_rank = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
@@ -135,10 +145,13 @@ def replay(
         rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
         if not is_recorded or chosen or options:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
+        quiet = quiet_work(trace) if "cpu" in quiet_parts else None
+        rows.without_noise(quiet)
         engine.know_memories()
         batches = iter(rows)
         engine.perform(lambda _: next(batches, None), on_yield)
-        return result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
+        result = result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
+        return replace(result, noise_removed=told_of_noise(quiet_parts, quiet))
     finally:
         engine.close()
 
@@ -151,7 +164,7 @@ def _machine(
     changes: Sequence[tuple[str, str, float]],
 ) -> tuple[Description, bool]:
     """The machine, and whether its hosts are those of the run."""
-    other = recorded_machine(trace.folder) if platform is None else platform
+    other = recorded_machine(trace) if platform is None else platform
     return machine_with(other, trace.n_ranks, options, tuple(ideal), changes), platform is None
 
 
@@ -266,7 +279,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     info = trace.info["trace"]
     if info["host_speed_flop_per_s"] is not None:
         return None
-    before = recorded_machine(trace.folder).build()
+    before = recorded_machine(trace).build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
     speed_of = {host: before.speed_flop_per_s(host) for host in set(hosts)}
     speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}

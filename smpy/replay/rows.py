@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.errors import UsageError
+from smpy.records.columns import numbers
+from smpy.replay.rows_of_action import rows_of_action
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
+    from smpy.replay.noise import QuietWork
 
 _BATCH_ROWS: Final = 1 << 17
 _COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
@@ -21,6 +24,7 @@ _ANY: Final = -1
 _RECEIVES: Final = tuple(ACTIONS.index(name) for name in ("irecv", "recv"))
 _COLLECTIVES: Final = tuple(ACTIONS.index(name) for name in ("collective", "start"))
 _COMPUTE: Final = ACTIONS.index("compute")
+_NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
 
 
@@ -60,6 +64,8 @@ class Rows:
         self._slowdown: NDArray[np.float64] | None = None
         self._number_of: dict[tuple[int, int], int] = {}
         self._is_kernel = trace.is_kernel
+        self._quiet: QuietWork | None = None
+        self._is_noisy_next = False
         self._took = self._taken()
 
     def keep_seconds(self, slowdown: NDArray[np.float64] | None) -> None:
@@ -72,14 +78,17 @@ class Rows:
         """
         self._slowdown = slowdown
 
+    def without_noise(self, quiet: QuietWork | None) -> None:
+        """Have work take what it takes without noise; None: what it took."""
+        self._quiet = quiet
+
     def _taken(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
         """What receives from any source took: keys of rank and request in order, sources and tags."""
         import numpy as np
 
         if not self._trace.info["trace"]["n_wildcards"]:
             return None
-        table = self._trace.table("actions", ["rank", "request", "peer", "tag"], [("action", "==", "took")])
-        rank, request, peer, tag = (table[name].to_numpy() for name in ("rank", "request", "peer", "tag"))
+        rank, request, peer, tag = rows_of_action(self._trace, "took", ("rank", "request", "peer", "tag"))
         keys = rank.astype(np.int64) << 32 | request
         order = np.argsort(keys, kind="stable")
         return keys[order], peer[order], tag[order]
@@ -93,16 +102,17 @@ class Rows:
 
         rows: NDArray[Any] = np.zeros(batch.num_rows, dtype_of("actions"))
         for name in ("rank", "peer", "tag", "bytes", "amount", "request", "detail"):
-            rows[name] = batch[name].to_numpy(zero_copy_only=False)
+            rows[name] = numbers(batch[name])
         rows["action"] = self._actions(batch["action"])
-        site = batch["site"].fill_null(0).to_numpy(zero_copy_only=False)
-        rows["comm"] = self._comm_of[batch["comm"].fill_null(-1).to_numpy(zero_copy_only=False)]
+        site, comm = numbers(batch["site"], null=0), numbers(batch["comm"], null=-1)
+        rows["comm"] = self._comm_of[comm]
         action = rows["action"]
         self._bind(rows)
         is_collective = np.isin(action, _COLLECTIVES)
         if is_collective.any():
-            comm = batch["comm"].to_numpy(zero_copy_only=False)[is_collective].astype(np.int64)
-            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm)
+            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm[is_collective])
+        if self._quiet is not None:
+            self._remove_noise(rows, site, self._quiet)
         is_work = action == _COMPUTE
         if is_work.any():
             rank, of = rows["rank"][is_work], site[is_work]
@@ -117,6 +127,20 @@ class Rows:
         rows["amount"][is_overhead] /= self._overhead
         return rows
 
+    def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
+        """What a model says is computed in place of the row that follows it."""
+        import numpy as np
+
+        action, amount = rows["action"], rows["amount"]
+        of_site = quiet.flop_of_site[site]
+        is_measured = (action == _COMPUTE) & ~np.isnan(of_site)
+        amount[is_measured] = of_site[is_measured]
+        is_free = action == _NOISE_FREE
+        is_noisy = np.append(self._is_noisy_next, is_free & (rows["detail"] > 0))
+        self._is_noisy_next = bool(is_noisy[-1])
+        amount[is_noisy[:-1]] = 0.0
+        action[is_free] = _COMPUTE
+
     def _actions(self, column: pa.DictionaryArray) -> NDArray[Any]:
         import numpy as np
 
@@ -124,8 +148,8 @@ class Rows:
         for name in names:
             if name not in ACTIONS:
                 raise UsageError(f"the trace has an action {name!r}, which this version of smpy does not know")
-        numbers = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
-        taken: NDArray[Any] = numbers[column.indices.to_numpy(zero_copy_only=False)]
+        action_of = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
+        taken: NDArray[Any] = action_of[numbers(column.indices)]
         return taken
 
     def _bind(self, rows: NDArray[Any]) -> None:
@@ -145,12 +169,12 @@ class Rows:
     def _schedules(self, schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
         import numpy as np
 
-        pairs = np.stack((schedule.astype(np.int64), comm), axis=1)
+        pairs = np.stack((schedule, comm), axis=1).astype(np.int64)
         found, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        numbers = []
+        numbers_now = []
         for pair in map(tuple, found.tolist()):
             if pair not in self._number_of:
                 self._number_of[pair] = self._schedule_of(*pair)
-            numbers.append(self._number_of[pair])
-        made: NDArray[Any] = np.array(numbers, dtype=np.int32)[inverse.reshape(-1)]
+            numbers_now.append(self._number_of[pair])
+        made: NDArray[Any] = np.array(numbers_now, dtype=np.int32)[inverse.reshape(-1)]
         return made

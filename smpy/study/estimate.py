@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from smpy.study.axes import Value
 from smpy.study.points import Point
 
 if TYPE_CHECKING:
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
 
 _RIDGE: Final = 1e-2  # where points are few, exponents stay near 0
 _SHORTEST_S: Final = 1e-3
+_TEXTS_MAX: Final = 32  # of an axis whose values each have a factor of their own
+_NUMBER: Final = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) -> NDArray[np.float64] | None:
     """Real time that each point will take, in seconds.
 
-    Ridge regression of the logarithm of the time on the logarithms of the ranks and of axes of positive numbers, and on
-    the values of all other axes.
+    Ridge regression of the logarithm of the time on the logarithms of the ranks and of axes of positive numbers, with
+    or without a unit, and on the values of other axes that have few.
 
     Parameters
     ----------
@@ -53,13 +57,23 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
 def _features(points: Sequence[Point]) -> NDArray[np.float64]:
     columns = [np.log([float(point.ranks) for point in points])]
     for values in zip(*(point.values for point in points), strict=True):
-        numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-        if len(numbers) == len(values) and min(numbers) > 0:
-            columns.append(np.log([float(number) for number in numbers]))
-        else:
-            texts = [str(value) for value in values]
-            columns += [np.array([float(text == one) for text in texts]) for one in dict.fromkeys(texts)]
+        numbers = [_number(value) for value in values]
+        if all(number > 0 for number in numbers):
+            columns.append(np.log(numbers))
+            continue
+        texts = [str(value) for value in values]
+        known = list(dict.fromkeys(texts))
+        if len(known) <= _TEXTS_MAX:
+            columns += [np.array([float(text == one) for text in texts]) for one in known]
     return np.stack(columns, axis=1)
+
+
+def _number(value: Value) -> float:
+    """A number, or the one that a text begins with: "10Gb/s"; 0: none."""
+    if isinstance(value, str):
+        found = _NUMBER.match(value)
+        return float(found[0]) if found else 0.0
+    return 0.0 if isinstance(value, bool) else float(value)
 
 
 def seconds_left(points: Sequence[Point], ended: Sequence[tuple[Point, float]], n_workers: int) -> float | None:

@@ -109,6 +109,9 @@ def trace_of(folder: Path, n_ranks: int, steps: list[Step], rules: Rules | None 
 
 class Performed(NamedTuple):
     makespan_s: float
+    computing_s: tuple[float, ...] = ()
+    n_left_alone: int = 0
+    noise_removed: str = ""
 
 
 class Again:
@@ -119,7 +122,13 @@ class Again:
         self.asked: list[tuple[Sequence[str], Sequence[tuple[object, ...]]]] = []
 
     def __call__(
-        self, trace: object, /, *, ideal: Sequence[str] = (), better: Sequence[tuple[object, ...]] = ()
+        self,
+        trace: object,
+        /,
+        *,
+        ideal: Sequence[str] = (),
+        better: Sequence[tuple[object, ...]] = (),
+        denoise: Sequence[str] = (),
     ) -> Performed:
         self.asked.append((tuple(ideal), tuple(better)))
         rules, steps = self.rules, self.steps

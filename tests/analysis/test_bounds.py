@@ -7,9 +7,10 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from smpy.analysis.bounds import Bounds, bounds
+from smpy.analysis.pop import pop
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
-from tests.analysis.small_run import Again, Compute, Message, Rules, Step, perform
+from tests.analysis.small_run import Again, Compute, Message, Performed, Rules, Step, perform
 
 RULES = Rules(latency_s=1.0, bandwidth_bytes_per_s=1e9)
 
@@ -69,3 +70,18 @@ def test_a_trace_that_cannot_be_replayed_is_refused(tmp_path: Path):
     trace = Trace(perform(2, [Compute(0, 4.0, 3)]).write(tmp_path / "trace"))
     with pytest.raises(UsageError, match="cannot be replayed"):
         bounds(trace, Again(2, [], RULES))
+
+
+def test_sends_that_replays_do_not_wait_for_are_told(tmp_path: Path):
+    class Impatient(Again):
+        def __call__(self, trace, /, **changes):
+            left_alone = 3 if changes.get("better") == (("latency", 1.1),) else 0
+            return super().__call__(trace, **changes)._replace(n_left_alone=left_alone)
+
+    steps: list[Step] = [Compute(0, 4.0, 3)]
+    found(tmp_path / "trace", steps)
+    trace = Trace(tmp_path / "trace")
+    assert "3 sends were complete at once in the run" in bounds(trace, Impatient(2, steps, RULES)).table()
+    assert "complete at once" not in bounds(trace, Again(2, steps, RULES)).table()
+    always = lambda trace, /, **changes: Performed(4.0, n_left_alone=1)  # noqa: E731  # a replay in a line
+    assert pop([trace], always).remarks[0].startswith("1 send was complete at once in the run")

@@ -194,6 +194,76 @@ def test_bounds_are_what_runs_on_the_better_machine_take(made: Callable[..., Tra
         assert found[part] == pytest.approx(trace.makespan_s, rel=1e-6)
 
 
+COSTS = """
+[kernels]
+reference_speed = "1Gf"
+[kernels.dgemm]
+sizes = ["m", "n", "k"]
+seconds = { "m*n*k" = %r }
+[kernels.dtrsm_right]
+sizes = ["m", "n"]
+seconds = { "m*n^2" = %r, "1" = %r }
+[kernels.dtrsm_left]
+sizes = ["m", "n"]
+seconds = { "m^2*n" = %r, "1" = %r }
+"""
+KERNELS_S = {"dgemm": (2.2e-9,), "dtrsm_right": (1.1e-9, 1e-5), "dtrsm_left": (1.1e-9, 1e-5)}
+PIPELINE = (
+    HEAD
+    + """models = smpy.KernelModels(dgemm_s_per_mnk=None, dtrsm_s_per_mnn=None)
+for block in range(6):
+    if rank > 0:
+        comm.Recv(np.zeros(3000), rank - 1)
+    models.dgemm(200 + 50 * rank, 200, 100)
+    models.dtrsm(300, 100, "right" if block % 2 else "left")
+    if rank < size - 1:
+        comm.Send(np.zeros(3000), rank + 1)
+"""
+)
+RING = (
+    HEAD
+    + """models = smpy.KernelModels(dgemm_s_per_mnk=None, dtrsm_s_per_mnn=None)
+for step in range(5):
+    there = comm.Isend(np.zeros(20_000), (rank + 1) % size)
+    models.dgemm(100 + 40 * ((rank + step) % size), 100, 100)
+    comm.Recv(np.zeros(20_000), (rank - 1) % size)
+    models.dtrsm(150 if rank else 250, 100)
+    there.Wait()
+    comm.Allreduce(np.ones(500), np.zeros(500))
+"""
+)
+HPL = {
+    "program": str(Path(__file__).parents[2] / "apps" / "hpl.py"),
+    "args": ("--n", "400", "--nb", "40", "--p", "2", "--q", "3", "--skeleton", "--calibrated"),
+}
+CALIBRATED = {"pipeline": (PIPELINE, {}), "ring": (RING, {}), "hpl": (None, HPL)}
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_a_better_kernel_bounds_a_run_as_runs_with_its_costs_say(
+    emulated: Callable[..., object], tmp_path: Path, name: str
+):
+    source, program = CALIBRATED[name]
+    costs = tmp_path / "costs.toml"
+    (tmp_path / "machine.xml").write_text(machine())
+
+    def makespan_s(better: str = "", trace: Path | None = None) -> float:
+        costs_s = [each / (1.1 if kernel == better else 1) for kernel, of in KERNELS_S.items() for each in of]
+        costs.write_text(COSTS % tuple(costs_s))
+        options = {"platform": tmp_path / "machine.xml", "compute": "models", "kernels": costs, "trace": trace}
+        ran = emulated(source, 6, **program, **options)
+        assert ran.error == ""
+        return ran.outcome.summary.makespan_s
+
+    before_s = makespan_s(trace=tmp_path / "trace")
+    shares = bounds(Trace(tmp_path / "trace"), replay, n_links=0, n_hosts=0).bounds
+    found_s = {it.name: it.makespan_s for it in shares if it.name in KERNELS_S}
+    assert {"dgemm", "dtrsm_right"} <= found_s.keys()
+    for kernel, seconds in found_s.items():
+        assert seconds < before_s
+        assert seconds == pytest.approx(makespan_s(better=kernel), rel=1e-9)
+
+
 def test_a_slower_network_is_where_two_runs_differ(made: Callable[..., Trace]):
     found = compare(made("large message"), made("large message", bandwidth=BANDWIDTH / 2))
     assert {(it.kind, it.place.call) for it in found.differences[:2]} == {("transfer", "Send"), ("transfer", "Recv")}

@@ -15,7 +15,7 @@ from smpy.analysis.scaling_fits import fitted, predict
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
-from tests.analysis.small_run import Again, Compute, InMemory, Message, Rules, Step, perform, trace_of
+from tests.analysis.small_run import Again, Compute, InMemory, Message, Performed, Rules, Step, perform, trace_of
 from tests.records.synthetic_trace import SyntheticTrace
 
 RULES = Rules(latency_s=0.25, bandwidth_bytes_per_s=1e9)
@@ -82,7 +82,7 @@ def test_a_trace_that_cannot_be_replayed_says_why(tmp_path: Path):
 
 
 def test_a_replay_that_takes_longer_is_told_and_not_hidden():
-    def slower(trace: object, /, *, ideal: object = (), better: object = ()) -> Efficiencies:
+    def slower(trace: object, /, *, ideal: object = (), denoise: object = ()) -> Performed:
         return Again(2, ping_pong(3.0, 1.0, 0, 2), RULES)(trace)
 
     found = pop([InMemory(perform(2, ping_pong(3.0, 1.0, 0, 1), RULES))], slower)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
@@ -13,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from smpy.analysis.pop import pop
+from smpy.engine.trace import ACTIONS
 from smpy.errors import SmpyError, UsageError
-from smpy.records.profile import KINDS
+from smpy.records.profile import INTERVAL_KINDS, KINDS
 from smpy.records.trace import Trace
+from smpy.records.trace_layout import COLUMNS, FORMAT
 from smpy.replay import replay
 from tests.emulate.test_profile import PROGRAMS, profile
 from tests.peer.case import Case
@@ -253,7 +256,7 @@ else:
 """
     _, ran, trace = traced(source, 3)
     info = trace.info["trace"]
-    assert (info["format"], info["is_complete"], info["can_replay"]) == (1, True, True)
+    assert (info["format"], info["is_complete"], info["can_replay"]) == (FORMAT, True, True)
     assert info["n_wildcards"] == 2
     assert info["n_failed_polls"] > 0
     assert [host for host, n in info["hosts_of_ranks"] for _ in range(n)] == [0, 0, 0]
@@ -264,3 +267,11 @@ def test_without_pyarrow_it_is_told_how_to_have_it(emulated: Callable, tmp_path:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r'pip install "smpy-mpi\[trace\]"'):
         emulated("pass\n", 1, trace=tmp_path / "trace")
+
+
+def test_another_layout_of_traces_is_another_format(traced: Callable):
+    """If this fails, raise FORMAT, and put the new digest here: readers refuse what they would read wrongly."""
+    _, _, trace = traced("pass\n", 1)
+    layout = [COLUMNS, INTERVAL_KINDS, ACTIONS, sorted(trace.info["trace"])]
+    digest = hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
+    assert (FORMAT, digest) == (2, "55c71f3067b4ef35")

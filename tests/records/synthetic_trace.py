@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from smpy.records.trace import COLUMNS
+from smpy.records.trace_layout import COLUMNS, FORMAT
 
 WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMAS = {
@@ -73,8 +73,8 @@ class SyntheticTrace:
             pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])), folder / f"{name}.parquet")
         hosts = list(dict.fromkeys(self.host_of_rank))
         trace = {
-            "format": 1, "is_complete": is_complete, "window_s": None, "ranks": None, "can_replay": False,
-            "n_wildcards": 0, "n_failed_polls": 0, "regions": [],
+            "format": FORMAT, "is_complete": is_complete, "window_s": None, "ranks": None, "can_replay": False,
+            "n_wildcards": 0, "n_polls": 0, "n_failed_polls": 0, "n_choices": 0, "regions": [],
             "hosts_of_ranks": [[hosts.index(host), 1] for host in self.host_of_rank],
             "algorithms": [], "host_speed_flop_per_s": None,
         }  # fmt: skip

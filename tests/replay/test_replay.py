@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import random
@@ -12,8 +13,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from smpy.cli.main import main
 from smpy.cli.replay import command
 from smpy.errors import UsageError
+from smpy.platforms.description import Description
+from smpy.platforms.machine import read_machine
+from smpy.platforms.models import IDEAL_PARTS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
@@ -158,6 +163,18 @@ def test_measured_computing_takes_as_long_on_another_machine_and_kernels_keep_th
     assert replay(trace, platform=FLAT.replace("10Gf", "20Gf")).computing_s.tolist() == pytest.approx([0.1], rel=1e-9)
 
 
+def test_memory_moves_as_many_bytes_as_in_the_run(traced: Callable):
+    source = "import smpy\nfor _ in range(10):\n    smpy.execute(1e3, bytes=1000.7)\n"
+    summary, trace = traced(source, 1, platform=f"{FLAT} host.memory_bandwidth=1kB/s", compute="models")
+    assert replay(trace).finish_s.tolist() == list(summary.finish_s) == [pytest.approx(10.01, rel=1e-6)]
+
+
+def test_more_bytes_than_a_trace_can_have_are_as_many_as_it_can(traced: Callable):
+    source = "import smpy\nsmpy.execute(1, bytes=1e30)\n"
+    _, trace = traced(source, 1, platform=f"{FLAT} host.memory_bandwidth=1kB/s", compute="models")
+    assert replay(trace).makespan_s == pytest.approx(2**63 / 1e3, rel=1e-9)
+
+
 def test_another_algorithm_is_that_of_a_run_with_it(traced: Callable, emulated: Callable):
     source = "import numpy\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Allreduce(numpy.ones(1000), numpy.ones(1000))\n"
     _, trace = traced(source, 4, platform=FLAT)
@@ -202,6 +219,35 @@ def test_a_machine_of_a_trace_is_data_and_nothing_else_is_loaded(traced: Callabl
         replay(trace)
 
 
+def test_a_machine_that_is_read_as_another_one_is_told(traced: Callable):
+    _, trace = traced("pass\n", 1, platform=FLAT)
+    other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
+    (trace.folder / "machine.pickle").write_bytes(pickle.dumps(other))
+    with pytest.raises(UsageError, match="was recorded by another version of smpy: record the run again"):
+        replay(trace)
+
+
+def test_a_machine_that_lacks_a_part_is_told(traced: Callable, monkeypatch: pytest.MonkeyPatch):
+    _, trace = traced("pass\n", 1, platform=FLAT)
+    machine = read_machine(FLAT, 1, [])
+    but_the_last = [getattr(machine, part.name) for part in dataclasses.fields(machine)][:-1]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Description, "__getstate__", lambda _: but_the_last)
+        (trace.folder / "machine.pickle").write_bytes(pickle.dumps(machine))
+    with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
+        replay(trace)
+
+
+def test_a_trace_of_an_earlier_version_is_refused_before_anything_is_read_of_it(traced: Callable):
+    _, trace = traced(UNEVEN, 4, platform=FLAT)
+    info = json.loads((trace.folder / "run.json").read_text())
+    info["trace"] = {"format": 1, "is_complete": True, "can_replay": True}
+    (trace.folder / "run.json").write_text(json.dumps(info))
+    for name, args in (("replay", []), ("analyze", ["pop"]), ("analyze", ["bounds"]), ("report", [])):
+        told = CliRunner().invoke(main, [name, *args, str(trace.folder)])
+        assert (told.exit_code, "recorded by another version of smpy" in told.output) == (2, True), (name, told.output)
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -230,6 +276,13 @@ def test_the_command_says_how_much_longer_it_takes(traced: Callable):
     assert found["makespan_s"] > summary.makespan_s == found["makespan_of_run_s"]
     shown = CliRunner().invoke(command, [str(trace.folder), "--cpu", "0.5"], catch_exceptions=False).output
     assert f"{found['makespan_s'] / summary.makespan_s:.4g} times it" in shown
+    listed = CliRunner().invoke(command, ["--help"]).output
+    assert all(part in listed for part in IDEAL_PARTS)
+    for ideal, parts in (("all", IDEAL_PARTS), ("latency, overhead", ("latency", "overhead"))):
+        without = CliRunner().invoke(command, [str(trace.folder), "--ideal", ideal, "--json", "-"]).output
+        assert json.loads(without)["makespan_s"] == replay(trace, ideal=parts).makespan_s
+    wrong = CliRunner().invoke(command, [str(trace.folder), "--ideal", "jitter"])
+    assert "'jitter' is none of contention, bandwidth, latency, overhead and all" in " ".join(wrong.output.split())
     wrong = CliRunner().invoke(command, [str(trace.folder), "--cpu", "fast"])
     assert (wrong.exit_code, "'fast' is not a number of times" in wrong.output) == (2, True)
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from smpy.errors import UsageError
 from smpy.records.files import complaint, in_place_when_whole, write_whole
-from smpy.records.trace import COLUMNS, Trace
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import COLUMNS
 
 SUFFIX: Final = ".csv"
 

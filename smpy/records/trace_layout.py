@@ -1,0 +1,76 @@
+"""The files of a trace: their names, their columns, and the number that all of it has (`schema.md`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FORMAT: Final = 2
+"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`; no other is read."""
+
+INFO: Final = "run.json"
+MACHINE: Final = "machine.pickle"
+
+COLUMNS: Final = {
+    "intervals": {
+        "rank": "int32",
+        "start_s": "float64",
+        "end_s": "float64",
+        "kind": "string",
+        "site": "int32",
+        "other": "int32",
+        "message": "int64",
+    },
+    "messages": {
+        "message": "int64",
+        "source": "int32",
+        "target": "int32",
+        "tag": "int32",
+        "bytes": "int64",
+        "send_site": "int32",
+        "receive_site": "int32",
+        "send_posted_s": "float64",
+        "receive_posted_s": "float64",
+        "started_s": "float64",
+        "ended_s": "float64",
+        "alone_s": "float64",
+    },
+    "sites": {
+        "site": "int32",
+        "rank": "int32",
+        "call": "string",
+        "file": "string",
+        "line": "int32",
+        "comm": "int32",
+        "is_kernel": "bool_",
+    },
+    "comms": {"comm": "int32", "other": "int32", "first": "int32", "step": "int32", "n": "int32"},
+    "regions": {"rank": "int32", "name": "string", "start_s": "float64", "end_s": "float64"},
+    "actions": {
+        "rank": "int32",
+        "action": "string",
+        "site": "int32",
+        "comm": "int32",
+        "peer": "int32",
+        "tag": "int32",
+        "bytes": "int64",
+        "amount": "float64",
+        "request": "int32",
+        "detail": "int32",
+    },
+    "collectives": {
+        "schedule": "int32",
+        "operation": "string",
+        "algorithm": "string",
+        "n_ranks": "int32",
+        "n_remote": "int32",
+        "bytes": "int64",
+        "commutative": "bool_",
+        "is_predefined": "bool_",
+        "is_derived": "bool_",
+        "are_equal": "bool_",
+        "item_bytes": "int64",
+        "n_entries": "int64",
+        "total_bytes": "int64",
+    },
+}
+"""Tables and the columns of each, with their types."""

@@ -1,0 +1,107 @@
+"""What computing takes without noise: what models of kernels say, and what the program computed at its quickest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from smpy.engine.kernel import lib
+from smpy.errors import UsageError, meant
+from smpy.platforms.profiles import Changing
+from smpy.replay.rows_of_action import rows_of_action
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smpy.platforms.platform import Platform
+    from smpy.records.trace import Trace
+
+NOISY_PARTS: Final = ("cpu", "net")
+"""What there may be no noise of: computing, and the latencies and bandwidths of links."""
+PERCENTILE: Final = 5
+"""Of what was computed before one call on one rank, in the order of size: the one that is taken for all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuietWork:
+    """The work of a trace's ranks without noise.
+
+    Work that a kernel names has no noise but what ``--noise`` has drawn, and then the trace has what it is without.
+    Other work was measured, or told by the program: each piece takes the percentile of those that the same rank
+    computed before the same call. So pieces that do differ are taken for alike.
+
+    Attributes
+    ----------
+    flop_of_site : (n_sites + 1,) array of float
+        The percentile, by site; NaN: of kernels, and where nothing was computed.
+    n_modelled, n_measured : int
+        Pieces of work that are what a model says, and that take the percentile.
+    """
+
+    flop_of_site: NDArray[np.float64]
+    n_modelled: int
+    n_measured: int
+
+    def __str__(self) -> str:
+        """What is done about noise, for people."""
+        said = [
+            (self.n_modelled, "what the kernel's model says without noise"),
+            (self.n_measured, f"the {PERCENTILE}th percentile of what the rank computed before the same call"),
+        ]
+        rules = "; ".join(f"{n:,} take{'s' * (n == 1)} {what}" for n, what in said if n)
+        return f"Without noise, of {self.n_modelled + self.n_measured:,} pieces of computing {rules or 'none changes'}."
+
+
+def quiet_work(trace: Trace) -> QuietWork:
+    """Find what the computing of a trace takes without noise.
+
+    Parameters
+    ----------
+    trace : Trace
+        All of a run.
+    """
+    import numpy as np
+
+    site, flop = rows_of_action(trace, "compute", ("site", "amount"))
+    is_measured = (site > 0) & ~trace.is_kernel[site]
+    mine, flop = site[is_measured], flop[is_measured]
+    flop_of_site = np.full(len(trace.is_kernel), np.nan)
+    if len(mine):
+        order = np.lexsort((flop, mine))
+        mine, flop = mine[order], flop[order]
+        sites, first, n = np.unique(mine, return_index=True, return_counts=True)
+        place = first + (n - 1) * (PERCENTILE / 100)
+        below = place.astype(np.int64)
+        above = np.minimum(below + 1, first + n - 1)
+        flop_of_site[sites] = flop[below] + (place - below) * (flop[above] - flop[below])
+    return QuietWork(flop_of_site, len(site) - len(mine), len(mine))
+
+
+def checked_noise(denoise: Iterable[str]) -> tuple[str, ...]:
+    """The parts that are to have no noise.
+
+    Raises
+    ------
+    UsageError
+        If there is no such part.
+    """
+    wanted = tuple(denoise)
+    for part in wanted:
+        if part not in NOISY_PARTS:
+            raise UsageError(f"{part!r} has no noise{meant(part, NOISY_PARTS)}: {' and '.join(NOISY_PARTS)} may have")
+    return wanted
+
+
+def told_of_noise(denoise: Iterable[str], quiet: QuietWork | None) -> str:
+    """What is done about noise, in sentences."""
+    network = "Links keep their latency and bandwidth, whatever profiles say." if "net" in denoise else ""
+    return " ".join(filter(None, (str(quiet or ""), network)))
+
+
+def still_links(platform: Platform) -> None:
+    """Have links keep their latency and bandwidth, whatever profiles say, before a world is on the platform."""
+    for what in (Changing.BANDWIDTH, Changing.LATENCY):
+        lib.platform_drop_profiles(platform.handle, what.value)

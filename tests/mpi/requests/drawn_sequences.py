@@ -1,0 +1,90 @@
+"""Sequences of messages that are drawn, and the two ways of performing one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+import smpy
+from smpy.mpi import MPI
+
+N_RANKS, N_ROWS = 4, 6
+
+
+def one_by_one(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+    sequence._perform(comm, *arrays, **named)
+
+
+def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+    sequence.perform(comm, *arrays, **named)
+
+
+# In each round all ranks do what fits together.
+ROUNDS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
+        ),
+        st.integers(1, N_RANKS - 1),
+        st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:  # noqa: C901  # a branch a form
+    """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 are received."""
+    sequence = smpy.MessageSequence()
+    for number, (form, shift, (first, other, n)) in enumerate(rounds):
+        to, source, partner = (rank + shift) % N_RANKS, (rank - shift) % N_RANKS, rank ^ 1
+        out = (0, first, min(first + n, N_ROWS))
+        length = out[2] - out[1]
+        start = min(other, N_ROWS - length)
+        into = (1, start, start + length)
+        if form == "ring":
+            sequence.Sendrecv(out, to, number, into=into, source=source, recvtag=number)
+        elif form == "pair":
+            receive = sequence.Irecv(into, partner, number)
+            sequence.Send(out, partner, number)
+            sequence.Wait(receive)
+        elif form == "chain":  # each rank sends on what it has received
+            if rank > 0:
+                sequence.Recv(out, rank - 1, number)
+            if rank + 1 < N_RANKS:
+                sequence.Send(out, rank + 1, number)
+        elif form == "started":
+            sequence.Isend(out, to, number)
+            sequence.Recv(into, MPI.ANY_SOURCE, number)
+        elif form == "all started":
+            sequence.Irecv(into, source, number)
+            sequence.Isend(out, to, number)
+            sequence.Waitall()
+        elif form == "relayed":  # what has come is sent on, behind a look
+            receive, sent = sequence.Irecv(into, source, number), sequence.Isend(out, to, number)
+            sequence.Look()
+            sequence.Wait(receive)
+            sequence.Wait(sent)
+            sequence.Isend(into, to, number)
+            sequence.Recv(out, source, number)
+            sequence.Waitall()
+        elif form == "within":  # what it starts is over at its end
+            inner = smpy.MessageSequence()
+            inner.Isend(out, to, number)
+            inner.Irecv(into, source, number)
+            inner.Call(smpy.execute, 10**4 * shift, 0)
+            sequence.Perform(inner)
+            sequence.Perform(inner)
+        elif form == "call":
+            sequence.Call(smpy.execute, (0, 1000 * first))
+        elif form == "execute":
+            sequence.Execute(0.1, (0, 1000 * first), 7)
+        elif form == "tag":
+            if rank % 2 == 0:
+                sequence.Send(out, partner, None)
+            else:
+                sequence.Recv(into, partner, None)
+        else:
+            sequence.Look()
+    return sequence

@@ -1,0 +1,84 @@
+"""Sequences of messages do the same under a real MPI."""
+
+from __future__ import annotations
+
+from inspect import getsource
+
+from tests.mpi.requests.drawn_sequences import written
+
+PROGRAM = """
+import numpy as np
+from mpi4py import MPI
+
+import smpy
+
+world = MPI.COMM_WORLD
+rank, n = world.rank, world.size
+sequence, take = smpy.MessageSequence(), smpy.MessageSequence()
+sequence.Sendrecv((0, 0, 2), (rank + 1) % n, 5, into=(1, 0, 2), source=(rank - 1) % n, recvtag=5)
+receive = sequence.Irecv((1, 2, 4), (rank - 1) % n, None)
+sequence.Isend((0, 2, 4), (rank + 1) % n, None)
+sequence.Wait(receive)
+sequence.Look()
+if rank:
+    take.Recv(0, 0, None)
+else:
+    for other in range(1, n):
+        take.Send(0, other, None)
+mine, others, late = np.full((4, 3), rank), np.zeros((4, 3), int), np.full(3, 7 if rank == 0 else 0)
+arrival = smpy.Arrival(world, 0 if rank else None, 9, take, late)
+sequence.perform(world, mine, others, tag=8, arrival=arrival)
+arrival.wait()
+told = world.gather([others.tolist(), late.tolist(), arrival.is_done])
+if rank == 0:
+    print(told)
+"""
+
+
+def test_a_program_prints_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path):
+    path = tmp_path / "sequences.py"
+    path.write_text(PROGRAM)
+    assert mpiexec(3, str(path)) == smpy_run(PROGRAM, 3, "--compute", "none", "--quiet").out
+
+
+DRAWN = """
+import random
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import smpy
+
+N_RANKS, N_ROWS = 4, 6
+WRITTEN
+draw, world = random.Random(20), MPI.COMM_WORLD
+forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
+for turn in range(25):
+    rounds = [
+        (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))
+        for _ in range(8)
+    ]
+    mine, others, late = np.zeros((N_ROWS, 100), "B"), np.zeros((N_ROWS, 100), "B"), np.full(9, world.rank + 1, "B")
+    mine[...] = np.arange(N_ROWS)[:, None] * 16 + world.rank
+    take = smpy.MessageSequence()
+    if world.rank:
+        take.Recv(0, 0, None)
+    else:
+        for other in range(1, N_RANKS):
+            take.Send(0, other, None)
+    arrival = smpy.Arrival(world, 0 if world.rank else None, 77, take, late)
+    sequence = written(world.rank, rounds)
+    for _ in range(2):
+        sequence.perform(world, mine, others, tag=99, arrival=arrival, numbers=(9,))
+    arrival.wait()
+    told = world.gather((mine[:, ::50].tolist(), others[:, ::50].tolist(), late.tolist()))
+    if world.rank == 0:
+        print(told)
+"""
+
+
+def test_drawn_sequences_print_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path):
+    path, source = tmp_path / "drawn.py", DRAWN.replace("WRITTEN", getsource(written))
+    path.write_text(source)
+    assert mpiexec(4, str(path)) == smpy_run(source, 4, "--compute", "none", "--quiet").out

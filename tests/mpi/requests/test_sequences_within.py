@@ -1,0 +1,169 @@
+"""Sequences within others, functions, computing and pieces of work in a sequence."""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+
+import smpy
+from smpy.mpi import MPI
+from tests.mpi.requests.drawn_sequences import at_once, one_by_one
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
+    def main(rank):
+        world, rows, seen = MPI.COMM_WORLD, np.full((2, 3), rank + 1), []
+        inner, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+        inner.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        sequence.Perform(inner)
+        sequence.Call(lambda *numbers: seen.append((numbers, rows[1, 0])), 7, (1, -2), (0, 0))
+        sequence.Perform(inner)
+        smpy.execute(1e6 * rank)
+        perform(sequence, world, rows, numbers=(10**12, 5))
+        return seen
+
+    assert run_ranks(2, main).returned == [[((7, 3, 10**12), 2)], [((7, 3, 10**12), 1)]]
+
+
+def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
+    ran = smpy_run(
+        """
+        import smpy
+        from mpi4py import MPI
+
+        def compute(n):  # some ten milliseconds
+            sum(range(n))
+
+        sequence = smpy.MessageSequence()
+        sequence.Call(compute, (0, 10))
+        sequence.Sendrecv(0, 1 - MPI.COMM_WORLD.rank, into=1, source=1 - MPI.COMM_WORLD.rank)
+        start_s = MPI.Wtime()
+        sequence.perform(MPI.COMM_WORLD, bytearray(8), bytearray(8), numbers=(2 * 10**6,))
+        print(MPI.Wtime() - start_s >= 0.004)
+        """,
+        2,
+    )
+    assert ran.out.splitlines()[:2] == ["True", "True"]
+
+
+def test_the_error_of_a_function_is_the_performances(run_ranks):
+    def main(rank):
+        sequence, rows = smpy.MessageSequence(), np.zeros((2, 3))
+        sequence.Irecv((0, 0, 1), 1 - rank)
+        sequence.Call({}.__getitem__, (0, 0))
+        with pytest.raises(KeyError, match="3"):
+            sequence.perform(MPI.COMM_WORLD, rows, numbers=(3,))
+        MPI.COMM_WORLD.Send(np.ones(3), 1 - rank)  # for the receive, whose memory nobody writes to any more
+        return rows.sum()
+
+    assert run_ranks(2, main).returned == [0, 0]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_computing_in_a_sequence_is_that_of_execute(run_ranks, perform):
+    def main(rank):
+        sequence = smpy.MessageSequence()
+        sequence.Execute(0.1 + 0.2, (1, -1), 3, (0, 7))
+        perform(sequence, MPI.COMM_WORLD, numbers=(0, 10**8))
+        with pytest.raises(ValueError, match=r"cannot compute -.* operations: give a finite number of at least 0"):
+            perform(sequence, MPI.COMM_WORLD, numbers=(-8, 2))
+        return MPI.Wtime()
+
+    def by_hand(rank):
+        smpy.execute((0.1 + 0.2) * (10**8 - 1) * 3 * 7)
+        return MPI.Wtime()
+
+    assert run_ranks(1, main).returned == run_ranks(1, by_hand).returned
+
+
+@pytest.mark.parametrize("step", ["Execute", "Call"])
+def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(run_ranks, step):
+    """Two ends of computing less than a nanosecond apart are one date, and each rank's clock tells its own."""
+
+    def program(perform):
+        def main(rank):
+            exchange, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+            exchange.Sendrecv(0, 1 - rank, into=1, source=1 - rank)
+            sequence.Perform(exchange)
+            if step == "Execute":
+                sequence.Execute(10**6 - 0.5 * rank)
+            else:
+                sequence.Call(lambda: smpy.execute(10**6 - 0.5 * rank))
+            perform(sequence, MPI.COMM_WORLD, np.zeros(1), np.zeros(1))
+            return MPI.Wtime()
+
+        return main
+
+    together, single = (run_ranks(2, program(perform)).returned for perform in (at_once, one_by_one))
+    assert together == single
+    assert 0 < single[0] - single[1] < 1e-9
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_a_number_that_is_not_given_is_missed(run_ranks, perform):
+    def main(rank):
+        sequence, outer = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence.Call(smpy.execute, (1, 0))
+        outer.Perform(sequence)
+        with pytest.raises(smpy.errors.UsageError, match="takes number 1, and perform was given 1"):
+            perform(outer, MPI.COMM_WORLD, numbers=(3,))
+
+    run_ranks(1, main)
+
+
+def test_a_sequence_and_a_function_that_know_each_other_are_forgotten_together():
+    class Function:
+        def __call__(self, number: int) -> None: ...
+
+    sequence, function = smpy.MessageSequence(), Function()
+    function.sequence = sequence
+    sequence.Call(function, 1)
+    is_alive = weakref.ref(function)
+    del sequence, function
+    gc.collect()
+    assert is_alive() is None
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("late_s", [0.0, 0.95, 7.5, 100.0])
+def test_pieces_of_work_overlap_with_a_message_until_it_is_there(run_ranks, is_compiled, late_s):
+    def main(rank):
+        world, rows = MPI.COMM_WORLD, np.zeros(3)
+        piece, take = smpy.MessageSequence(), smpy.MessageSequence()
+        piece.Call(smpy.execute, (0, 0))
+        take.Recv(0, 0, None)
+        if rank == 0:
+            smpy.execute(late_s * 1e9)
+            world.Send(np.ones(3), 1, 5)
+            return None
+        arrival = smpy.Arrival(world, 0, 5, take, rows)
+        overlap = arrival.overlap if is_compiled else arrival._overlap
+        n = overlap(piece, 10, (10**9,))
+        at_s, was_done = MPI.Wtime(), arrival.is_done
+        arrival.wait()
+        return n, at_s, was_done, rows.sum(), overlap(piece, 10, (10**9,))
+
+    def by_hand(rank):
+        world, rows, n = MPI.COMM_WORLD, np.zeros(3), 0
+        if rank == 0:
+            smpy.execute(late_s * 1e9)
+            world.Send(np.ones(3), 1, 5)
+            return None
+        is_there = False
+        while n < 10 and not is_there:
+            smpy.execute(10**9)
+            is_there = world.Iprobe(0, 5)
+            if is_there:
+                world.Recv(rows, 0, 5)
+            n += 1
+        return n, MPI.Wtime(), is_there
+
+    n, at_s, was_done, total, again = run_ranks(2, main).returned[1]
+    assert (n, at_s, was_done) == run_ranks(2, by_hand).returned[1]
+    assert (n, was_done) == (min(10, max(1, math.ceil(late_s))), late_s < 10)
+    assert (total, again) == (3, 0)
