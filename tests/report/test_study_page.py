@@ -354,5 +354,5 @@ def test_ten_thousand_points_are_written_in_ten_seconds_and_drawn_in_three(tmp_p
     table = ten_thousand(tmp_path)
     began_s = perf_counter()
     page = page_of(table)
-    assert perf_counter() - began_s < 10  # 1.5 to 3 s measured
-    assert drawn_after_s(page) < 3
+    assert perf_counter() - began_s < 10  # 1.5 to 5 s measured
+    assert drawn_after_s(page) < 3  # 1.1 to 2.8 s measured
