@@ -14,7 +14,7 @@ from smpy.report.document import document, figure, plotly_script, rows_table
 from smpy.report.study_columns import page_columns, words
 from smpy.report.study_profiles import page_profiles
 from smpy.study.findings import Finding, effects, findings, has_failed, with_results
-from smpy.study.levels import levels_of
+from smpy.study.levels import brief, levels_of
 from smpy.study.table import Table
 from smpy.units import format_time
 
@@ -117,15 +117,15 @@ def _varied(table: Table) -> str:
     rows = []
     for levels in (levels_of(axis, table.frame[axis]) for axis in table.axes):
         effect = found.get(levels.axis)
-        shown = levels.labels
+        shown = [brief(label) for label in levels.labels]
         if len(shown) > _LABELS_MAX:
-            shown = (*shown[: _LABELS_MAX - 2], "...", shown[-1])
+            shown = [*shown[: _LABELS_MAX - 2], "...", shown[-1]]
         told = (
             ["", "", ""]
             if effect is None
             else [
-                f"{format_time(effect.best_s)} at {effect.best}",
-                f"{format_time(effect.worst_s)} at {effect.worst}",
+                f"{format_time(effect.best_s)} at {brief(effect.best)}",
+                f"{format_time(effect.worst_s)} at {brief(effect.worst)}",
                 f"{effect.ratio:.4g}" if effect.ratio < inf else "",
             ]
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from smpy.study.levels import Levels, levels_of
+from smpy.study.levels import Levels, brief, levels_of
 from smpy.study.pareto import pareto_front
 from smpy.study.table import Table
 from smpy.units import format_time
@@ -125,7 +125,7 @@ def _is_drawn(levels: Levels, table: Table) -> bool:
 
 def _quarters(levels: Levels) -> tuple[Sequence[str], NDArray[np.intp]]:
     edges = [len(levels.labels) * quarter // 4 for quarter in range(5)]
-    labels = [f"{levels.labels[edges[i]]} to {levels.labels[edges[i + 1] - 1]}" for i in range(4)]
+    labels = [f"{brief(levels.labels[edges[i]])} to {brief(levels.labels[edges[i + 1] - 1])}" for i in range(4)]
     return labels, np.searchsorted(edges, levels.codes, side="right") - 1
 
 
@@ -149,7 +149,9 @@ def settings(table: Table) -> list[Setting]:
     points = frame["point"].tolist()
     return [
         Setting(
-            ", ".join(f"{levels.axis} = {levels.labels[code]}" for levels, code in zip(axes, codes, strict=True)),
+            ", ".join(
+                f"{levels.axis} = {brief(levels.labels[code])}" for levels, code in zip(axes, codes, strict=True)
+            ),
             points[its[0]],
             len(its),
             float(np.median(makespans_s[its])),
@@ -233,7 +235,8 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
 
 
 def _bought(setting: Setting) -> str:
-    return f"{setting.price_eur:,.0f} EUR and takes {_makespan(setting)}{_with(setting)}"
+    price = f"{setting.price_eur:,.0f}" if setting.price_eur >= 100 else f"{setting.price_eur:.4g}"
+    return f"{price} EUR and takes {_makespan(setting)}{_with(setting)}"
 
 
 def _effects(table: Table, n_settings: int) -> Iterator[Finding]:
@@ -245,8 +248,9 @@ def _effects(table: Table, n_settings: int) -> Iterator[Finding]:
             )
         else:
             yield Finding(
-                f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {effect.best} "
-                f"to {format_time(effect.worst_s)} at {effect.worst}{_longer(', ', effect.worst_s, effect.best_s)}."
+                f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {brief(effect.best)} "
+                f"to {format_time(effect.worst_s)} at {brief(effect.worst)}"
+                f"{_longer(', ', effect.worst_s, effect.best_s)}."
             )
     frame = with_results(table)
     if len(found) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
@@ -266,7 +270,7 @@ def _longer(before: str, worst_s: float, best_s: float) -> str:
     ratio = _ratio(worst_s, best_s)
     if ratio == inf:
         return ""
-    if ratio >= 2:
+    if ratio >= 1.995:
         return f"{before}{_times(ratio)} as long"
     percent = (ratio - 1) * 100
     return before + (f"{percent:.0f} % longer" if percent >= 9.95 else f"{percent:.2g} % longer")

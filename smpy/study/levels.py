@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 UNSET: Final = "(not set)"
 
 _QUANTITY: Final = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) ?([A-Za-z%/]*)", re.ASCII)
+_DIGITS: Final = 8  # of a number that is not long
 _PARSERS: Final[tuple[tuple[str, Callable[[str], float]], ...]] = (
     ("s", parse_time_s),
     ("B/s", parse_bandwidth_bytes_per_s),
@@ -106,6 +107,20 @@ def text_of(value: object) -> str:
     if isinstance(value, (float, np.floating)):
         return f"{value:.12g}"
     return str(value)
+
+
+def brief(label: str) -> str:
+    """A level for a sentence: long fractions, as drawn numbers have them, to six digits.
+
+    Examples
+    --------
+    >>> brief("0.254106510291us"), brief("1234567890"), brief("16,32")
+    ('0.254107us', '1234567890', '16,32')
+    """
+    part = _QUANTITY.fullmatch(label)
+    if part is None or len(part[1]) <= _DIGITS or part[1].isdigit():
+        return label
+    return f"{float(part[1]):.6g}{part[2]}"
 
 
 def _numbers(labels: Sequence[str]) -> tuple[list[float], str]:

@@ -134,6 +134,17 @@ def test_an_axis_of_drawn_values_is_told_by_quarters(tmp_path: Path):
     assert told(table).endswith("a part of what one axis seems to do others may have done.")
 
 
+def test_long_fractions_are_told_in_short(tmp_path: Path):
+    table = table_of(
+        tmp_path,
+        {"x": [0.123456789012, 0.7], "price": [1]},
+        lambda x, *_: {"makespan_s": 1.9999 if x < 0.5 else 1.0, "price_eur": 0.26 + x},
+    )
+    assert "The slowest takes 2 s, with x = 0.123457, price = 1: 2 times as long." in told(table)
+    assert "x: the median goes from 1 s at 0.7 to 2 s at 0.123457, 2 times as long." in told(table)
+    assert "The cheapest of these costs 0.3835 EUR" in told(table)
+
+
 def test_an_axis_alone_is_told_by_its_values_however_many(tmp_path: Path):
     table = table_of(tmp_path, {"latency": range(40)}, lambda at, _: {"makespan_s": 1.0 + at})
     assert [(it.best, it.worst) for it in effects(table)] == [("0", "39")]
