@@ -83,7 +83,7 @@ COLUMNS: Final = {
 }
 """Tables and the columns of each, with their types."""
 
-_BATCH_ROWS: Final = 65_536
+BATCH_ROWS: Final = 65_536
 _BUFFER_BYTES: Final = 1 << 18
 
 
@@ -192,7 +192,7 @@ class Trace:
             raise self._damaged(name, error) from error
 
     def batches(
-        self, name: str, columns: Sequence[str] | None = None, n_rows: int = _BATCH_ROWS
+        self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
         """A table's rows in their order, some at a time: memory does not grow with the trace.
 
