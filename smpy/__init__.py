@@ -11,7 +11,8 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
 
-What runs programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`, `%%smpy`.
+What runs programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`, `%%smpy`;
+`Study`: many runs, compared.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from smpy.engine.sequences import Arrival, MessageSequence
     from smpy.runs.run import Run, RunError
     from smpy.runs.simulate import simulate
+    from smpy.study.study import Study
 
 __all__ = [
     "Arrival",
@@ -40,6 +42,7 @@ __all__ = [
     "MessageSequence",
     "Run",
     "RunError",
+    "Study",
     "__version__",
     "blas",
     "execute",
@@ -63,6 +66,7 @@ _HOMES: Final = {
     "MessageSequence": "smpy.engine.sequences",
     "Run": "smpy.runs.run",
     "RunError": "smpy.runs.run",
+    "Study": "smpy.study.study",
     "execute": "smpy.compute.execute",
     "folded": "smpy.compute.folded",
     "inject_seconds": "smpy.compute.execute",

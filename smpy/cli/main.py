@@ -9,7 +9,16 @@ import click
 
 from smpy import __version__
 
-COMMANDS: Final = ("run", "analyze", "replay", "report", "export", "platform", "calibrate")  # smpy.cli.<name>.command
+COMMANDS: Final = (
+    "run",
+    "analyze",
+    "replay",
+    "report",
+    "export",
+    "platform",
+    "calibrate",
+    "study",
+)  # smpy.cli.<name>.command
 
 
 class _Lazy(click.Group):

@@ -37,12 +37,13 @@ from smpy.cli import run as run_command
 from smpy.cli.own_stream import own_copy, own_streams
 from smpy.collectives.register import OPERATIONS, algorithms_of
 from smpy.emulate.blas_threads import load_with_one_thread
-from smpy.emulate.config import RunConfig
+from smpy.emulate.config import RunConfig, description_of
 from smpy.emulate.left_behind import flush_files, leave
 from smpy.emulate.run import run
 from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.records.files import check_writable
 from smpy.records.this_machine import this_machine
+from smpy.runs.files_read import FilesRead
 from smpy.runs.request import (
     BEGUN,
     ENDED,
@@ -293,6 +294,7 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
     request = read_value(descriptor)
     assert isinstance(request, Request)
     _enter(request)
+    files = FilesRead() if request.notes_files else None
     end: Callable[[int], NoReturn] = _end_process
     with own_streams():
         try:
@@ -313,6 +315,8 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
                 reply = _with_flushed_streams(reply)
                 if reply.failure is not None:
                     end = leave
+    if files is not None and isinstance(reply, Reply):
+        reply = replace(reply, files=files.hashes())
     write_value(descriptor, reply)
     end(reply.exit_code if isinstance(reply, Reply) else 0)
 
@@ -349,6 +353,8 @@ def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply 
     needed: Threads = "one" if config.compute == "measured" else "own"
     if needed != threads:
         return Elsewhere(needed)
+    if request.is_check:
+        return Reply(0, fingerprint=description_of(config).fingerprint)
     _check_own_modules(config, imported)
     if json_path is not None:
         json_path = json_path.absolute()

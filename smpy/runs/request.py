@@ -6,7 +6,7 @@ import os
 import pickle
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -76,6 +76,10 @@ class Request:
         The machine, if it was made in Python.
     made : MadeProgram or None
         The program, if it was made for this run.
+    notes_files : bool
+        Whether the reply tells which files were read.
+    is_check : bool
+        Whether the options and the machine are read, and nothing runs.
     """
 
     arguments: tuple[str, ...]
@@ -83,6 +87,8 @@ class Request:
     environment: Mapping[str, str]
     platform: Description | None = None
     made: MadeProgram | None = None
+    notes_files: bool = False
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,10 @@ class Reply:
         Of what it printed.
     trace : Path or None
         Folder that has its trace.
+    files : mapping of str to str
+        Files that were read, if the request wants to know, and their hashes (`FilesRead.hashes`).
+    fingerprint : str
+        Of the machine, if it was only read.
     """
 
     exit_code: int
@@ -111,6 +121,8 @@ class Reply:
     summary: Summary | None = None
     encoding: str = "utf-8"
     trace: Path | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

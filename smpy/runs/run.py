@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class Run:
         That of `smpy run`.
     trace_folder : Path or None
         What was recorded, where `trace` said so.
+    files : mapping of str to str
+        Files that it has read, if they were noted, and their hashes (`smpy.runs.files_read`).
     """
 
     summary: Summary
@@ -34,6 +37,7 @@ class Run:
     stderr: str
     exit_code: int = 0
     trace_folder: Path | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def makespan_s(self) -> float:
@@ -87,6 +91,8 @@ class RunError(SmpyError):
     failure : SmpyError or None
         What went wrong, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
         process of the run died.
+    files : mapping of str to str
+        As a `Run` has them.
     """
 
     def __init__(
@@ -98,6 +104,7 @@ class RunError(SmpyError):
         exit_code: int = 1,
         summary: Summary | None = None,
         failure: SmpyError | None = None,
+        files: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.stdout = stdout
@@ -105,6 +112,7 @@ class RunError(SmpyError):
         self.exit_code = exit_code
         self.summary = summary
         self.failure = failure
+        self.files = files or {}
 
 
 class TimeLimitError(RunError):

@@ -117,6 +117,8 @@ def run_line(
     memory_limit_bytes: int | None = None,
     stdin: str = "",
     show: Callable[[bytes, bytes], None] | None = None,
+    directory: str | None = None,
+    notes_files: bool = False,
 ) -> Run:
     """Perform `smpy run` with these arguments, in a process of its own.
 
@@ -132,18 +134,55 @@ def run_line(
         As `simulate` has them.
     show : callable, optional
         Given what has been printed, on standard output and on standard error, as the run goes on.
+    directory : str, optional
+        Where it runs; by default, here.
+    notes_files : bool
+        Whether it tells which files it has read.
 
     Raises
     ------
     UsageError, RunError, KeyboardInterrupt
         As `simulate` does.
     """
-    global _threads
     if running.is_running():
         raise UsageError("smpy.simulate: a program that is simulated cannot start another simulation")
     _check_limit("timeout_s", timeout_s)
     _check_limit("memory_limit_bytes", memory_limit_bytes)
-    request = Request(tuple(arguments), _directory(), dict(os.environ), platform, made)
+    where = _directory() if directory is None else directory
+    request = Request(tuple(arguments), where, dict(os.environ), platform, made, notes_files)
+    return _value(*_answer(request, stdin, timeout_s, memory_limit_bytes, show), timeout_s, memory_limit_bytes)
+
+
+def check_line(arguments: list[str], directory: str) -> str:
+    """Read the options of a run and its machine, in a process of its own, as `run_line` would.
+
+    Returns
+    -------
+    str
+        The machine's fingerprint.
+
+    Raises
+    ------
+    UsageError
+        If they cannot be used.
+    """
+    request = Request(tuple(arguments), directory, dict(os.environ), is_check=True)
+    reply, ended, out, err = _answer(request, "", None, None, None)
+    if reply is None or reply.failure is not None:
+        _value(reply, ended, out, err, None, None)
+        return ""
+    return reply.fingerprint
+
+
+def _answer(
+    request: Request,
+    stdin: str,
+    timeout_s: float | None,
+    memory_limit_bytes: int | None,
+    show: Callable[[bytes, bytes], None] | None,
+) -> tuple[Reply | None, Ended, str, str]:
+    """What comes of a request, how its process ended, and what that printed."""
+    global _threads
     threads = _threads
     while True:
         with _files(stdin) as files:
@@ -155,7 +194,7 @@ def run_line(
                 continue
             encoding = reply.encoding if reply is not None else "utf-8"
             out, err = (read_bytes(file).decode(encoding, "backslashreplace") for file in (files.stdout, files.stderr))
-        return _value(reply, ended, out, err, timeout_s, memory_limit_bytes)
+        return reply, ended, out, err
 
 
 def _check_limit(name: str, value: object) -> None:
@@ -218,9 +257,10 @@ def _value(
     exit_code = code if code >= 0 else _SIGNALLED - code
     failure = reply.failure if reply is not None else None
     summary = reply.summary if reply is not None else None
+    read = reply.files if reply is not None else {}
 
     def error(kind: type[RunError], message: str) -> RunError:
-        return kind(message, stdout=out, stderr=err, exit_code=exit_code, summary=summary, failure=failure)
+        return kind(message, stdout=out, stderr=err, exit_code=exit_code, summary=summary, failure=failure, files=read)
 
     where = f":\n{failure}" if isinstance(failure, Interrupted) else ""
     if ended.by_memory_limit:
@@ -242,7 +282,7 @@ def _value(
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
     assert summary is not None  # it went well
-    return Run(summary, out, err, exit_code, reply.trace)
+    return Run(summary, out, err, exit_code, reply.trace, read)
 
 
 def _raise(error: RunError) -> Run:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import UsageError
+from smpy.study.definition import Definition
+from smpy.study.journal import Entry
+from smpy.study.points import Point
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHARES: Final = ("compute_share", "communication_share", "waiting_share", "sleep_share")
 """Of the ranks' time, as the summary of a run has them."""
+
+SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, "hosts")
+"""Columns of every run."""
 
 REAL: Final = ("wall_s", "peak_rss_bytes", "is_reused")
 """Columns that tell of this machine, and differ from run to run; all others are simulated."""
@@ -45,3 +55,67 @@ class Table:
     axes: tuple[str, ...]
     results: tuple[str, ...]
     folder: Path
+
+
+def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[str, Entry], folder: Path) -> Table:
+    """The table of a study, as far as its points have ended.
+
+    Parameters
+    ----------
+    definition : Definition
+        The study.
+    points : iterable of Point
+        Its points.
+    entries : mapping of str to Entry
+        What has come of them, by their keys.
+    folder : Path
+        Where its files are.
+
+    Raises
+    ------
+    UsageError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise UsageError(f'a table needs pandas: {error}; pip install "smpy-mpi[study]"') from error
+    axes = definition.axis_names
+    patterns = {name: re.compile(pattern, re.MULTILINE) for name, pattern in definition.results.items()}
+    simulated = [name for name in SIMULATED if name not in axes]
+    rows = []
+    for point in points:
+        entry = entries.get(point.key)
+        if entry is None:
+            continue
+        row: dict[str, Any] = {"point": point.number, **dict(zip(axes, point.values, strict=True))}
+        row |= {"repetition": point.repetition, "error": entry.error}
+        row |= {name: point.ranks if name == "ranks" else entry.row.get(name) for name in simulated}
+        row |= {name: _number_in(entry.output, pattern) for name, pattern in patterns.items()}
+        row |= {name: entry.row.get(name) for name in REAL}
+        row["is_reused"] = bool(row["is_reused"])
+        row |= {what: _file(what, point, folder, entry, definition.keep) for what in FILES}
+        rows.append(row)
+    numbers = (*simulated, *patterns, "wall_s", "peak_rss_bytes")
+    frame = pd.DataFrame(rows, columns=["point", *axes, "repetition", "error", *simulated, *patterns, *REAL, *FILES])
+    for name in numbers:
+        frame[name] = pd.to_numeric(frame[name])
+    return Table(definition.name, frame, axes, tuple(patterns), folder)
+
+
+def kept(what: str, key: str, folder: Path) -> Path:
+    """Where the profile or the trace of a point is."""
+    return folder / f"{what}s" / (f"{key}.json" if what == "profile" else key)
+
+
+def _file(what: str, point: Point, folder: Path, entry: Entry, keep: Collection[str]) -> str:
+    path = kept(what, point.key, folder)
+    return str(path.relative_to(folder)) if what in keep and not entry.error and path.exists() else ""
+
+
+def _number_in(output: str, pattern: re.Pattern[str]) -> float | None:
+    found = pattern.search(output)
+    try:
+        return None if found is None else float(found[1])
+    except ValueError:
+        return None

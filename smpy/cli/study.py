@@ -1,0 +1,331 @@
+"""`smpy study`: many runs, compared."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from smpy.cli.progress import ERASE
+from smpy.cli.results import errors_told, print_text
+from smpy.errors import UsageError
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smpy.study.points import Point
+    from smpy.study.study import Study
+    from smpy.study.turn import Progress
+
+EXIT_FAILURE: Final = 1
+EXIT_INTERRUPTED: Final = 130
+_SHOWN_MAX: Final = 12  # points, errors
+_ROWS_MAX: Final = 40
+_OWN_MODULES: Final = {"scale": "smpy.cli.study_scale", "sensitivity": "smpy.cli.study_sensitivity"}
+
+
+class _Lazy(click.Group):
+    """A group, some of whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *_OWN_MODULES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _OWN_MODULES:
+            return super().get_command(ctx, cmd_name)
+        found = importlib.import_module(_OWN_MODULES[cmd_name]).command
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.group("study", cls=_Lazy, short_help="Run a program many times, and compare.")
+def command() -> None:
+    """Run a program on many machines, sizes and numbers of ranks, and compare.
+
+    STUDY is a TOML file, or the folder of a study that has run. A study that was cut short goes on where it was.
+
+    \b
+      smpy study plan capacity.toml
+      smpy study run capacity.toml
+      smpy study report capacity.toml -o capacity.html
+    """
+
+
+study_argument: Final = click.argument("what", metavar="STUDY", type=click.Path(path_type=Path))
+folder_option: Final = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where its results are; by default NAME.study beside its file.",
+)
+workers_option: Final = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes here; by default one a core, but for one core.",
+)
+
+
+def _study(what: Path, folder: Path | None) -> Study:
+    from smpy.study.study import Study
+
+    return Study(what, folder)
+
+
+@command.command("plan")
+@study_argument
+@folder_option
+@click.option(
+    "--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate what all of them take."
+)
+@workers_option
+def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None) -> None:
+    """Tell which points a study has, and how long they will take.
+
+    Points that a probe has run need not run again.
+    """
+    with errors_told():
+        from smpy.study.estimate import seconds_left
+        from smpy.study.scheduling import n_workers_here
+
+        study = _study(what, folder)
+        points = study.points
+        study.check()
+        if probe is not None:
+            with _told() as progress:
+                study.run(workers=workers, only=_spread(points, probe), progress=progress)
+        print_text("\n".join([_head(study), *_lines(study, points)]))
+        state = study.state()
+        ended = [(point, entry) for point in points if (entry := state.entries.get(point.key)) is not None]
+        left = [point for point in points if point.key not in state.entries]
+        times = [(point, entry.row["wall_s"]) for point, entry in ended if not entry.error]
+        n_workers = workers or n_workers_here()
+        left_s = seconds_left(left, times, n_workers)
+        if not left:
+            print_text("all have run")
+        elif left_s is None:
+            print_text("how long they take is known when some have run: --probe 3 runs three")
+        else:
+            on = "1 worker" if n_workers == 1 else f"{n_workers} workers"
+            print_text(
+                f"{len(left):,} are left: about {format_time(left_s)} on {on}, after {len(times):,} that have run"
+            )
+
+
+def _spread(points: list[Point], n: int) -> list[Point]:
+    """Some points, from the first to the last."""
+    if n >= len(points):
+        return points
+    return [points[round(i * (len(points) - 1) / max(n - 1, 1))] for i in range(n)]
+
+
+def _head(study: Study) -> str:
+    definition, n = study.definition, len(study.points)
+    of = f", {definition.repetitions} repetitions each" if definition.repetitions > 1 else ""
+    return f"smpy: study {study.name}: {definition.program}, {'1 point' if n == 1 else f'{n:,} points'}{of}"
+
+
+def _lines(study: Study, points: list[Point]) -> Iterator[str]:
+    from smpy.records.text_table import text_table
+
+    names = ["point", *study.definition.axis_names]
+    shown = points if len(points) <= _SHOWN_MAX else [*points[: _SHOWN_MAX // 2], *points[-_SHOWN_MAX // 2 :]]
+    rows = [[f"{point.number}", *map(str, point.values)] for point in shown]
+    if len(shown) < len(points):
+        rows.insert(_SHOWN_MAX // 2, ["..."] + [""] * (len(names) - 1))
+    yield from text_table(names, rows).splitlines()
+
+
+@command.command("run")
+@study_argument
+@folder_option
+@workers_option
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler, such as tcp://10.0.0.1:8786, whose workers run the points.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Take results of equal runs from this folder, and leave them there.",
+)
+@click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
+def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
+    """Run the points of a study that have not run.
+
+    Each is in the study's folder as soon as it has ended. After Ctrl-C, a crash or a full disk the same command goes
+    on; so it does when axes have got more values. Points whose sources or inputs have changed run again.
+    """
+    with errors_told():
+        study = _study(what, folder)
+        stale = study.state().stale
+        if stale and not quiet:
+            why = next(iter(stale.values()))
+            _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
+        try:
+            with _told(is_wanted=not quiet) as progress:
+                study.run(progress=progress, **how)
+        except KeyboardInterrupt:
+            state = study.state()
+            _say(
+                f"smpy: interrupted: {len(state.entries):,} of {_n_points(len(study.points))} have ended and are kept; "
+            )
+            _say("the same command goes on")
+            sys.exit(EXIT_INTERRUPTED)
+        if not quiet:
+            print_text("\n".join([_status(study), *_results(study)]))
+        if any(entry.error for entry in study.state().entries.values()):
+            sys.exit(EXIT_FAILURE)
+
+
+def _results(study: Study) -> Iterator[str]:
+    """What came of a study of a few points; the others' table is too long to read."""
+    from smpy.records.text_table import text_table
+
+    table = study.table()
+    frame = table.frame[table.frame["error"] == ""]
+    if not 0 < len(frame) <= _ROWS_MAX:
+        return
+    names = [*table.axes, *(["repetition"] if study.definition.repetitions > 1 else []), "makespan_s", *table.results]
+    rows = [
+        [format_time(row[name]) if name == "makespan_s" else f"{row[name]}" for name in names]
+        for row in frame[names].to_dict("records")
+    ]
+    yield from text_table(["makespan" if name == "makespan_s" else name for name in names], rows).splitlines()
+
+
+@command.command("status")
+@study_argument
+@folder_option
+def status(what: Path, folder: Path | None) -> None:
+    """Tell how many points of a study have run, and which failed."""
+    with errors_told():
+        print_text(_status(_study(what, folder)))
+
+
+def _n_points(n: int) -> str:
+    return "1 point" if n == 1 else f"{n:,} points"
+
+
+def _status(study: Study) -> str:
+    state = study.state()
+    failed = [(point, entry.error) for point in study.points if (entry := state.entries.get(point.key)) and entry.error]
+    n_ended = sum(point.key in state.entries for point in study.points)
+    facts = [
+        _head(study),
+        f"  folder         {study.folder}",
+        f"  ended          {n_ended:,} of {len(study.points):,}{', and it is running' if study.is_running else ''}",
+    ]
+    reused = sum(bool(entry.row.get("is_reused")) for entry in state.entries.values())
+    if reused:
+        facts.append(f"  reused         {reused:,}: equal runs of other studies")
+    if state.stale:
+        why = next(iter(state.stale.values()))
+        facts.append(f"  to run again   {len(state.stale):,}: {why}")
+    if failed:
+        facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
+        names = study.definition.axis_names
+        for point, error in failed[:_SHOWN_MAX]:
+            at = ", ".join(f"{name} {value}" for name, value in zip(names, point.values, strict=True))
+            facts.append(f"    point {point.number} ({at}): {error.splitlines()[0]}")
+        if len(failed) > _SHOWN_MAX:
+            facts.append(f"    and {len(failed) - _SHOWN_MAX:,} more")
+    return "\n".join(facts)
+
+
+@command.command("report")
+@study_argument
+@folder_option
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The page to write; by default NAME.html, here.",
+)
+def report(what: Path, folder: Path | None, path: Path | None) -> None:
+    """Write one page of HTML on a study: figures to choose, a table to sort. It needs no network."""
+    with errors_told():
+        from smpy.study.page import write_study_report
+
+        study = _study(what, folder)
+        target = Path(f"{study.name}.html") if path is None else path
+        write_study_report(_table(study), target)
+        _say(f"{target} is written")
+
+
+@command.command("export")
+@study_argument
+@folder_option
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(["csv", "parquet", "extrap"]),
+    required=True,
+    help="csv, parquet: the table; extrap: JSON for Extra-P (extrap --json).",
+)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What to write; by default NAME.csv, NAME.parquet or NAME.extrap.json, here.",
+)
+def export(what: Path, folder: Path | None, form: str, path: Path | None) -> None:
+    """Write the table of a study for other tools."""
+    with errors_told():
+        from smpy.study.export import SUFFIXES, write_table
+
+        study = _study(what, folder)
+        target = Path(study.name + SUFFIXES[form]) if path is None else path
+        write_table(_table(study), form, target)
+        _say(f"{target} is written")
+
+
+def _table(study: Study) -> Any:
+    table = study.table()
+    if table.frame.empty:
+        raise UsageError(
+            f"no point of the study has ended: run it first (smpy study run); its folder is {study.folder}"
+        )
+    return table
+
+
+@contextmanager
+def _told(*, is_wanted: bool = True) -> Iterator[Callable[[Progress], None] | None]:
+    """A line on a terminal that tells where the study stands."""
+    if not is_wanted or not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(progress: Progress) -> None:
+        failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
+        left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
+        text = f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}{left}"
+        _write(ERASE + text[: shutil.get_terminal_size().columns - 1])
+
+    try:
+        yield show
+    finally:
+        _write(ERASE)
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

@@ -1,0 +1,129 @@
+"""The files that a run has read: its sources and its data, each with a hash."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import file_digest
+from importlib.util import source_from_cache
+from pathlib import Path
+from typing import Final
+
+_WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_HASHED_MAX_BYTES: Final = 64 << 20  # of a larger file its size and its date stand for its content
+_SYSTEM: Final = ("/proc", "/sys", "/dev")
+
+
+class FilesRead:
+    """Notes the files that this process opens, from now on: Python cannot be told to stop.
+
+    Files of Python's, of installed packages and of smpy are not noted: their versions are known. What a library reads
+    on its own (HDF5), or a child process, is not seen.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[str, None] = {}
+        self._written: set[str] = set()
+        self._began_ns = time.time_ns()
+        self._modules = frozenset(sys.modules)
+        sys.addaudithook(self._note)
+
+    def _note(self, event: str, args: tuple[object, ...]) -> None:
+        if event == "open":
+            path, _, flags = args
+            is_written = isinstance(flags, int) and bool(flags & _WRITES)
+        elif event == "sqlite3.connect":
+            path, is_written = args[0], False
+        else:
+            return
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        with suppress(OSError, ValueError):
+            name = os.path.abspath(os.fsdecode(path))
+            if is_written:
+                self._written.add(name)
+            elif name not in self._written:
+                self._read[name] = None
+
+    def hashes(self) -> dict[str, str]:
+        """Of each file that was read, by its path; empty where it has changed since the run began."""
+        known = _folders_of_known_versions()
+        paths = dict.fromkeys(_source(path) for path in self._read)
+        for name in [*sys.modules.keys() - self._modules]:
+            file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
+            if isinstance(file, str):
+                paths[os.path.abspath(file)] = None
+        found = {}
+        for path in sorted(paths):
+            if not path.startswith(known):
+                state = state_of(path, self._began_ns)
+                if state is not None:
+                    found[path] = state
+        return found
+
+
+def _source(path: str) -> str:
+    if path.endswith(".pyc"):
+        with suppress(ValueError):
+            return source_from_cache(path)
+    return path
+
+
+def _folders_of_known_versions() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parent.parent), *_SYSTEM}
+    folders |= {os.path.join(sys.base_prefix, "lib", "python3"), os.path.dirname(os.__file__)}
+    return tuple(os.path.join(folder, "") for folder in folders)
+
+
+def state_of(path: str, before_ns: int | None = None) -> str | None:
+    """What stands for the content of a file: its hash, or for a large one its size and date.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    before_ns : int, optional
+        Since when it must not have been written.
+
+    Returns
+    -------
+    str or None
+        None: it is no file, or no more; empty: it was written since.
+    """
+    try:
+        with open(path, "rb") as file:
+            stat = os.fstat(file.fileno())
+            if not os.path.isfile(path):
+                return None
+            if before_ns is not None and stat.st_mtime_ns > before_ns:
+                return ""
+            if stat.st_size > _HASHED_MAX_BYTES:
+                return f"{stat.st_size} bytes of {stat.st_mtime_ns}"
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def are_as_they_were(files: Mapping[str, str], known: dict[str, str | None]) -> bool:
+    """Whether files have the content that a run has read.
+
+    Parameters
+    ----------
+    files : mapping of str to str
+        As `FilesRead.hashes` tells them.
+    known : dict
+        Where states that have been looked up are kept.
+    """
+    for path, state in files.items():
+        if path not in known:
+            known[path] = state_of(path)
+        if not state or known[path] != state:
+            return False
+    return True

@@ -1,0 +1,236 @@
+"""Axes of a study: names, and the values that each takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from smpy.errors import UsageError, meant
+
+Value = str | int | float | bool
+"""Of an axis, as a table has it; of several settings at once, its label."""
+
+Settings = Mapping[str, Value]
+"""What a value sets: keys such as `ranks`, `args.--n`, `set.network.bandwidth`, `algorithm.bcast`, `map_by`."""
+
+_RANGE_KEYS: Final = ("from", "to", "step", "times", "count", "scale")
+_N_VALUES_MAX: Final = 1_000_000
+_QUANTITY: Final = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers from one to another, of which values are drawn or counted off.
+
+    Attributes
+    ----------
+    first, last : float
+        Both are of it.
+    unit : str
+        What stands behind each: "Gb/s"; empty: plain numbers.
+    is_integer : bool
+        Whether values are whole numbers.
+    is_logarithmic : bool
+        Whether equal factors count alike, rather than equal differences.
+    """
+
+    first: float
+    last: float
+    unit: str
+    is_integer: bool
+    is_logarithmic: bool
+
+    def at(self, share: float) -> Value:
+        """The value at a share of the way, from 0 to 1."""
+        if self.is_logarithmic:
+            low, high = math.log(self.first), math.log(self.last)
+            number = min(max(math.exp(low + share * (high - low)), self.first), self.last)
+        else:
+            number = self.first + share * (self.last - self.first)
+        return self._value(number)
+
+    def _value(self, number: float) -> Value:
+        if self.is_integer:
+            number = round(number)
+        return f"{number:.12g}{self.unit}" if self.unit else number
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is varied, and how.
+
+    Attributes
+    ----------
+    name : str
+        The column of the table.
+    values : sequence of Value
+        In order; none if it is a range of which values are drawn.
+    settings : sequence of Settings
+        What each value sets.
+    range : Range or None
+        Where values are drawn from; it sets what `name` says.
+    """
+
+    name: str
+    values: Sequence[Value]
+    settings: Sequence[Settings]
+    range: Range | None = None
+
+    def drawn(self, share: float) -> tuple[Value, Settings]:
+        """The value at a share of the way through the axis, from 0 up to 1, and what it sets."""
+        if self.range is not None:
+            value = self.range.at(share)
+            return value, {self.name: value}
+        number = min(int(share * len(self.values)), len(self.values) - 1)
+        return self.values[number], self.settings[number]
+
+
+def read_axis(name: str, given: Any, *, is_drawn: bool) -> Axis:
+    """An axis as a study's file has it.
+
+    Parameters
+    ----------
+    name : str
+        A setting's key; with labelled values, any name.
+    given : object
+        A list of values; a table with `from` and `to`, and `step`, `times` or `count` (with `scale = "log"`); or a
+        table of labels, each with a table of settings.
+    is_drawn : bool
+        Whether points are drawn at random: a range then needs no more than its ends.
+
+    Raises
+    ------
+    UsageError
+        If it is none of these, or has no values.
+
+    Examples
+    --------
+    >>> list(read_axis("ranks", {"from": 1, "to": 100, "times": 4}, is_drawn=False).values)
+    [1, 4, 16, 64, 100]
+    """
+    if isinstance(given, Mapping) and "from" in given:
+        found = _read_range(name, given)
+        if is_drawn and not any(key in given for key in ("step", "times", "count")):
+            return Axis(name, (), (), found)
+        return _plain(name, _counted(name, found, given))
+    if isinstance(given, Mapping):
+        settings = [flat_settings(name, table) for table in given.values()]
+        if not settings:
+            raise UsageError(f"axis {name!r} has no values")
+        return Axis(name, tuple(given), settings)
+    if isinstance(given, (list, tuple)):
+        return _plain(name, [_checked(name, value) for value in given])
+    raise UsageError(
+        f"axis {name!r} is {given!r}: say a list of values, a range such as {{from = 1, to = 1024, times = 2}}, or a "
+        "table of labels, each with its settings"
+    )
+
+
+def _plain(name: str, values: Sequence[Value]) -> Axis:
+    if not values:
+        raise UsageError(f"axis {name!r} has no values")
+    if len(set(map(repr, values))) < len(values):
+        raise UsageError(f"axis {name!r} has a value twice")
+    return Axis(name, tuple(values), [{name: value} for value in values])
+
+
+def _checked(name: str, value: Any) -> Value:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"axis {name!r}: {value} is no value")
+    if isinstance(value, (str, int, float)):
+        return value
+    raise UsageError(f"axis {name!r}: {value!r} is neither a number, a text, true nor false")
+
+
+def _read_range(name: str, given: Mapping[str, Any]) -> Range:
+    for key in given:
+        if key not in _RANGE_KEYS:
+            raise UsageError(f"axis {name!r}: a range has no {key!r}{meant(key, _RANGE_KEYS)}")
+    if "to" not in given:
+        raise UsageError(f"axis {name!r}: up to where does the range go? Say `to`")
+    (first, unit, is_first_whole), (last, last_unit, is_last_whole) = (
+        _number(name, given[end]) for end in ("from", "to")
+    )
+    if unit != last_unit:
+        raise UsageError(f"axis {name!r}: {given['from']!r} and {given['to']!r} have different units: write them alike")
+    scale = given.get("scale", "log" if "times" in given else "linear")
+    if scale not in ("log", "linear"):
+        raise UsageError(f"axis {name!r}: a scale is 'log' or 'linear', not {scale!r}")
+    if last < first or (scale == "log" and first <= 0):
+        raise UsageError(f"axis {name!r}: there is no {scale} range from {given['from']} to {given['to']}")
+    is_integer = is_first_whole and is_last_whole and not unit and _is_whole(given.get("step", 1))
+    return Range(first, last, unit, is_integer, scale == "log")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(name: str, given: Any) -> tuple[float, str, bool]:
+    """A number, the unit behind it, and whether it is written as a whole one."""
+    if isinstance(given, str):
+        found = _QUANTITY.fullmatch(given)
+        if found is not None and found[2]:
+            return float(found[1]), found[2], False
+    elif isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given):
+        return float(given), "", isinstance(given, int)
+    raise UsageError(f'axis {name!r}: {given!r} is neither a number nor one with a unit, such as "10Gb/s"')
+
+
+def _counted(name: str, found: Range, given: Mapping[str, Any]) -> list[Value]:
+    ways = [key for key in ("step", "times", "count") if key in given]
+    if len(ways) != 1:
+        raise UsageError(f"axis {name!r}: say one of `step`, `times` and `count`: which values of the range?")
+    by = given[ways[0]]
+    if isinstance(by, bool) or not isinstance(by, (int, float)) or not math.isfinite(by):
+        raise UsageError(f"axis {name!r}: {ways[0]} = {by!r} is no number")
+    if ways[0] == "count":
+        if not 2 <= by <= _N_VALUES_MAX or by != int(by):
+            raise UsageError(f"axis {name!r}: count = {by}: two values or more")
+        values = [found.at(i / (int(by) - 1)) for i in range(int(by))]
+        return list(dict.fromkeys(values))  # whole numbers of a short range
+    if by <= (1 if ways[0] == "times" else 0) or (ways[0] == "times" and found.first <= 0):
+        raise UsageError(f"axis {name!r}: from {given['from']} by {ways[0]} = {by} the end is never reached")
+    numbers, number = [], found.first
+    while number < found.last * (1 - 1e-12) if found.last > 0 else number < found.last:
+        numbers.append(number)
+        number = found.first + len(numbers) * by if ways[0] == "step" else number * by
+        if len(numbers) > _N_VALUES_MAX:
+            raise UsageError(f"axis {name!r} has more than {_N_VALUES_MAX:,} values")
+    if ways[0] == "times" or abs(number - found.last) <= abs(found.last) * 1e-12 or not numbers:
+        numbers.append(found.last)
+    return list(dict.fromkeys(found._value(number) for number in numbers))
+
+
+def flat_settings(what: str, table: Any) -> dict[str, Value]:
+    """Settings by their keys, written with dots or as tables in one another.
+
+    Parameters
+    ----------
+    what : str
+        Whose they are, for messages.
+    table : mapping
+        The settings.
+
+    Raises
+    ------
+    UsageError
+        If it is no table, or a value has no place in one.
+
+    Examples
+    --------
+    >>> flat_settings("a point", {"ranks": 4, "set": {"network": {"latency": "1us"}}})
+    {'ranks': 4, 'set.network.latency': '1us'}
+    """
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{what}: {table!r} is not a table of settings, such as {{ranks = 64}}")
+    flat: dict[str, Value] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{key}.{inner}": one for inner, one in flat_settings(what, value).items()}
+        else:
+            flat[key] = _checked(what, value)
+    return flat

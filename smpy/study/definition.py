@@ -1,0 +1,327 @@
+"""What a study is: a program, what is varied, how often, and what is kept; read from a TOML file or a mapping."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.errors import UsageError, meant
+from smpy.input_files import read_input
+from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
+from smpy.study.combine import DRAWN, WAYS, Combination, combinations
+
+GROUPS: Final = ("args", "set", "algorithm")
+"""Settings with a dot: an argument of the program, a key of the machine, a collective."""
+
+KEPT: Final = ("summary", "profile", "trace")
+_KEYS: Final = (
+    "name", "program", "module", "args", "options", "axes", "combine", "n_points", "points", "draw_seed", "repetitions",
+    "keep", "limits", "results", "inputs", "prices",
+)  # fmt: skip
+_LIMITS: Final = ("time", "memory")
+_NAME: Final = re.compile(r"[^/\0]{1,200}")
+
+# columns of the table that are not axes, and may not be called as one is
+_TAKEN: Final = (
+    "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
+    "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
+    "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "profile", "trace",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A study as its author says it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    folder : str
+        Where its points run: files that it names are relative to this folder.
+    program : str
+        File or module.
+    is_module : bool
+        Whether it is a module's name.
+    args : tuple of str
+        The program's arguments at every point; `{name}` stands for the value of the setting `args.name`.
+    options : mapping
+        Options of `smpy run` at every point, as `smpy.simulate` takes them.
+    axes : tuple of Axis
+        What is varied; none if the points are listed.
+    combine : str
+        How axes combine (`smpy.study.combine`), or "list".
+    n_points, draw_seed : int
+        Of points that are drawn.
+    points : tuple of Settings
+        Those that are listed.
+    repetitions : int
+        How often each point runs, each time with another seed.
+    keep : frozenset of str
+        What is kept of each point: a row always; "profile", "trace".
+    limit_s : float or None
+        Real time that a point may take.
+    limit_bytes : int or None
+        Memory that a point may hold.
+    results : mapping of str to str
+        Columns that are taken from what the program prints: regular expressions with one group.
+    inputs : tuple of str
+        Files that points read in ways that cannot be seen (HDF5, a child process): when one changes, points run again.
+    prices : mapping or None
+        What machines cost that do not say it.
+    """
+
+    name: str
+    folder: str
+    program: str
+    is_module: bool = False
+    args: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    axes: tuple[Axis, ...] = ()
+    combine: str = "grid"
+    n_points: int = 0
+    draw_seed: int = 0
+    points: tuple[Settings, ...] = ()
+    repetitions: int = 1
+    keep: frozenset[str] = frozenset()
+    limit_s: float | None = None
+    limit_bytes: int | None = None
+    results: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    prices: Mapping[str, Any] | None = None
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Columns of the table that say what was varied."""
+        if self.combine == "list":
+            return tuple(dict.fromkeys(key for point in self.points for key in point))
+        return tuple(axis.name for axis in self.axes)
+
+    def combinations(self) -> list[Combination]:
+        """What its axes combine to; a setting that a listed point does not have is empty in its row.
+
+        Raises
+        ------
+        UsageError
+            If its axes do not fit together.
+        """
+        if self.combine == "list":
+            names = self.axis_names
+            return [Combination(tuple(point.get(name, "") for name in names), point) for point in self.points]
+        return combinations(self.axes, self.combine, self.n_points, self.draw_seed)
+
+
+def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[str, Any]]:
+    """A study from its TOML file, and what the file says.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or says what no study has.
+    """
+    import tomllib
+
+    path = Path(path)
+    try:
+        table = tomllib.loads(read_input(path, "study").decode())
+    except OSError as error:
+        raise UsageError(f"cannot read the study {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    try:
+        given = {"name": path.stem, **table}
+        return definition_of(given, path.parent), given
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definition:
+    """A study from what its file would say.
+
+    Parameters
+    ----------
+    table : mapping
+        The keys of a study's file.
+    folder : str or path
+        What the files that it names are relative to.
+
+    Raises
+    ------
+    UsageError
+        If it says what no study has.
+    """
+    for key in table:
+        if key not in _KEYS:
+            raise UsageError(f"a study has no {key!r}{meant(key, _KEYS)}")
+    read = _Reader(table)
+    program, module = read.text("program"), read.text("module")
+    if (program is None) == (module is None):
+        raise UsageError('which program? Say one of program = "FILE.py" and module = "NAME"')
+    combine = read.text("combine") or ("list" if "points" in table else "grid")
+    if combine not in WAYS:
+        raise UsageError(f"combine = {combine!r} is none of {', '.join(WAYS)}{meant(combine, WAYS)}")
+    _check_way(combine, table)
+    limits = read.table("limits")
+    for key in limits:
+        if key not in _LIMITS:
+            raise UsageError(f"limits has no {key!r}{meant(key, _LIMITS)}")
+    found = Definition(
+        name=_name(read.text("name") or Path(program or module or "study").stem),
+        folder=os.path.abspath(folder),
+        program=program or module or "",
+        is_module=module is not None,
+        args=read.texts("args"),
+        options=_options(read.table("options")),
+        axes=tuple(
+            read_axis(name, given, is_drawn=combine in DRAWN) for name, given in _axes(read.table("axes")).items()
+        ),
+        combine=combine,
+        n_points=read.count("n_points", 0),
+        draw_seed=read.count("draw_seed", 0),
+        points=tuple(flat_settings(f"point {i}", point) for i, point in enumerate(read.list("points"))),
+        repetitions=read.count("repetitions", 1),
+        keep=_kept(read.texts("keep")),
+        limit_s=_limit_s(limits.get("time")),
+        limit_bytes=_limit_bytes(limits.get("memory")),
+        results=_results(read.table("results")),
+        inputs=read.texts("inputs"),
+        prices=read.table("prices") if "prices" in table else None,
+    )
+    _check_names(found)
+    return found
+
+
+def _check_way(combine: str, table: Mapping[str, Any]) -> None:
+    if combine == "list" and ("axes" in table or not table.get("points")):
+        raise UsageError('combine = "list" takes the points from [[points]], at least one, and has no [axes]')
+    if combine != "list" and "points" in table:
+        raise UsageError(f'[[points]] are listed: combine = "list", and not {combine!r}')
+    if ("n_points" in table) != (combine in DRAWN):
+        raise UsageError(f"n_points goes with combine = {' or '.join(map(repr, DRAWN))}, and with them alone")
+
+
+def _check_names(found: Definition) -> None:
+    if found.repetitions < 1:
+        raise UsageError("repetitions = 0: run each point at least once")
+    for name in found.axis_names:
+        if name in _TAKEN:
+            raise UsageError(f"{name!r} is a column of every study's table: call the axis otherwise")
+    for name in found.results:
+        if name in _TAKEN or name in found.axis_names or name == "ranks":
+            raise UsageError(f"result {name!r}: the table has such a column already: call it otherwise")
+    if found.repetitions > 1 and "seed" in found.axis_names:
+        raise UsageError("repetitions differ by their seed, and here the seed is an axis: leave one of them out")
+
+
+def _axes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Axes by their names: keys with dots may be written as tables in one another."""
+    flat: dict[str, Any] = {}
+
+    def add(name: str, value: Any) -> None:
+        if (
+            name.partition(".")[0] in ("args", "set", "algorithm")
+            and isinstance(value, Mapping)
+            and "from" not in value
+        ):
+            for key, inner in value.items():
+                add(f"{name}.{key}", inner)
+        else:
+            flat[name] = value
+
+    for name, value in given.items():
+        add(name, value)
+    return flat
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name) or name in (".", ".."):
+        raise UsageError(f"a study cannot be called {name!r}: a folder is named after it")
+    return name
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("-", "_"): value for key, value in given.items()}
+
+
+def _kept(given: tuple[str, ...]) -> frozenset[str]:
+    for what in given:
+        if what not in KEPT:
+            raise UsageError(f"keep: {what!r} is none of {', '.join(KEPT)}{meant(what, KEPT)}")
+    return frozenset(given) - {"summary"}
+
+
+def _limit(given: Any, unit: str, example: str, parse: Callable[[str], float]) -> float | None:
+    if given is None:
+        return None
+    try:
+        number = parse(given) if isinstance(given, str) else float(given)
+    except (TypeError, ValueError):
+        number = 0.0
+    if isinstance(given, bool) or not 0 < number < float("inf"):
+        raise UsageError(f"limits: {given!r} is no limit: say {unit}, or {example}")
+    return number
+
+
+def _limit_s(given: Any) -> float | None:
+    from smpy.units import parse_time_s
+
+    return _limit(given, "seconds", '"2h"', parse_time_s)
+
+
+def _limit_bytes(given: Any) -> int | None:
+    from smpy.units import parse_size_bytes
+
+    found = _limit(given, "bytes", '"4GiB"', parse_size_bytes)
+    return None if found is None else int(found)
+
+
+def _results(given: Mapping[str, Any]) -> dict[str, str]:
+    for name, pattern in given.items():
+        try:
+            n_groups = re.compile(pattern).groups if isinstance(pattern, str) else 0
+        except re.error as error:
+            raise UsageError(f"result {name!r}: {pattern!r} is no regular expression: {error}") from None
+        if n_groups != 1:
+            raise UsageError(f"result {name!r}: {pattern!r} is not a regular expression with one group, the number")
+    return dict(given)
+
+
+class _Reader:
+    """Reads keys of a table, each of its type."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
+
+    def _get(self, key: str, kinds: tuple[type, ...], what: str, default: Any) -> Any:
+        value = self._table.get(key, default)
+        if value is not default and (not isinstance(value, kinds) or isinstance(value, bool)):
+            raise UsageError(f"{key} = {value!r} is not {what}")
+        return value
+
+    def text(self, key: str) -> str | None:
+        found = self._get(key, (str, os.PathLike), "a text", None)
+        return None if found is None else os.fspath(found)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        found: list[Value] = self.list(key)
+        for value in found:
+            if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
+                raise UsageError(f"{key}: {value!r} is not a text")
+        return tuple(map(str, found))
+
+    def list(self, key: str) -> Any:
+        return self._get(key, (list, tuple), "a list", [])
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._get(key, (Mapping,), "a table", {})
+        return found
+
+    def count(self, key: str, default: int) -> int:
+        found: int = self._get(key, (int,), "a whole number", default)
+        if found < 0:
+            raise UsageError(f"{key} = {found}: a number below 0")
+        return found

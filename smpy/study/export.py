@@ -1,0 +1,88 @@
+"""The table of a study in files of other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import UsageError
+from smpy.records.files import in_place_when_whole, write_whole
+from smpy.study.table import FILES, REAL, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES: Final = {"csv": ".csv", "parquet": ".parquet", "extrap": ".extrap.json"}
+
+_NOT_METRICS: Final = ("point", "repetition", "error", *REAL, *FILES)
+
+
+def write_table(table: Table, form: str, path: Path) -> None:
+    """Write a table.
+
+    Parameters
+    ----------
+    table : Table
+        Of a study.
+    form : {"csv", "parquet", "extrap"}
+        Comma-separated values; Parquet; JSON that Extra-P reads (`extrap --json`): axes of numbers are its parameters,
+        results its metrics, repetitions the values of a measurement. Points that failed are not in the last.
+    path : Path
+        File to write; an existing one is replaced.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written, or has no axis of numbers for Extra-P.
+    """
+    if form == "csv":
+        write_whole(path, table.frame.to_csv(index=False))
+    elif form == "parquet":
+        with in_place_when_whole(path) as scratch:
+            with_one_type_a_column(table.frame).to_parquet(scratch, index=False)
+    else:
+        write_whole(path, json.dumps(_extrap(table), indent=1) + "\n")
+
+
+def with_one_type_a_column(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table whose columns of numbers and texts are texts."""
+    whole = frame.copy()
+    for name in frame.columns:
+        if frame[name].map(type).nunique() > 1:
+            whole[name] = frame[name].map(str)
+    return whole
+
+
+def _extrap(table: Table) -> dict[str, Any]:
+    import pandas as pd
+
+    frame = table.frame[table.frame["error"] == ""]
+    parameters = [name for name in table.axes if pd.api.types.is_numeric_dtype(frame[name])]
+    others = [name for name in table.axes if name not in parameters]
+    if not parameters:
+        raise UsageError("Extra-P models functions of numbers: this study varies none (ranks, an argument such as --n)")
+    metrics = [
+        name
+        for name in frame.columns
+        if name not in (*table.axes, *_NOT_METRICS, "ranks")
+        and pd.api.types.is_numeric_dtype(frame[name])
+        and frame[name].notna().all()
+    ]
+    measurements: dict[str, Any] = {}
+    for (*what,), rows in frame.groupby(others, sort=False) if others else [((), frame)]:
+        path = "->".join(["program", *(f"{name}={value}" for name, value in zip(others, what, strict=True))])
+        measurements[path] = {
+            ("time" if metric == "makespan_s" else metric): [
+                {"point": [float(number) for number in point], "values": [float(value) for value in group[metric]]}
+                for point, group in rows.groupby(parameters, sort=True)
+            ]
+            for metric in metrics
+        }
+    return {"parameters": [_plain(name) for name in parameters], "measurements": measurements}
+
+
+def _plain(name: str) -> str:
+    """A name that Extra-P takes in formulas."""
+    text = "".join(letter if letter.isalnum() else "_" for letter in name.removeprefix("args.")).strip("_")
+    return text or "x"

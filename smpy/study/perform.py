@@ -1,0 +1,149 @@
+"""One point: run it, and make a row of what came of it. This is what Dask's workers do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import SmpyError
+from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
+from smpy.runs.simulate import run_line
+from smpy.study.journal import Entry
+
+if TYPE_CHECKING:
+    from smpy.records.summary import Summary
+
+_OUTPUT_MAX: Final = 20_000  # characters
+_ERROR_MAX: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A point as a worker is given it.
+
+    Attributes
+    ----------
+    key : str
+        Of the point.
+    arguments : tuple of str
+        What follows `smpy run`.
+    directory : str
+        Where it runs.
+    folder : str
+        The study's, for what is kept.
+    keeps_profile, keeps_trace : bool
+        What is kept beside the row.
+    limit_s, limit_bytes : float or None
+        What it may take.
+    environment : mapping of str to str
+        Variables, as the study's own process has them.
+    """
+
+    key: str
+    arguments: tuple[str, ...]
+    directory: str
+    folder: str
+    keeps_profile: bool
+    keeps_trace: bool
+    limit_s: float | None
+    limit_bytes: int | None
+    environment: Mapping[str, str]
+
+
+def perform(task: Task) -> tuple[Entry, dict[str, str]]:
+    """Run a point.
+
+    Returns
+    -------
+    Entry
+        Also when it failed.
+    dict of str to str
+        What it has read, and hashes.
+
+    Raises
+    ------
+    OSError
+        If there is no room for what is kept.
+    """
+    _have(task.environment)
+    began_s = perf_counter()
+    trace = None
+    arguments = list(task.arguments)
+    if task.keeps_trace:
+        os.makedirs(os.path.join(task.folder, "traces"), exist_ok=True)
+        trace = tempfile.mkdtemp(prefix=f".{task.key}.", dir=os.path.join(task.folder, "traces"))
+        arguments.insert(0, f"--trace={trace}")
+    try:
+        run = run_line(
+            arguments,
+            timeout_s=task.limit_s,
+            memory_limit_bytes=task.limit_bytes,
+            directory=task.directory,
+            notes_files=True,
+        )
+    except SmpyError as error:
+        wall_s = perf_counter() - began_s
+        entry, files, summary = (
+            _failed(error, wall_s, task),
+            getattr(error, "files", {}),
+            getattr(error, "summary", None),
+        )
+    else:
+        wall_s = perf_counter() - began_s
+        files, summary = run.files, run.summary
+        entry = Entry(
+            _row(run.summary, wall_s),
+            output=run.stdout[-_OUTPUT_MAX:],
+            is_measured=run.summary.compute == "measured" and run.summary.inputs.replayed_from is None,
+        )
+    if trace is not None:
+        _put(Path(trace), Path(task.folder, "traces", task.key))
+    if task.keeps_profile and summary is not None:
+        profiles = Path(task.folder, "profiles")
+        profiles.mkdir(exist_ok=True)
+        summary.write_json(profiles / f"{task.key}.json")
+    return entry, dict(files)
+
+
+def _have(environment: Mapping[str, str]) -> None:
+    """Have the study's variables, and not what Dask has set: a run here is as one in the study's shell."""
+    if dict(os.environ) != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _put(new: Path, place: Path) -> None:
+    """Put a folder in its place; an older one, of a run that was not noted, goes."""
+    shutil.rmtree(place, ignore_errors=True)
+    new.rename(place)
+
+
+def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
+    over, limit = "", None
+    if isinstance(error, TimeLimitError):
+        over, limit = "time", task.limit_s
+    elif isinstance(error, MemoryLimitError):
+        over, limit = "memory", task.limit_bytes
+    output = error.stdout[-_OUTPUT_MAX:] if isinstance(error, RunError) else ""
+    return Entry({"wall_s": wall_s}, str(error)[:_ERROR_MAX] or type(error).__name__, output, over, limit)
+
+
+def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
+    machine = summary.inputs.machine
+    return {
+        "ranks": summary.n_ranks,
+        "makespan_s": summary.makespan_s,
+        "half_width_s": summary.uncertainty.half_width_s if summary.uncertainty else None,
+        "messages": summary.messages,
+        "bytes": summary.bytes,
+        **{f"{name}_share": share for name, share in asdict(summary.shares).items()},
+        "hosts": machine.n_hosts if machine else None,
+        "wall_s": wall_s,
+        "peak_rss_bytes": summary.peak_rss_bytes,
+    }

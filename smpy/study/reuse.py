@@ -1,0 +1,102 @@
+"""Results of other studies, where the run is the same: same sources, arguments, machine, options and versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from smpy.errors import UsageError
+from smpy.runs.files_read import are_as_they_were
+from smpy.runs.simulate import check_line
+from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.points import Point
+from smpy.study.versions import versions
+
+_OF_MACHINE: Final = ("--platform=", "--set=", "--network=", "--compat=", "--ppn=", "--kernels=")
+
+
+class Results:
+    """A folder with results that studies share.
+
+    Of a run that measures computing nothing is kept: another one takes another time.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    directory : str
+        Where points run.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+
+    def __init__(self, folder: Path, directory: str) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
+        self._journal = Journal(folder / "results.sqlite")
+        self._directory = directory
+        self._fingerprints: dict[tuple[str, ...], str] = {}
+        self._states: dict[str, str | None] = {}
+
+    def find(self, point: Point) -> tuple[Origin, Entry] | None:
+        """What came of the same run in another study; None: there was none."""
+        found = self._journal.get(self._key(point))
+        if found is None:
+            return None
+        origin, entry = found
+        files = located(origin.files, self._home(point))
+        if origin.versions != versions() or not are_as_they_were(files, self._states):
+            return None
+        ours = Origin(relative_to(files, self._directory), origin.versions)
+        return ours, replace(entry, row={**entry.row, "is_reused": True})
+
+    def keep(self, point: Point, origin: Origin, entry: Entry) -> None:
+        """Keep what came of a run for other studies."""
+        if entry.error or entry.is_measured:
+            return
+        files = relative_to(located(origin.files, self._directory), self._home(point))
+        self._journal.add([(self._key(point), Origin(files, origin.versions), entry)])
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def _home(self, point: Point) -> str:
+        """What the names of files are relative to: the program's own folder."""
+        if "-m" in point.options:
+            return self._directory
+        return os.path.dirname(os.path.join(self._directory, point.program[0]))
+
+    def _key(self, point: Point) -> str:
+        others = [option for option in point.options if not option.startswith(_OF_MACHINE)]
+        program = [os.path.basename(point.program[0]), *point.program[1:]]
+        text = json.dumps([self._fingerprint(point), others, program])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _fingerprint(self, point: Point) -> str:
+        ours = tuple(option for option in point.options if option.startswith(_OF_MACHINE))
+        key = (str(point.ranks), *ours)
+        if key not in self._fingerprints:
+            arguments = ["-np", str(point.ranks), *ours, "program"]
+            self._fingerprints[key] = check_line(arguments, self._directory)
+        return self._fingerprints[key]
+
+
+def relative_to(files: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Files by their paths, relative to a folder where they lie in it."""
+    inside = os.path.join(folder, "")
+    return {path.removeprefix(inside): state for path, state in files.items()}
+
+
+def located(files: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Files by their full paths."""
+    return {os.path.join(folder, path): state for path, state in files.items()}

@@ -1,0 +1,312 @@
+"""A study: its plan, the state of its points, and their table."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.errors import UsageError
+from smpy.records.files import in_place_when_whole, write_whole
+from smpy.runs.files_read import are_as_they_were, state_of
+from smpy.runs.simulate import check_line
+from smpy.study.definition import Definition, definition_of, read_definition
+from smpy.study.export import with_one_type_a_column
+from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.perform import Task
+from smpy.study.points import Point, points_of, samples_of_options
+from smpy.study.reuse import Results, located, relative_to
+from smpy.study.table import FILES, Table, kept, table_of
+from smpy.study.turn import Progress, State, Turn
+from smpy.study.versions import versions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DEFINITION: Final = "study.json"
+
+
+class Study:
+    """One program over machines, sizes, numbers of ranks, ...: many runs, compared.
+
+    Parameters
+    ----------
+    what : str, path or mapping
+        A TOML file, the folder of a study that has run, or what such a file would say.
+    folder : str or path, optional
+        Where its results go; by default `NAME.study`, beside the file or here.
+
+    Raises
+    ------
+    UsageError
+        If it says what no study has.
+
+    Examples
+    --------
+    >>> import smpy
+    >>> study = smpy.Study(
+    ...     {
+    ...         "program": "apps/ring.py",
+    ...         "options": {"compute": "none"},
+    ...         "axes": {"ranks": [2, 4, 8], "set.network.latency": ["1us", "2us"]},
+    ...     }
+    ... )
+    >>> frame = study.run()  # doctest: +SKIP
+    >>> frame[["ranks", "set.network.latency", "makespan_s"]]  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, what: str | os.PathLike[str] | Mapping[str, Any], folder: str | os.PathLike[str] | None = None
+    ) -> None:
+        if isinstance(what, Mapping):
+            self._given: Mapping[str, Any] = what
+            self.definition = definition_of(what)
+            place = Path(f"{self.definition.name}.study")
+        elif Path(what).is_dir():
+            self.definition, self._given = _opened(Path(what))
+            place = Path(what)
+        else:
+            self.definition, self._given = read_definition(what)
+            place = Path(what).parent / f"{self.definition.name}.study"
+        self.folder: Final = (place if folder is None else Path(folder)).absolute()
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """All its points, in the order of the table."""
+        return points_of(self.definition)
+
+    def check(self) -> None:
+        """Have options and machines read: of each kind of option the first and the last value.
+
+        Raises
+        ------
+        UsageError
+            If one cannot be used.
+        """
+        for point in samples_of_options(self.points):
+            try:
+                check_line([*point.options, *point.program], self.definition.folder)
+            except UsageError as error:
+                raise UsageError(f"point {point.number}: {error}") from None
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        retry_failed: bool = False,
+        only: Sequence[Point] | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> pd.DataFrame:
+        """Run the points that have not run.
+
+        Parameters
+        ----------
+        workers : int, optional
+            Processes on this machine; by default as many as it has cores, but for one.
+        scheduler : str, optional
+            Address of a Dask scheduler, whose workers are used instead. They see the same files as this machine.
+        cache : str or path, optional
+            Folder of results that studies share.
+        retry_failed : bool
+            Whether points that failed run again.
+        only : sequence of Point, optional
+            Some of its points.
+        progress : callable, optional
+            Told where the study stands, whenever a point has ended.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table, as `smpy.study.table.Table` describes it.
+
+        Raises
+        ------
+        UsageError
+            If the study cannot run: its program is not there, another process runs it, ...
+        SmpyError
+            If it could not go on: the disk is full, the scheduler has gone. What has ended is kept.
+        """
+        from smpy.study.scheduling import memory_of_a_point, n_workers_here, run_tasks
+
+        if workers is not None and workers < 1:
+            raise UsageError(f"workers = {workers}: one at least")
+        n_workers = n_workers_here() if workers is None else workers
+        self._check_program()
+        with ExitStack() as stack:
+            stack.enter_context(self._locked())
+            journal = stack.enter_context(closing(Journal(self.folder / "journal.sqlite")))
+            results = stack.enter_context(closing(Results(Path(cache), self.definition.folder))) if cache else None
+            write_whole(self.folder / _DEFINITION, self._text())
+            state = self._state(journal)
+            wanted = self._wanted(state, self.points if only is None else only, retry_failed)
+            if wanted:
+                self.check()
+            reused = None if self.definition.keep else results
+            turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
+            turn.reuse()
+            limit_bytes = self.definition.limit_bytes
+            if limit_bytes is None and scheduler is None:
+                limit_bytes = memory_of_a_point(n_workers)
+            environment = dict(os.environ)
+            tasks = [self._task(point, environment, limit_bytes) for point in turn.left()]
+            if tasks:
+                run_tasks(tasks, turn.note, n_workers=n_workers, scheduler=scheduler)
+            frame = self._table(state).frame
+            self._compact(frame)
+            return frame
+
+    def state(self) -> State:
+        """What has come of its points so far."""
+        path = self.folder / "journal.sqlite"
+        if not path.exists():
+            return State()
+        with closing(Journal(path)) as journal:
+            return self._state(journal)
+
+    def table(self) -> Table:
+        """What has come of its points so far, as a table: points that have not ended are not in it."""
+        return self._table(self.state())
+
+    def _table(self, state: State) -> Table:
+        return table_of(self.definition, self.points, state.entries, self.folder)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs it now."""
+        try:
+            with open(self.folder / "lock", "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    # ---- before and after ----
+
+    def _check_program(self) -> None:
+        definition = self.definition
+        if not definition.is_module and not Path(definition.folder, definition.program).exists():
+            raise UsageError(f"there is no program {definition.program!r} in {definition.folder}")
+        for path in definition.inputs:
+            if not Path(definition.folder, path).is_file():
+                raise UsageError(f"inputs: there is no file {path!r} in {definition.folder}")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The study is this process's."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = open(self.folder / "lock", "ab")  # noqa: SIM115  # as long as the study runs
+        except OSError as error:
+            told = f"{error.strerror}; name another folder (--folder)"
+            raise UsageError(f"cannot write the study's folder {self.folder}: {told}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"the study in {self.folder} is running already") from None
+            except OSError:  # a file system without locks
+                pass
+            yield
+
+    def _text(self) -> str:
+        return json.dumps({"folder": self.definition.folder, "study": self._given}, default=str, indent=1) + "\n"
+
+    def _state(self, journal: Journal) -> State:
+        found = State()
+        known: dict[str, str | None] = {}
+        judged: dict[str, str] = {}
+        keys = {point.key for point in self.points}
+        for key, origin, entry in journal.entries():
+            if key not in keys:
+                continue
+            why = judged.get(text := repr(origin))
+            if why is None:
+                why = judged[text] = self._why_stale(origin, known)
+            if why:
+                found.stale[key] = why
+            else:
+                found.entries[key] = entry
+        return found
+
+    def _why_stale(self, origin: Origin, known: dict[str, str | None]) -> str:
+        for name, now in versions().items():
+            if origin.versions.get(name) != now:
+                return f"{name} was another version"
+        files = located(origin.files, self.definition.folder)
+        for path in files:
+            if not are_as_they_were({path: files[path]}, known):
+                return f"{path} has changed"
+        return ""
+
+    def origin(self, files: Mapping[str, str]) -> Origin:
+        """What a run came of that has read these files."""
+        folder = self.definition.folder
+        more = [] if self.definition.is_module else [self.definition.program]
+        named = {os.path.join(folder, path): None for path in (*more, *self.definition.inputs)}
+        states = {path: state_of(path) for path in named if path not in files}
+        whole = {**{path: state for path, state in states.items() if state}, **files}
+        return Origin(relative_to(whole, folder), versions())
+
+    def _wanted(self, state: State, points: Sequence[Point], retry_failed: bool) -> list[Point]:
+        """Points that are to run, those of one key once."""
+        wanted = {}
+        for point in points:
+            entry = state.entries.get(point.key)
+            if entry is None or self._lacks(point, entry) or (entry.error and self._again(entry, retry_failed)):
+                wanted[point.key] = point
+        return list(wanted.values())
+
+    def _lacks(self, point: Point, entry: Entry) -> bool:
+        """Whether something is to be kept of it that is not there."""
+        return not entry.error and any(
+            what in self.definition.keep and not kept(what, point.key, self.folder).exists() for what in FILES
+        )
+
+    def _again(self, entry: Entry, retry_failed: bool) -> bool:
+        limit = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes}.get(entry.over)
+        is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
+        return retry_failed or is_raised
+
+    def _task(self, point: Point, environment: Mapping[str, str], limit_bytes: int | None) -> Task:
+        return Task(
+            key=point.key,
+            arguments=(*point.options, *point.program),
+            directory=self.definition.folder,
+            folder=str(self.folder),
+            keeps_profile="profile" in self.definition.keep,
+            keeps_trace="trace" in self.definition.keep,
+            limit_s=self.definition.limit_s,
+            limit_bytes=limit_bytes,
+            environment=environment,
+        )
+
+    def _compact(self, frame: pd.DataFrame) -> None:
+        with in_place_when_whole(self.folder / "points.parquet") as path:
+            with_one_type_a_column(frame).to_parquet(path, index=False)
+
+
+def _opened(folder: Path) -> tuple[Definition, Mapping[str, Any]]:
+    """The study whose folder this is."""
+    path = folder / _DEFINITION
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        return definition_of(written["study"], written["folder"]), written["study"]
+    except OSError as error:
+        raise UsageError(f"{folder} is no folder of a study: {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path} is not what a study has written: {error}; run the study from its TOML file"
+        ) from error

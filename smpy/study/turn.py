@@ -1,0 +1,137 @@
+"""The points of a study as they end: into the journal, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final
+
+from smpy.study.estimate import seconds_left
+from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.perform import Task
+from smpy.study.points import Point
+from smpy.study.reuse import Results
+
+_EVERY_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a study stands.
+
+    Attributes
+    ----------
+    n_points, n_done, n_failed : int
+        Points, those that have ended, and those of them that failed.
+    left_s : float or None
+        Real time until all have ended; None: nobody knows yet.
+    """
+
+    n_points: int
+    n_done: int
+    n_failed: int
+    left_s: float | None
+
+
+@dataclass(slots=True)
+class State:
+    """What has come of the points of a study.
+
+    Attributes
+    ----------
+    entries : dict of str to Entry
+        Of each point that has ended, by its key.
+    stale : dict of str to str
+        Of points that ran with other sources, inputs or versions: which.
+    """
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    stale: dict[str, str] = field(default_factory=dict)
+
+
+class Turn:
+    """Points that are run now.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        All of the study.
+    wanted : sequence of Point
+        Those that are to run.
+    state : State
+        What has come of the others; kept up to date.
+    journal : Journal
+        Where points go that have ended.
+    results : Results or None
+        Those of other studies.
+    origin : callable
+        Makes an origin of the files that a run has read.
+    n_workers : int
+        How many run at a time.
+    progress : callable or None
+        Told where the study stands.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        wanted: Sequence[Point],
+        state: State,
+        journal: Journal,
+        results: Results | None,
+        origin: Callable[[Mapping[str, str]], Origin],
+        n_workers: int,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self._keys: Final = [point.key for point in points]
+        self._waiting: Final = {point.key: point for point in wanted}
+        self._state, self._journal, self._results, self._origin = state, journal, results, origin
+        self._n_workers, self._progress = n_workers, progress
+        self._ended: list[tuple[Point, float]] = []
+        self._next_s = 0.0
+
+    def reuse(self) -> None:
+        """Take from other studies what they have."""
+        if self._results is not None:
+            for point in list(self._waiting.values()):
+                found = self._results.find(point)
+                if found is not None:
+                    self._add([(point, *found)])
+        self._tell()
+
+    def left(self) -> list[Point]:
+        """Points that have not ended."""
+        return list(self._waiting.values())
+
+    def note(self, ended: Sequence[tuple[Task, Entry, Mapping[str, str]]]) -> None:
+        """Write down what has ended.
+
+        Raises
+        ------
+        SmpyError
+            If there is no room for it.
+        """
+        found = [(self._waiting[task.key], self._origin(files), entry) for task, entry, files in ended]
+        self._add(found)
+        for point, origin, entry in found:
+            if not entry.error:
+                self._ended.append((point, entry.row["wall_s"]))
+            if self._results is not None:
+                self._results.keep(point, origin, entry)
+        self._tell()
+
+    def _add(self, found: Sequence[tuple[Point, Origin, Entry]]) -> None:
+        self._journal.add((point.key, origin, entry) for point, origin, entry in found)
+        for point, _, entry in found:
+            self._state.entries[point.key] = entry
+            self._waiting.pop(point.key, None)
+
+    def _tell(self) -> None:
+        now_s = monotonic()
+        if self._progress is None or (self._waiting and now_s < self._next_s):
+            return
+        self._next_s = now_s + _EVERY_S
+        done = [entry for key in self._keys if (entry := self._state.entries.get(key)) is not None]
+        left_s = seconds_left(self.left(), self._ended, self._n_workers) if self._waiting else 0.0
+        self._progress(Progress(len(self._keys), len(done), sum(bool(entry.error) for entry in done), left_s))
