@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.progress import ERASE
+from smpy.cli.progress import study_told
 from smpy.cli.results import errors_told, print_text
 from smpy.errors import UsageError
 from smpy.units import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from smpy.study.points import Point
     from smpy.study.study import Study
-    from smpy.study.turn import Progress
 
 EXIT_FAILURE: Final = 1
 EXIT_INTERRUPTED: Final = 130
@@ -99,7 +94,7 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         points = study.points
         study.check()
         if probe is not None:
-            with _told() as progress:
+            with study_told() as progress:
                 study.run(workers=workers, only=_spread(points, probe), progress=progress)
         print_text("\n".join([_head(study), *_lines(study, points)]))
         state = study.state()
@@ -173,7 +168,7 @@ def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
             why = next(iter(stale.values()))
             _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
         try:
-            with _told(is_wanted=not quiet) as progress:
+            with study_told(is_wanted=not quiet) as progress:
                 study.run(progress=progress, **how)
         except KeyboardInterrupt:
             state = study.state()
@@ -301,30 +296,6 @@ def _table(study: Study) -> Any:
             f"no point of the study has ended: run it first (smpy study run); its folder is {study.folder}"
         )
     return table
-
-
-@contextmanager
-def _told(*, is_wanted: bool = True) -> Iterator[Callable[[Progress], None] | None]:
-    """A line on a terminal that tells where the study stands."""
-    if not is_wanted or not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(progress: Progress) -> None:
-        failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
-        left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
-        text = f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}{left}"
-        _write(ERASE + text[: shutil.get_terminal_size().columns - 1])
-
-    try:
-        yield show
-    finally:
-        _write(ERASE)
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 def _say(text: str) -> None:
