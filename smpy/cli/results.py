@@ -23,10 +23,19 @@ json_option: Final = click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
 )
 
+
+def _page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    with errors_told():
+        if value is not None and value.suffix != ".html":
+            raise UsageError(f"{value}: what is drawn is a page: name a file that ends with .html")
+    return value
+
+
 plot_option: Final = click.option(
     "--plot",
     "plot_path",
     type=click.Path(path_type=Path),
+    callback=_page,
     metavar="FILE.html",
     help="Draw it: a page that needs no network.",
 )
@@ -76,8 +85,6 @@ def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None
     if plot_path is not None:
         from smpy.records.files import write_whole
 
-        if plot_path.suffix != ".html":
-            raise UsageError(f"{plot_path}: what is drawn is a page: name a file that ends with .html")
         write_whole(plot_path, result.plot().to_html())
     tell(result.table(), result.to_record(), json_path)
 

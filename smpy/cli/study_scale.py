@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ import click
 
 from smpy.cli.progress import replays_told, study_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
+from smpy.cli.run import EXIT_INTERRUPTED
 from smpy.cli.run import command as run_command
 from smpy.errors import UsageError
 
@@ -125,18 +127,22 @@ def command(
     with errors_told():
         from smpy.study.scale import scale
 
-        with study_told() as progress, replays_told() as told:
-            result = scale(
-                program,
-                args[args[:1] == ("--",) :],
-                ranks,
-                options=ctx.meta[__name__],
-                weak=weak,
-                folder=folder,
-                workers=workers,
-                progress=progress,
-                told=told,
-            )
+        try:
+            with study_told() as progress, replays_told() as told:
+                result = scale(
+                    program,
+                    args[args[:1] == ("--",) :],
+                    ranks,
+                    options=ctx.meta[__name__],
+                    weak=weak,
+                    folder=folder,
+                    workers=workers,
+                    progress=progress,
+                    told=told,
+                )
+        except KeyboardInterrupt:
+            click.echo("smpy: interrupted: runs that have ended are kept; the same command goes on", err=True)
+            sys.exit(EXIT_INTERRUPTED)
         show(result, json_path, plot_path)
 
 

@@ -43,6 +43,7 @@ _PARTS: Final = {
     "overhead": "the overhead of MPI's calls",
 }
 _FINE: Final = 0.95
+_MORE_THAN_IDEAL: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Scaling(Result):
         """What the numbers say, a sentence a line."""
         if len(self.rows) == 1:
             return f"One number of ranks tells no scaling: {_on(self.rows[0])} it takes {_time(self.rows[0])}."
-        return "\n".join([self._fastest_words(), self._knee_words(), *self._limit_words()])
+        return "\n".join([self._fastest_words(), self._knee_words(), *self._limit_words(), *self._computing_words()])
 
     def _fastest_words(self) -> str:
         first, last, best = self.rows[0], self.rows[-1], self.rows[self.fastest]
@@ -148,12 +149,12 @@ class Scaling(Result):
         knee, last = self.rows[self.knee], self.rows[-1]
         gains = "does a third more work a second" if self.is_weak else f"saves {_percent(SAVED)} of the time"
         if knee is last:
-            return f"No knee up to {_ranks(last)}: to there a doubling of the ranks still {gains}, or more, on average."
+            return f"No knee up to {_ranks(last)}: to there a doubling of ranks still {gains}, or more, on average."
         if self.knee == 0:
             return f"The knee is at {_ranks(knee)}, the fewest: no doubling from there {gains}, on average."
         efficiency = self.efficiencies[self.knee]
         return (
-            f"The knee is at {_ranks(knee)}, with {_percent(efficiency)} efficiency: up to there a doubling of the ranks "
+            f"The knee is at {_ranks(knee)}, with {_percent(efficiency)} efficiency: up to there a doubling of ranks "
             f"{gains}, or more, on average; beyond it, less."
         )
 
@@ -172,6 +173,17 @@ class Scaling(Result):
             part, got = min(parts, key=lambda it: it[1])
             told += f", of which {part} most ({_percent(got)})"
         return [f"{told}."]
+
+    def _computing_words(self) -> list[str]:
+        """Of speed-ups that are larger than the number of ranks explains."""
+        known = [(row.computing, row) for row in self.rows if row.computing is not None]
+        most, row = max(known, key=lambda it: it[0], default=(0.0, self.rows[0]))
+        if most <= _MORE_THAN_IDEAL:
+            return []
+        return [
+            f"Computing scales better than ideally, to {_percent(most)} {_on(row)}: smaller parts may fit a cache, or "
+            "less is computed."
+        ]
 
     def table(self) -> str:
         """A line for each number of ranks, and the words."""
