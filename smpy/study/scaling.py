@@ -117,7 +117,7 @@ class Scaling(Result):
 
     @property
     def knee(self) -> int:
-        """The row that is the knee."""
+        """The row that is the knee; the last one: there is none so far."""
         worth = [s / row.n_ranks**_EXPONENT for s, row in zip(self.speedups, self.rows, strict=True)]
         return max(range(len(self.rows)), key=lambda i: (worth[i], i))
 
@@ -180,10 +180,8 @@ class Scaling(Result):
         most, row = max(known, key=lambda it: it[0], default=(0.0, self.rows[0]))
         if most <= _MORE_THAN_IDEAL:
             return []
-        return [
-            f"Computing scales better than ideally, to {_percent(most)} {_on(row)}: smaller parts may fit a cache, or "
-            "less is computed."
-        ]
+        told = f"Computing scales better than ideally, to {_percent(most)} {_on(row)}"
+        return [f"{told}: smaller parts may fit a cache, or less is computed."]
 
     def table(self) -> str:
         """A line for each number of ranks, and the words."""
@@ -194,11 +192,15 @@ class Scaling(Result):
         head = ["ranks", *(["argument"] if has_work else []), "time", "speed-up", "efficiency", *factors.values(), ""]
         lines = []
         for i, (row, speedup, efficiency) in enumerate(zip(self.rows, self.speedups, self.efficiencies, strict=True)):
-            marks = [word for word, at in (("knee", self.knee), (self._best_word, self.fastest)) if at == i]
+            marks = [word for word, at in (("knee", self._shown_knee), (self._best_word, self.fastest)) if at == i]
             line = [f"{row.n_ranks:,}", *([row.work] if has_work else []), _time(row)]
             line += [f"{speedup:.4g}", f"{efficiency:.1%}", *(_cell(getattr(row, key)) for key in factors)]
             lines.append([*line, ", ".join(marks if len(self.rows) > 1 else [])])
         return "\n\n".join([text_table(head, lines, n_words=1), self.words(), *self.remarks])
+
+    @property
+    def _shown_knee(self) -> int | None:
+        return None if self.knee == len(self.rows) - 1 else self.knee
 
     @property
     def _best_word(self) -> str:
@@ -213,7 +215,7 @@ class Scaling(Result):
                 {**_without_nan(asdict(row)), "speedup": speedup, "efficiency": efficiency}
                 for row, speedup, efficiency in rows
             ],
-            "knee_ranks": self.rows[self.knee].n_ranks,
+            "knee_ranks": None if self._shown_knee is None else self.rows[self._shown_knee].n_ranks,
             "fastest_ranks": self.rows[self.fastest].n_ranks,
             "words": self.words(),
             "remarks": list(self.remarks),
@@ -237,7 +239,7 @@ class Scaling(Result):
             if any(value is not None for value in values):
                 line = {"dash": "dash"}
                 figure.add_trace(graph.Scatter(x=ranks, y=values, name=name, line=line), row=1, col=3)
-        for col in (1, 2, 3):
+        for col in (1, 2, 3) if self._shown_knee is not None else ():
             figure.add_vline(x=ranks[self.knee], line_dash="dot", row=1, col=col)
         figure.update_xaxes(type="log", title="ranks", tickvals=ranks)
         figure.update_yaxes(type="log", row=1, col=1)

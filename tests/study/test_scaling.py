@@ -99,6 +99,10 @@ def test_the_words_agree_with_the_numbers(it: Scaling):
     assert told is not None
     assert number(told[1] or told[2]) == knee.n_ranks
     assert bool(told[2]) == (knee is last)
+    assert it.to_record()["knee_ranks"] == (None if knee is last else knee.n_ranks)
+    assert [line.split()[0] for line in it.table().splitlines() if re.search(r"\bknee(, |$)", line)] == (
+        [] if knee is last else [f"{knee.n_ranks:,}"]
+    )
 
 
 @given(scalings())
@@ -190,6 +194,6 @@ def test_one_number_of_ranks_tells_no_scaling():
 
 
 def test_a_plot_has_times_speedups_and_the_knee():
-    figure = Scaling([Row(1, 1.0, transfer=1.0), Row(2, 0.5, transfer=0.9)], is_weak=False).plot()
+    figure = Scaling([Row(1, 1.0, transfer=1.0), Row(2, 0.5, transfer=0.9), Row(4, 0.5)], is_weak=False).plot()
     assert {trace.name for trace in figure.data} == {"time", "speed-up", "ideal", "efficiency", "transfer"}
-    assert all(shape.x0 == 2 for shape in figure.layout.shapes)
+    assert [shape.x0 for shape in figure.layout.shapes] == [2, 2, 2]
