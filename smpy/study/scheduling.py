@@ -104,7 +104,7 @@ def _client(scheduler: str | None, n_workers: int) -> Iterator[Client]:
         threads_per_worker=1,
         processes=True,
         memory_limit=0,  # points are processes of their own, and have limits of their own
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=logging.CRITICAL,
     )
     with _closing(cluster), _closing(client := Client(cluster, set_as_default=False)):

@@ -1,0 +1,168 @@
+"""A study is read from TOML or a mapping, and says what is wrong in it; its points are command lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smpy.errors import UsageError
+from smpy.study.definition import definition_of, read_definition
+from smpy.study.points import Point, points_of, samples_of_options
+
+BASE: dict[str, Any] = {
+    "program": "prog.py",
+    "options": {"compute": "none", "ranks": 2},
+    "axes": {"args": {"--n": [5, 6]}},
+}
+
+
+def points(**changes: Any) -> list[Point]:
+    return points_of(definition_of({**BASE, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"axis": {}}, "no 'axis': did you mean 'axes'?"),
+        ({"program": None, "module": None}, "which program"),
+        ({"module": "prog"}, "which program"),
+        ({"program": 4}, "program = 4 is not a text"),
+        ({"combine": "gird"}, "did you mean 'grid'"),
+        ({"combine": "random"}, "n_points goes with"),
+        ({"n_points": 4}, "n_points goes with"),
+        ({"combine": "list"}, "has no [axes]"),
+        ({"points": [{"ranks": 1}], "combine": "grid"}, "[[points]] are listed"),
+        ({"repetitions": 0}, "at least once"),
+        ({"repetitions": "3"}, "not a whole number"),
+        ({"keep": ["profil"]}, "did you mean 'profile'"),
+        ({"limits": {"time": "soon"}}, "no limit"),
+        ({"limits": {"memory": -1}}, "no limit"),
+        ({"limits": {"tim": 1}}, "did you mean 'time'"),
+        ({"results": {"t": "("}}, "no regular expression"),
+        ({"results": {"t": "time"}}, "one group"),
+        ({"results": {"makespan_s": "(.)"}}, "such a column already"),
+        ({"axes": {"makespan_s": [1]}}, "a column of every study"),
+        ({"axes": {"seed": [1, 2]}, "repetitions": 2}, "the seed is an axis"),
+        ({"name": "a/b"}, "cannot be called"),
+        ({"args": "--n 4"}, "is not a list"),
+        ({"axes": [1]}, "is not a table"),
+    ],
+)
+def test_what_is_no_study_is_refused_in_words(changes: dict[str, Any], told: str):
+    table = {key: value for key, value in {**BASE, **changes}.items() if value is not None}
+    with pytest.raises(UsageError) as error:
+        definition_of(table)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"options": {"compute": "none"}}, "ranks = None"),
+        ({"axes": {"ranks": ["4"]}}, "ranks = '4'"),
+        ({"axes": {"args.n": [1]}}, "Write {n} in args"),
+        ({"axes": {"sett.nic": [1]}}, "did you mean 'set'"),
+        ({"axes": {"trace": [1]}}, "a column of every study"),
+        ({"options": {"ranks": 1, "json": "x"}}, "`keep` says"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], told: str):
+    with pytest.raises(UsageError) as error:
+        points(**changes)
+    assert told in str(error.value)
+
+
+def test_a_file_is_named_in_its_errors(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text("program = 'x.py'\naxs = {}\n")
+    with pytest.raises(UsageError, match=r"mine\.toml: a study has no 'axs'"):
+        read_definition(path)
+    path.write_text("program = ")
+    with pytest.raises(UsageError, match="is not TOML"):
+        read_definition(path)
+    with pytest.raises(UsageError, match="cannot read the study"):
+        read_definition(tmp_path / "none.toml")
+
+
+def test_keys_with_dots_may_be_written_either_way(tmp_path: Path):
+    path = tmp_path / "both.toml"
+    path.write_text(
+        'program = "x.py"\noptions = { ranks = 2 }\n[axes]\nargs.--n = [5, 6]\n"set.nic.latency" = ["1us"]\n'
+        "[axes.set.host]\ncores = { from = 1, to = 4, times = 2 }\n"
+    )
+    definition, _ = read_definition(path)
+    assert definition.axis_names == ("args.--n", "set.nic.latency", "set.host.cores")
+    assert definition.name == "both"
+    assert definition.folder == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("args", "name", "value", "line"),
+    [
+        ([], "--n", 5, ["--n", "5"]),
+        (["--n", "1", "--v"], "--n", 5, ["--n", "5", "--v"]),
+        (["--n=1", "--v"], "--n", 5, ["--n=5", "--v"]),
+        (["{n}", "x{n}"], "n", 5, ["5", "x5"]),
+        (["--v"], "--v", False, []),
+        (["--v"], "--v", True, ["--v"]),
+        ([], "--v", True, ["--v"]),
+        ([], "--v", False, []),
+        (["{other}"], "--n", 0.5, ["{other}", "--n", "0.5"]),
+    ],
+)
+def test_an_argument_goes_where_the_program_has_it(args: list[str], name: str, value: Any, line: list[str]):
+    (point,) = points(args=args, axes={f"args.{name}": [value]})
+    assert list(point.program) == ["prog.py", *line]
+
+
+def test_options_are_those_of_smpy_run():
+    (point,) = points(
+        options={"compute": "none", "set": {"host.cores": 8}, "algorithm": ["bcast=ring"], "map-by": "host"},
+        axes={"machine": {"small": {"ranks": 4, "set.nic.latency": "1us", "algorithm.bcast": "binomial_tree"}}},
+    )
+    assert point.ranks == 4
+    assert point.options == (
+        "-np", "4", "--compute=none", "--set=host.cores=8", "--set=nic.latency=1us", "--algorithm=bcast=binomial_tree",
+        "--map-by=host",
+    )  # fmt: skip
+
+
+def test_repetitions_differ_by_their_seed():
+    found = points(options={"ranks": 2, "seed": 10}, repetitions=3, axes={"args.--n": [5]})
+    assert [option for point in found for option in point.options if "seed" in option] == [
+        "--seed=10",
+        "--seed=11",
+        "--seed=12",
+    ]
+    assert [point.repetition for point in found] == [0, 1, 2]
+
+
+def test_points_of_one_command_line_have_one_key_and_others_have_others():
+    keys = [point.key for point in points(axes={"args.--n": [5, 6], "ranks": [2, 4]})]
+    assert len(set(keys)) == 4
+    assert [point.key for point in points(axes={"ranks": [2, 4], "args.--n": [5, 6]})] == [
+        keys[0],
+        keys[2],
+        keys[1],
+        keys[3],
+    ]
+
+
+def test_a_list_of_points_has_a_column_for_whatever_one_sets():
+    definition = definition_of({"program": "x.py", "points": [{"ranks": 1}, {"ranks": 2, "seed": 4}]})
+    assert definition.axis_names == ("ranks", "seed")
+    assert [point.values for point in points_of(definition)] == [(1, ""), (2, 4)]
+
+
+def test_samples_have_each_option_with_its_first_and_its_last_value():
+    found = points(axes={"set.host.cores": {"from": 1, "to": 100, "step": 1}, "algorithm.bcast": ["ring", "mpich"]})
+    options = {option for point in samples_of_options(found) for option in point.options}
+    assert {
+        "--set=host.cores=1",
+        "--set=host.cores=100",
+        "--algorithm=bcast=ring",
+        "--algorithm=bcast=mpich",
+    } <= options
+    assert len(samples_of_options(found)) <= 6

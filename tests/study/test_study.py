@@ -1,0 +1,199 @@
+"""A study runs each point once, keeps what has ended, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import smpy
+from smpy.errors import UsageError
+from smpy.runs.simulate import run_line
+from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.study import Study
+from tests.study.studies import simulated, study_table
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, pd.DataFrame]:
+    """A study that has run: three sizes on two latencies, with profiles and traces."""
+    folder = tmp_path_factory.mktemp("small")
+    given = study_table(folder, keep=["profile", "trace"])
+    given["axes"]["set.network.latency"] = ["x1", "x10"]
+    study = smpy.Study(given, folder / "results")
+    return study, study.run(workers=1)
+
+
+def test_a_point_has_the_bits_of_the_same_command_in_a_shell(small: tuple[Study, pd.DataFrame], tmp_path: Path):
+    study, frame = small
+    for point, row in zip(study.points, frame.to_dict("records"), strict=True):
+        json_path = tmp_path / "alone.json"
+        arguments = [*point.options, f"--json={json_path}", *point.program]
+        command = [os.path.join(os.path.dirname(os.sys.executable), "smpy"), "run", "--quiet", *arguments]
+        assert os.spawnv(os.P_WAIT, command[0], command) == 0
+        alone = json.loads(json_path.read_text())
+        for name in ("makespan_s", "messages", "bytes", "waiting_share", "ranks"):
+            assert row[name] == alone[name]
+        kept = json.loads((study.folder / row["profile"]).read_text())
+        for name in alone.keys() - {"host"}:
+            assert kept[name] == alone[name]
+
+
+def test_the_table_has_axes_results_and_files(small: tuple[Study, pd.DataFrame]):
+    study, frame = small
+    assert list(frame["point"]) == list(range(6))
+    assert list(frame["args.n"]) == [1, 1, 1000, 1000, 100_000, 100_000]
+    assert list(frame["set.network.latency"]) == ["x1", "x10"] * 3
+    assert list(frame["carried"]) == list(frame["args.n"])
+    assert (frame["error"] == "").all()
+    assert (frame["makespan_s"].to_numpy()[1::2] > frame["makespan_s"].to_numpy()[::2]).all()
+    assert all((study.folder / trace / "run.json").exists() for trace in frame["trace"])
+
+
+def test_the_folder_of_a_study_is_a_study_and_its_parquet_file_the_table(small: tuple[Study, pd.DataFrame]):
+    study, frame = small
+    pd.testing.assert_frame_equal(Study(study.folder).table().frame, frame)
+    pd.testing.assert_frame_equal(pd.read_parquet(study.folder / "points.parquet"), frame)
+
+
+def test_a_study_that_has_run_runs_nothing_again(small: tuple[Study, pd.DataFrame], monkeypatch: pytest.MonkeyPatch):
+    study, frame = small
+    monkeypatch.setattr("smpy.study.scheduling.run_tasks", lambda *_, **__: pytest.fail("it runs again"))
+    pd.testing.assert_frame_equal(study.run(), frame)
+
+
+def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path):
+    given = study_table(
+        tmp_path,
+        args=["5", "{what}"],
+        axes={"args.what": ["works", "fails", "hangs", "eats", "exits"]},
+        limits={"time": "2s", "memory": "400MB"},
+    )
+    frame = smpy.Study(given, tmp_path / "results").run(workers=1).set_index("args.what")
+    assert frame.loc["works", "error"] == frame.loc["exits", "error"] == ""
+    assert "this one cannot work" in frame.loc["fails", "error"]
+    assert "longer than timeout_s" in frame.loc["hangs", "error"]
+    assert "more memory than" in frame.loc["eats", "error"]
+    assert frame["makespan_s"].notna().sum() == 2
+    study = smpy.Study({**given, "limits": {"time": "3s", "memory": "400MB"}}, tmp_path / "results")
+    again = study._wanted(study.state(), study.points, retry_failed=False)
+    assert [point.values for point in again] == [("hangs",)]
+    assert len(study._wanted(study.state(), study.points, retry_failed=True)) == 3
+
+
+def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_changes(tmp_path: Path):
+    folder = tmp_path / "results"
+    small = smpy.Study(study_table(tmp_path), folder)
+    first = small.run(workers=1)
+    ran: list[int] = []
+    grown = study_table(tmp_path, axes={"args.n": [1, 7, 1000, 100_000]})
+    study = smpy.Study(grown, folder)
+    assert [point.values for point in study._wanted(study.state(), study.points, retry_failed=False)] == [(7,)]
+    frame = study.run(workers=1, progress=lambda progress: ran.append(progress.n_done))
+    assert ran[0] == 3
+    assert list(frame["args.n"]) == [1, 7, 1000, 100_000]
+    pd.testing.assert_frame_equal(
+        frame[frame["args.n"] != 7].drop(columns="point").reset_index(drop=True), first.drop(columns="point")
+    )
+    program = tmp_path / "program.py"
+    program.write_text(program.read_text().replace("world.Send(data, 1)", "world.Send(data, 1); time.sleep(1)"))
+    stale = smpy.Study(grown, folder)
+    assert len(stale.state().stale) == 4
+    assert "program.py has changed" in next(iter(stale.state().stale.values()))
+    assert (stale.run(workers=1)["makespan_s"] > 1).all()
+
+
+def test_equal_runs_are_taken_from_another_study_and_measured_ones_never_are(tmp_path: Path):
+    cache = tmp_path / "cache"
+    given = study_table(tmp_path)
+    first = smpy.Study(given, tmp_path / "one").run(workers=1, cache=cache)
+    second = smpy.Study(given, tmp_path / "two").run(workers=1, cache=cache)
+    assert not first["is_reused"].any()
+    assert second["is_reused"].all()
+    pd.testing.assert_frame_equal(simulated(second), simulated(first))
+    other = {**given, "options": {**given["options"], "set": {"network.latency": "x2"}}}
+    assert not smpy.Study(other, tmp_path / "three").run(workers=1, cache=cache)["is_reused"].any()
+    (tmp_path / "program.py").write_text((tmp_path / "program.py").read_text() + "\n")
+    assert not smpy.Study(given, tmp_path / "four").run(workers=1, cache=cache)["is_reused"].any()
+    measured = {**given, "options": {**given["options"], "compute": "measured"}, "axes": {"args.n": [1]}}
+    for name in ("five", "six"):
+        assert not smpy.Study(measured, tmp_path / name).run(workers=1, cache=cache)["is_reused"].any()
+
+
+def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
+    (tmp_path / "data.txt").write_text("4")
+    (tmp_path / "reads.py").write_text(
+        "from mpi4py import MPI\nimport time\nfrom pathlib import Path\n"
+        "time.sleep(float(Path(__file__).with_name('data.txt').read_text()))\n"
+    )
+    run = run_line(["-np", "1", "--compute=none", "reads.py"], directory=str(tmp_path), notes_files=True)
+    assert {Path(path).name for path in run.files} == {"data.txt", "reads.py"}
+    journal = Journal(tmp_path / "journal.sqlite")
+    study = Study(
+        {"program": str(tmp_path / "reads.py"), "options": {"ranks": 1, "compute": "none"}, "axes": {"seed": [1]}}
+    )
+    journal.add([(study.points[0].key, study.origin(run.files), Entry({"makespan_s": run.makespan_s}))])
+    assert not study._state(journal).stale
+    (tmp_path / "data.txt").write_text("5")
+    assert "data.txt has changed" in study._state(journal).stale[study.points[0].key]
+    journal.close()
+
+
+def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Path):
+    (tmp_path / "writes.py").write_text(
+        "from mpi4py import MPI\nfrom pathlib import Path\nimport os\n"
+        "Path('out.txt').write_text('x'); Path('out.txt').read_text()\n"
+        "Path('seen.txt').read_text(); os.utime('seen.txt')\n"
+    )
+    (tmp_path / "seen.txt").write_text("x")
+    os.utime(tmp_path / "seen.txt", (1, 1))
+    run = run_line(["-np", "1", "--compute=none", "writes.py"], directory=str(tmp_path), notes_files=True)
+    states = {Path(path).name: state for path, state in run.files.items()}
+    assert states.keys() == {"writes.py", "seen.txt"}
+    assert states["seen.txt"] == ""
+
+
+def test_a_journal_keeps_one_row_a_key_and_tells_of_another_format(tmp_path: Path):
+    path = tmp_path / "journal.sqlite"
+    journal = Journal(path)
+    origin = Origin({"a.py": "0"}, {"smpy": "1"})
+    journal.add([("k", origin, Entry({"makespan_s": 1.0})), ("l", origin, Entry({}, "broke"))])
+    journal.add([("k", origin, Entry({"makespan_s": 2.0}))])
+    assert {key: entry.row.get("makespan_s") for key, _, entry in journal.entries()} == {"k": 2.0, "l": None}
+    assert journal.get("k") == (origin, Entry({"makespan_s": 2.0}))
+    assert journal.get("m") is None
+    journal.close()
+    path.write_text("no database, and long enough to be looked at as one " * 10)
+    with pytest.raises(UsageError, match="not a database"):
+        Journal(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"program": "nowhere.py"}, "no program 'nowhere.py'"),
+        ({"inputs": ["nowhere.h5"]}, "no file 'nowhere.h5'"),
+        ({"axes": {"set.nic.latnecy": ["1us"]}}, "latnecy"),
+        ({"axes": {"platform": ["default", "nowhere.xml"]}}, "nowhere.xml"),
+    ],
+)
+def test_what_no_point_could_run_with_is_told_before_any_runs(changes: dict[str, Any], told: str, tmp_path: Path):
+    study = Study(study_table(tmp_path, **changes), tmp_path / "results")
+    with pytest.raises(UsageError) as error:
+        study.run(workers=1)
+    assert told in str(error.value)
+    assert study.table().frame.empty
+
+
+def test_a_study_that_runs_already_is_left_alone(tmp_path: Path):
+    study = Study(study_table(tmp_path), tmp_path / "results")
+    assert not study.is_running
+    with study._locked():
+        assert study.is_running
+        with pytest.raises(UsageError, match="is running already"):
+            Study(study_table(tmp_path), tmp_path / "results").run()
+    assert not study.is_running
