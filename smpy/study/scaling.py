@@ -245,7 +245,7 @@ class Scaling(Result):
         figure.update_yaxes(type="log", row=1, col=1)
         figure.update_yaxes(type="log", row=1, col=2)
         figure.update_yaxes(tickformat=".0%", rangemode="tozero", row=1, col=3)
-        figure.update_layout(title=self.words().replace("\n", "<br>"))
+        figure.update_layout(title=self.words().replace("\n", "<br>"), margin={"t": 200})
         return figure
 
 
