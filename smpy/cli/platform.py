@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from smpy.cli.bill_text import bill_facts, parts_text
 from smpy.cli.changes_option import changes_option
 from smpy.cli.placement_options import placement_options
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
@@ -39,7 +40,7 @@ def command() -> None:
     """
 
 
-@command.command("show", short_help="Hosts, links, diameter, bisection, routes, who sits where.")
+@command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, who sits where.")
 @click.argument("what")
 @changes_option
 @click.option(
@@ -75,7 +76,7 @@ def show(
     svg_path: Path | None,
     json_path: Path | None,
 ) -> None:
-    """Hosts, links, the diameter and the bisection bandwidth of a machine.
+    """Hosts, links, the diameter and the bisection bandwidth of a machine, its parts, and what they cost.
 
     \b
       smpy platform show cluster.xml
@@ -85,6 +86,7 @@ def show(
     with errors_told():
         from smpy.platforms.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement import place
+        from smpy.study.bill import bill_of
 
         description = _machine(what, n_ranks, options, ranks_per_host)
         platform = description.build()
@@ -107,8 +109,11 @@ def show(
             from smpy.records.files import write_whole
 
             write_whole(svg_path, draw_svg(platform))
-        text = "\n".join([*_overview_lines(machine), *_route_lines(routes), *_seat_lines(seats)])
-        tell(text, {"machine": machine, "routes": routes, "ranks": seats}, json_path)
+        parts, bill = description.parts_list, bill_of(description)
+        facts = [("parts", parts_text(parts)), *bill_facts(bill)]
+        text = "\n".join([*_overview_lines(machine), *_facts(facts), *_route_lines(routes), *_seat_lines(seats)])
+        record = {"machine": machine, "parts": parts, "bill": bill.to_json(), "routes": routes, "ranks": seats}
+        tell(text, record, json_path)
 
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")

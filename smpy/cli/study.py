@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_told
 from smpy.cli.results import errors_told, print_text
 from smpy.errors import UsageError
@@ -94,8 +95,7 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         points = study.points
         study.check()
         if probe is not None:
-            with study_told() as progress:
-                study.run(workers=workers, only=_spread(points, probe), progress=progress)
+            _run(study, workers=workers, only=_spread(points, probe))
         print_text("\n".join([_head(study), *_lines(study, points)]))
         state = study.state()
         ended = [(point, entry) for point in points if (entry := state.entries.get(point.key)) is not None]
@@ -167,20 +167,23 @@ def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
         if stale and not quiet:
             why = next(iter(stale.values()))
             _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
-        try:
-            with study_told(is_wanted=not quiet) as progress:
-                study.run(progress=progress, **how)
-        except KeyboardInterrupt:
-            state = study.state()
-            _say(
-                f"smpy: interrupted: {len(state.entries):,} of {_n_points(len(study.points))} have ended and are kept; "
-            )
-            _say("the same command goes on")
-            sys.exit(EXIT_INTERRUPTED)
+        _run(study, is_quiet=quiet, **how)
         if not quiet:
             print_text("\n".join([_status(study), *_results(study)]))
         if any(entry.error for entry in study.state().entries.values()):
             sys.exit(EXIT_FAILURE)
+
+
+def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
+    """Run points; after Ctrl-C, tell what is kept."""
+    hear_interrupts()
+    try:
+        with study_told(is_wanted=not is_quiet) as progress:
+            study.run(progress=progress, **how)
+    except KeyboardInterrupt:
+        told = f"{len(study.state().entries):,} of {_n_points(len(study.points))} have ended and are kept"
+        _say(f"smpy: interrupted: {told}; the same command goes on")
+        sys.exit(EXIT_INTERRUPTED)
 
 
 def _results(study: Study) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import replays_told, study_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run import EXIT_INTERRUPTED
@@ -127,6 +128,7 @@ def command(
     with errors_told():
         from smpy.study.scale import scale
 
+        hear_interrupts()
         try:
             with study_told() as progress, replays_told() as told:
                 result = scale(

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.settings import Settings
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.parts import Computer, Part, ReadPart, Zone
+    from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
     from smpy.platforms.placement import place
     from smpy.platforms.platform import Platform, Route
+    from smpy.platforms.prices import Prices
     from smpy.platforms.profiles import Changing, Profile, read_profile
     from smpy.platforms.simgrid.clusters import read_cluster
     from smpy.platforms.simgrid.elements import Element
@@ -48,6 +50,7 @@ __all__ = [
     "Backbone",
     "BypassRoute",
     "Cabinet",
+    "CableParts",
     "Cache",
     "CallCosts",
     "Changing",
@@ -76,6 +79,7 @@ __all__ = [
     "Host",
     "HostGroup",
     "HostLink",
+    "HostParts",
     "HyperX",
     "JoinedNames",
     "KernelCost",
@@ -89,10 +93,12 @@ __all__ = [
     "NumberedNames",
     "Overhead",
     "Part",
+    "PartsList",
     "Peer",
     "Platform",
     "PlatformBuilder",
     "Polling",
+    "Prices",
     "Profile",
     "ProfileConnection",
     "ReadPart",
@@ -102,6 +108,7 @@ __all__ = [
     "Sharing",
     "StarZone",
     "Step",
+    "SwitchParts",
     "Torus",
     "TreeShape",
     "VivaldiZone",
@@ -136,8 +143,10 @@ _NAMES: Final = {
     "own_format.settings": ("Settings",),
     "own_format.wanted_hosts": ("WantedHosts",),
     "parts": ("Computer", "Part", "ReadPart", "Zone"),
+    "parts_list": ("CableParts", "HostParts", "PartsList", "SwitchParts"),
     "placement": ("place",),
     "platform": ("Platform", "Route"),
+    "prices": ("Prices",),
     "profiles": ("Changing", "Profile", "read_profile"),
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),

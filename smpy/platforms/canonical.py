@@ -8,6 +8,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
+from smpy.platforms.prices import COST_PROPERTIES
+
 
 class _Entry(NamedTuple):
     """A field that is part of a value."""
@@ -20,7 +22,8 @@ def canonical_text(value: Any) -> str:
     """The text of a value that is made of numbers, texts, tuples, ranges, members of enumerations and dataclasses.
 
     Of a dataclass the fields that are compared are written, if they differ from their defaults: a field that a later
-    version adds changes nothing.
+    version adds changes nothing. What hosts cost and draw (`COST_PROPERTIES`) is left out: it changes no
+    simulated time.
 
     Examples
     --------
@@ -51,7 +54,7 @@ def _write(value: Any, put: Callable[[str], None]) -> None:
     elif is_dataclass(value) and not isinstance(value, type):
         put(f"{type(value).__name__}(")
         for name, default in _entries(type(value)):
-            inside = getattr(value, name)
+            inside = _compared(name, getattr(value, name))
             if default is MISSING or inside != default:
                 put(f"{name}=")
                 _write(inside, put)
@@ -61,6 +64,11 @@ def _write(value: Any, put: Callable[[str], None]) -> None:
         put("None")
     else:
         raise TypeError(f"a machine cannot hold a {type(value).__name__}")
+
+
+def _compared(name: str, value: Any) -> Any:
+    """Of the properties of hosts, those that may change what is simulated."""
+    return tuple(noted for noted in value if noted[0] not in COST_PROPERTIES) if name == "properties" else value
 
 
 def _number(value: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.parts import Computer, Part
+from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
 from smpy.platforms.profiles import Changing, Profile
 
 
@@ -45,6 +46,10 @@ class Host(Computer):
     def n_hosts(self) -> int:
         return 1
 
+    @property
+    def parts_list(self) -> PartsList:
+        return PartsList((HostParts(1, self.cores, self.properties),))
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.host(
             *(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets),
@@ -62,6 +67,10 @@ class Router(Part):
 
     name: str
     coordinates: Coordinates | None = None
+
+    @property
+    def parts_list(self) -> PartsList:
+        return PartsList(switches=(SwitchParts(1),))
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.router(self.name, zone or "", self.coordinates)
@@ -91,6 +100,12 @@ class Link(Part):
     bandwidth_profile: Profile | None = field(default=None, kw_only=True)
     latency_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
+
+    @property
+    def parts_list(self) -> PartsList:
+        """One cable; none of a fatpipe, which no flows share: a loopback, a backbone that never fills."""
+        is_cable = self.sharing is not Sharing.FATPIPE
+        return PartsList(cables=(CableParts(1, None, self.bandwidth_bytes_per_s),) if is_cable else ())
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.link(self.name, self.bandwidth_bytes_per_s, self.latency_s, self.sharing)

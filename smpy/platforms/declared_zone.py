@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.parts import Part, ReadPart, Zone
+from smpy.platforms.parts_list import PartsList, total
 
 if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
@@ -37,6 +38,11 @@ class DeclaredZone(Zone):
     @property
     def n_hosts(self) -> int:
         return sum(part.n_hosts for part in self.parts)
+
+    @property
+    def parts_list(self) -> PartsList | None:
+        """What is declared: hosts, routers as switches, links as cables."""
+        return total(part.parts_list for part in self.parts)
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         self.open(builder, zone)

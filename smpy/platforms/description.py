@@ -12,10 +12,12 @@ from smpy.platforms.canonical import canonical_text
 from smpy.platforms.garbage import collection_paused
 from smpy.platforms.models import SMPI_MODELS, Models
 from smpy.platforms.parts import Zone
+from smpy.platforms.prices import NO_PRICES, Prices
 
 if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.kernel_costs import KernelCosts
+    from smpy.platforms.parts_list import PartsList
     from smpy.platforms.platform import Platform
 
 
@@ -41,6 +43,9 @@ class Description:
         What kernels of computing cost on a core; None: nothing is known of any.
     calibration : mapping of str to object
         Where these numbers come from, as its file says it; machines that differ in nothing else are equal.
+    prices : Prices
+        What its parts cost and draw, beside what is noted of single hosts; machines that differ in nothing else are
+        equal.
 
     Examples
     --------
@@ -62,17 +67,33 @@ class Description:
     connections: tuple[ProfileConnection, ...] = field(default=(), kw_only=True)
     kernels: KernelCosts | None = field(default=None, kw_only=True)
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
+    prices: Prices = field(default=NO_PRICES, kw_only=True, compare=False)
 
     @property
     def n_hosts(self) -> int:
         return self.zone.n_hosts
 
     @property
+    def parts_list(self) -> PartsList | None:
+        """Its hosts, switches and cables, counted without building it; None: its topology has no formula for them.
+
+        Examples
+        --------
+        >>> from smpy.platforms import read_machine
+        >>> parts = read_machine("fat-tree children=16,32 parents=1,4", 1).parts_list
+        >>> parts.n_hosts, parts.n_switches, parts.n_cables, parts.n_ports
+        (512, 36, 640, 768)
+        >>> parts.switches
+        (SwitchParts(count=32, ports=20), SwitchParts(count=4, ports=32))
+        """
+        return self.zone.parts_list
+
+    @property
     def fingerprint(self) -> str:
         """A hash of the machine, the same for equal machines whatever described them, and for every version of smpy.
 
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
-        their defaults. A name, an origin and the hash of a file are not of it.
+        their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
         """
         parts = (self.zone, self.models, self.fills_hosts)
         text = canonical_text((*parts, *(part for part in (self.connections, self.kernels) if part)))

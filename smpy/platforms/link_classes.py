@@ -91,10 +91,14 @@ def link_class_settings(classes: Sequence[LinkClass]) -> dict[str, object]:
     return settings
 
 
+def class_bandwidth_bytes_per_s(classes: Sequence[LinkClass], name: str, cluster: Cluster) -> float:
+    """Of each wire of a class."""
+    return next((each.bandwidth_bytes_per_s for each in classes if each.name == name), cluster.bandwidth_bytes_per_s)
+
+
 def relative_bandwidth(classes: Sequence[LinkClass], name: str, cluster: Cluster) -> float:
     """How many wires of hosts a wire of a class is worth."""
-    own = next((each.bandwidth_bytes_per_s for each in classes if each.name == name), cluster.bandwidth_bytes_per_s)
-    return own / cluster.bandwidth_bytes_per_s
+    return class_bandwidth_bytes_per_s(classes, name, cluster) / cluster.bandwidth_bytes_per_s
 
 
 def wire_blocks(what: str, classes: Sequence[LinkClass], kinds: Sequence[WireKind]) -> tuple[WireBlock, ...]:

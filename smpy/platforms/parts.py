@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.parts_list import PartsList
 
 if TYPE_CHECKING:
     from smpy.platforms.builder import PlatformBuilder
@@ -33,6 +34,11 @@ class Part:
     def n_hosts(self) -> int:
         """How many hosts it brings along."""
         return 0
+
+    @property
+    def parts_list(self) -> PartsList | None:
+        """The hosts, switches and cables that it brings along; None: nothing tells."""
+        return PartsList()
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         """Add it to a platform, inside a zone; None: it is the outermost zone itself.
@@ -100,6 +106,11 @@ class Zone(Part):
 
     def to_settings(self) -> dict[str, object] | None:
         """The table [topology] from which `from_settings` makes it, its cluster given; None: no such table does."""
+        return None
+
+    @property
+    def parts_list(self) -> PartsList | None:
+        """The hosts, switches and cables that it consists of; None: no formula is known."""
         return None
 
     @property

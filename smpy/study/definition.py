@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_input
+from smpy.platforms.prices import NO_PRICES, Prices
 from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
 from smpy.study.combine import DRAWN, WAYS, Combination, combinations
 
@@ -71,8 +72,8 @@ class Definition:
         Columns that are taken from what the program prints: regular expressions with one group.
     inputs : tuple of str
         Files that points read in ways that cannot be seen (HDF5, a child process): when one changes, points run again.
-    prices : mapping or None
-        What machines cost that do not say it.
+    prices : Prices
+        What the machines' parts cost and draw where these do not say it.
     """
 
     name: str
@@ -92,7 +93,7 @@ class Definition:
     limit_bytes: int | None = None
     results: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-    prices: Mapping[str, Any] | None = None
+    prices: Prices = NO_PRICES
 
     @property
     def axis_names(self) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         limit_bytes=_limit_bytes(limits.get("memory")),
         results=_results(read.table("results")),
         inputs=read.texts("inputs"),
-        prices=read.table("prices") if "prices" in table else None,
+        prices=_prices(read.prices(), folder),
     )
     _check_names(found)
     return found
@@ -252,6 +253,17 @@ def _kept(given: tuple[str, ...]) -> frozenset[str]:
         if what not in KEPT:
             raise UsageError(f"keep: {what!r} is none of {', '.join(KEPT)}{meant(what, KEPT)}")
     return frozenset(given) - {"summary"}
+
+
+def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
+    """Those of a file or a preset, or of the table itself."""
+    if not given:
+        return NO_PRICES
+    from smpy.platforms.own_format.prices import read_price_list
+    from smpy.platforms.presets import preset_file
+
+    is_file = isinstance(given, str) and preset_file(given) is None
+    return read_price_list(Path(folder, str(given)) if is_file else given)
 
 
 def _limit(given: Any, unit: str, example: str, parse: Callable[[str], float]) -> float | None:
@@ -318,6 +330,10 @@ class _Reader:
 
     def table(self, key: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self._get(key, (Mapping,), "a table", {})
+        return found
+
+    def prices(self) -> str | Mapping[str, Any]:
+        found: str | Mapping[str, Any] = self._get("prices", (str, Mapping), "a file, a preset or a table", {})
         return found
 
     def count(self, key: str, default: int) -> int:

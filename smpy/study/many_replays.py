@@ -146,7 +146,8 @@ def _worker() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 def work() -> None:
     """In a process that `makespans_s` has started: perform what standard input says."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it, or does not read any more
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     folder, platform, placement, points = pickle.load(sys.stdin.buffer)  # noqa: S301  # ours
     replays = Replays(HeldTrace(folder), platform, placement)
     for changes in points:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.errors import SmpyError
 from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
 from smpy.runs.simulate import run_line
+from smpy.study.bill import parts_record
 from smpy.study.journal import Entry
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
         "messages": summary.messages,
         "bytes": summary.bytes,
         **{f"{name}_share": share for name, share in asdict(summary.shares).items()},
-        "hosts": machine.n_hosts if machine else None,
+        "parts": parts_record(machine) if machine else None,
         "wall_s": wall_s,
         "peak_rss_bytes": summary.peak_rss_bytes,
     }

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from queue import Empty, SimpleQueue
+from typing import Any, Final
 
 from smpy.errors import SmpyError, UsageError
 from smpy.study.journal import Entry
 from smpy.study.perform import Task, perform
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
+from smpy.study.workers import workers
 
 Done = Callable[[Sequence[tuple[Task, Entry, dict[str, str]]]], None]
 
 _TRIES_MAX: Final = 10  # of a point whose workers die
 _AHEAD: Final = 3  # points handed out, a worker
 _LEAVE_S: Final = 10.0
+_LOOK_S: Final = 0.5
 _MEMORY_SHARE: Final = 0.9  # of what this machine has, for all points together
 
 
@@ -62,6 +61,8 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         If Dask is not installed, or there is no such scheduler.
     SchedulerLostError
         If it goes.
+    SmpyError
+        If workers do not start.
     KeyboardInterrupt
         If Ctrl-C came: points that were running have ended.
     """
@@ -70,61 +71,30 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         import distributed
     except ImportError as error:
         raise UsageError(f'a study needs dask: {error}; pip install "smpy-mpi[study]"') from error
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what dies is ours to tell
     with dask.config.set({"distributed.scheduler.allowed-failures": _TRIES_MAX}), ExitStack() as stack:
-        stack.enter_context(_main_hidden())
-        client = stack.enter_context(_client(scheduler, n_workers))
+        if scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=0, processes=False, dashboard_address=":0", silence_logs=logging.CRITICAL, protocol="tcp"
+            )
+            stack.enter_context(_closing(cluster))
+            here = stack.enter_context(workers(cluster.scheduler_address, n_workers))
+            client = distributed.Client(cluster, set_as_default=False)
+            points = _Points(client, tasks, done, here.check, lambda: n_workers)
+        else:
+            try:
+                client = distributed.Client(scheduler, timeout=_LEAVE_S, set_as_default=False)
+            except (OSError, ValueError, TypeError) as error:
+                raise UsageError(f"there is no Dask scheduler at {scheduler}: {error}") from error
+            points = _Points(client, tasks, done, lambda: None, lambda: sum(client.nthreads().values()))
+        stack.enter_context(_closing(client))
         try:
-            _run(client, distributed, tasks, done, None if scheduler else n_workers)
-        except (OSError, distributed.CancelledError, distributed.comm.CommClosedError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # a disk's, of `done`
-            raise SchedulerLostError(_lost(scheduler)) from error
-
-
-def _lost(scheduler: str | None) -> str:
-    where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
-    return f"{where} has gone; what has finished is kept: run the study again"
-
-
-@contextmanager
-def _client(scheduler: str | None, n_workers: int) -> Iterator[Client]:
-    from distributed import Client, LocalCluster
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # deaths of workers are ours to tell
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=_LEAVE_S, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            raise UsageError(f"there is no Dask scheduler at {scheduler}: {error}") from error
-        with _closing(client):
-            yield client
-        return
-    cluster = LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=0,  # points are processes of their own, and have limits of their own
-        dashboard_address=":0",
-        silence_logs=logging.CRITICAL,
-    )
-    with _closing(cluster), _closing(client := Client(cluster, set_as_default=False)):
-        yield client
-
-
-@contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Worker processes do not import the script that started the study: it may have no guard against that."""
-    main = sys.modules["__main__"]
-    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
-    main.__spec__ = None
-    if file is not None:
-        del main.__file__
-    try:
-        yield
-    finally:
-        main.__spec__ = spec
-        if file is not None:
-            main.__file__ = file
+            points.run()
+        except _LostError as error:
+            where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
+            raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
 
 
 @contextmanager
@@ -136,45 +106,79 @@ def _closing(what: Any) -> Iterator[None]:
             what.close(timeout=_LEAVE_S)
 
 
-def _run(client: Client, distributed: Any, tasks: Sequence[Task], done: Done, n_workers: int | None) -> None:
-    waiting = iter(tasks)
-    tries: dict[str, int] = {}
-    out: dict[Future, Task] = {}
-    with client.as_current():
-        completed = distributed.as_completed(raise_errors=False)
+class _LostError(Exception):
+    """A point went with its scheduler."""
 
-    def hand_out(task: Task) -> None:
-        tries[task.key] = tries.get(task.key, 0) + 1
-        future = client.submit(perform, task, key=f"smpy-{task.key}-{tries[task.key]}", pure=False)
-        out[future] = task
-        completed.add(future)
 
-    def fill() -> None:
-        n = n_workers if n_workers is not None else max(1, sum(client.nthreads().values()))
-        while len(out) < _AHEAD * n and (task := next(waiting, None)) is not None:
-            hand_out(task)
+class _Points:
+    """Points on their way: a few more than there are workers."""
 
-    fill()
-    while out:
-        ended = []
-        for future in completed.next_batch():
-            task = out.pop(future)
-            if future.status == "finished":
-                ended.append((task, *future.result()))
-            elif future.status == "error":
-                error = future.exception()
-                if not isinstance(error, distributed.scheduler.KilledWorker):
-                    ended.append((task, Entry({}, _in_words(error)), {}))
-                elif tries[task.key] < _TRIES_MAX:
-                    hand_out(task)
-                else:
-                    ended.append((task, Entry({}, f"its worker died {tries[task.key] * _TRIES_MAX} times"), {}))
-            else:  # cancelled or lost: with the scheduler
-                raise distributed.CancelledError(future.key)
+    def __init__(
+        self,
+        client: Any,
+        tasks: Sequence[Task],
+        done: Done,
+        check: Callable[[], None],
+        n_threads: Callable[[], int],
+    ) -> None:
+        self._client, self._done, self._check, self._n_threads = client, done, check, n_threads
+        self._waiting = iter(tasks)
+        self._tries: dict[str, int] = {}
+        self._out: dict[Any, Task] = {}
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+
+    def run(self) -> None:
+        """Hand them all out, and in what has ended."""
+        self._fill()
+        while self._out:
+            try:
+                futures = [self._ended.get(timeout=_LOOK_S)]
+            except Empty:
+                self._check()
+                if self._client.status != "running":
+                    raise _LostError from None
+                self._fill()  # there may be more workers now
+                continue
+            with suppress(Empty):
+                while True:
+                    futures.append(self._ended.get_nowait())
+            ended = [found for future in futures if (found := self._take(future)) is not None]
+            if ended:
+                self._done(ended)
+            self._fill()
+
+    def _fill(self) -> None:
+        try:
+            n = _AHEAD * max(1, self._n_threads())
+        except (OSError, RuntimeError, ValueError) as error:
+            raise _LostError from error
+        while len(self._out) < n and (task := next(self._waiting, None)) is not None:
+            self._hand_out(task)
+
+    def _hand_out(self, task: Task) -> None:
+        self._tries[task.key] = self._tries.get(task.key, 0) + 1
+        future = self._client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
+        self._out[future] = task
+        future.add_done_callback(self._ended.put)
+
+    def _take(self, future: Any) -> tuple[Task, Entry, dict[str, str]] | None:
+        """What came of a point; None: it is handed out again."""
+        from distributed.scheduler import KilledWorker
+
+        task = self._out.pop(future)
+        if future.status == "finished":
+            found: tuple[Entry, dict[str, str]] = future.result()
             future.release()
-        if ended:
-            done(ended)
-        fill()
+            return task, *found
+        if future.status != "error":
+            raise _LostError
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            return task, Entry({}, _in_words(error)), {}
+        if self._tries[task.key] < _TRIES_MAX:
+            self._hand_out(task)
+            return None
+        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), {}
 
 
 def _in_words(error: BaseException) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
+from smpy.study.bill import Bill, bill_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
 from smpy.study.points import Point
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 SHARES: Final = ("compute_share", "communication_share", "waiting_share", "sleep_share")
 """Of the ranks' time, as the summary of a run has them."""
 
-SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, "hosts")
+COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "run_eur")
+"""What the machine has, and what it and the run cost."""
+
+SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, *COSTS)
 """Columns of every run."""
 
 REAL: Final = ("wall_s", "peak_rss_bytes", "is_reused")
@@ -83,6 +88,7 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
     axes = definition.axis_names
     patterns = {name: re.compile(pattern, re.MULTILINE) for name, pattern in definition.results.items()}
     simulated = [name for name in SIMULATED if name not in axes]
+    bill = cache(partial(bill_of_record, prices=definition.prices))  # few machines for many points
     rows = []
     for point in points:
         entry = entries.get(point.key)
@@ -90,7 +96,8 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
             continue
         row: dict[str, Any] = {"point": point.number, **dict(zip(axes, point.values, strict=True))}
         row |= {"repetition": point.repetition, "error": entry.error}
-        row |= {name: point.ranks if name == "ranks" else entry.row.get(name) for name in simulated}
+        known = {**entry.row, "ranks": point.ranks, **_costs(entry.row, bill)}
+        row |= {name: known.get(name) for name in simulated}
         row |= {name: _number_in(entry.output, pattern) for name, pattern in patterns.items()}
         row |= {name: entry.row.get(name) for name in REAL}
         row["is_reused"] = bool(row["is_reused"])
@@ -101,6 +108,11 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
     for name in numbers:
         frame[name] = pd.to_numeric(frame[name])
     return Table(definition.name, frame, axes, tuple(patterns), folder)
+
+
+def _costs(row: Mapping[str, Any], bill: Callable[[str], Bill]) -> dict[str, float]:
+    parts = row.get("parts")
+    return {} if parts is None else bill(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"])
 
 
 def kept(what: str, key: str, folder: Path) -> Path:

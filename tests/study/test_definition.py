@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from smpy.errors import UsageError
+from smpy.platforms import Prices
 from smpy.study.definition import definition_of, read_definition
 from smpy.study.points import Point, points_of, samples_of_options
 
@@ -166,3 +167,18 @@ def test_samples_have_each_option_with_its_first_and_its_last_value():
         "--algorithm=bcast=mpich",
     } <= options
     assert len(samples_of_options(found)) <= 6
+
+
+def test_prices_are_a_table_a_preset_or_a_file_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "quotation.toml").write_text("[price]\nhost_eur = 9000\n")
+    given = {"program": "p.py", "options": {"ranks": 1}}
+    assert definition_of(given).prices == Prices()
+    assert definition_of(given | {"prices": {"host_eur": 9000}}).prices == Prices(host_eur=9000)
+    assert definition_of(given | {"prices": "quotation.toml"}, tmp_path).prices == Prices(host_eur=9000)
+    assert definition_of(given | {"prices": "example-prices"}).prices.kwh_eur == 0.2
+    with pytest.raises(UsageError, match=r"cannot read platform file '.*nowhere\.toml'"):
+        definition_of(given | {"prices": "nowhere.toml"}, tmp_path)
+    with pytest.raises(UsageError, match="prices = 3 is not a file, a preset or a table"):
+        definition_of(given | {"prices": 3})
+    with pytest.raises(UsageError, match=r"price\.hosts_eur: unknown key: did you mean 'host_eur'"):
+        definition_of(given | {"prices": {"hosts_eur": 3}})

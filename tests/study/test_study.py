@@ -197,3 +197,23 @@ def test_a_study_that_runs_already_is_left_alone(tmp_path: Path):
         with pytest.raises(UsageError, match="is running already"):
             Study(study_table(tmp_path), tmp_path / "results").run()
     assert not study.is_running
+
+
+def test_the_table_has_what_machines_and_runs_cost_and_other_prices_run_nothing_again(tmp_path: Path):
+    prices = {"host_eur": 100, "switch_eur": 50, "cable_eur": 5, "kwh_eur": 0.5, "lifetime_years": 1}
+    prices |= {"power": {"idle": "360W", "busy": "720W", "switch": "0W"}}
+    given = study_table(tmp_path, axes={"set.host.count": [2, 4]}, args=["7"], prices=prices)
+    frame = smpy.Study(given, tmp_path / "results").run(workers=1)
+    assert frame["hosts"].tolist() == [2, 4]
+    assert (frame["switches"].tolist(), frame["cables"].tolist()) == ([1, 1], [2, 4])
+    assert frame["price_eur"].tolist() == [2 * 100 + 50 + 10, 4 * 100 + 50 + 20]
+    energy_kwh = frame["makespan_s"] * frame["hosts"] * 0.36 / 3600  # nothing computes
+    assert frame["energy_kwh"].tolist() == pytest.approx(energy_kwh.tolist())
+    written_off = frame["price_eur"] * frame["makespan_s"] / (365.25 * 86400)
+    assert frame["run_eur"].tolist() == pytest.approx((written_off + energy_kwh / 2).tolist())
+    (tmp_path / "dear.toml").write_text("[price]\nhost_eur = 1000\nswitch_eur = 0\ncable_eur = 0\n")
+    dear = smpy.Study(given | {"prices": str(tmp_path / "dear.toml")}, tmp_path / "results")
+    assert not [point for point in dear.points if point.key not in dear.state().entries]
+    assert dear.table().frame["price_eur"].tolist() == [2000, 4000]
+    assert dear.table().frame["energy_kwh"].isna().all()
+    assert dear.table().frame["makespan_s"].equals(frame["makespan_s"])

@@ -86,7 +86,7 @@ nic = {bandwidth = "400Gb/s", latency = "1us"}
 power = {idle = "10W", busy = "900W"}
 [group.thin]
 names = "t[1-3].site"
-price.host = 3
+price.host_eur = 3
 [group.one]
 names = "mars"
 [topology]
@@ -143,8 +143,10 @@ kind = 'graph'
 edges = 'edges.csv'
 host_pattern = 'h*'
 [price]
-host = 5000
-host_hour = 1.5
+host_eur = 5000
+host_hour_eur = 1.5
+cable_eur = 90
+lifetime_years = 5
 """,
     b"""[topology]
 kind = 'hyperx'

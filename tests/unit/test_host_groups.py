@@ -42,7 +42,7 @@ cores = 16
 speed = "60Gf"
 nic = {bandwidth = "4GB/s", latency = "2us"}
 power.busy = "900W"
-price.host = 40000
+price.host_eur = 40000
 
 [group.thin]
 names = "thin-[1-6].site"

@@ -193,7 +193,7 @@ def test_what_a_host_draws_and_costs_are_its_properties(file: Path) -> None:
 host = {cores = 8, sockets = 4, memory_bandwidth = "400GB/s"}
 topology.kind = "flat"
 power = {idle = "0.2kW", busy = "700W", off = "9W"}
-price = {host = 12_000}
+price = {host_eur = 12_000}
 """
     zone = read(file, text).zone
     assert isinstance(zone, FlatCluster)

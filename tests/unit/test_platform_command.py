@@ -19,6 +19,9 @@ CLUSTER = (
     HEAD + '<cluster id="c" prefix="n" suffix="" radical="0-11" speed="1Gf" core="2" bw="{bw}" lat="10us"/></platform>'
 )
 
+PRICES = "price.host_eur=9000 price.switch_port_eur=500 price.cable_eur=80 price.switch_cable_eur=120 power.idle=200W "
+PRICES += "power.busy=700W power.switch=200W"
+
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
@@ -45,14 +48,41 @@ def test_show_tells_hosts_links_diameter_latency_and_bisection(cluster: str) -> 
         "  diameter       2 links",
         "  latency        20 us (all 132 pairs)",
         "  bisection      7.5 GB/s one way (a formula: all that links can carry)",
+        "  parts          12 hosts, 1 switch of 12 ports, 12 cables",
     ]
+
+
+def test_show_tells_what_a_machine_costs_and_draws_as_far_as_it_is_known(cluster: str) -> None:
+    options = ("price.host_eur=9000", "price.cable_eur=70.4", "power.busy=700W")
+    priced = shown("show", cluster, *(f"--set={option}" for option in options))
+    assert priced.splitlines()[-2:] == [
+        "  price          not known: hosts 108,000 EUR, switches not known, cables 845 EUR",
+        "  power          hosts 0 kW idle, 8.4 kW busy; switches not known",
+    ]
+    rented = "flat hosts=4 price.host_hour_eur=2.5 price.switch_eur=0"
+    assert shown("show", rented).splitlines()[-1] == "  rent           10.00 EUR an hour"
+    whole = shown("show", "fat-tree children=4,3 parents=1,2 " + PRICES).splitlines()
+    assert whole[-3:] == [
+        "  parts          12 hosts, 5 switches (3 of 6 ports, 2 of 3 ports), 18 cables",
+        "  price          121,680 EUR: hosts 108,000 EUR, switches 12,000 EUR, cables 1,680 EUR",
+        "  power          hosts 2.4 kW idle, 8.4 kW busy; switches 1 kW",
+    ]
+    record = json.loads(shown("show", cluster, "--set", "price.cable_eur=70", "--json", "-"))
+    assert (record["bill"]["cables_eur"], record["bill"]["price_eur"]) == (840, None)
+    assert record["parts"]["switches"] == [{"count": 1, "ports": 12}]
+
+
+def test_show_tells_of_parts_that_nothing_tells(tmp_path: Path) -> None:
+    world = f"{HEAD}<zone id='w' routing='Full'><host id='a' speed='1Gf'/><router id='r'/></zone></platform>"
+    (tmp_path / "w.xml").write_text(world)
+    assert shown("show", str(tmp_path / "w.xml")).splitlines()[-1] == "  parts          1 host, 1 switch, 0 cables"
 
 
 def test_show_tells_which_kernels_have_costs(tmp_path: Path) -> None:
     kernels = "".join(f"[kernels.{name}]\nsizes = ['n']\nseconds = {{ n = 1e-9 }}\n" for name in ("daxpy", "dgemm"))
     (tmp_path / "m.toml").write_text(f"host.count = 2\n[kernels]\nreference_speed = '2Gf'\n{kernels}")
     told = "  kernels        costs of 2, measured on a core of 2 Gf: daxpy, dgemm"
-    assert shown("show", str(tmp_path / "m.toml")).splitlines()[-1] == told
+    assert told in shown("show", str(tmp_path / "m.toml")).splitlines()
     record = json.loads(shown("show", str(tmp_path / "m.toml"), "--json", "-"))
     assert record["machine"]["kernels"] == ["daxpy", "dgemm"]
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
+from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
 from smpy.platforms.own_format.settings import Setting, Tree, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
@@ -133,14 +134,18 @@ def changed_alike(machine: Description, changes: Sequence[Change]) -> Descriptio
     PlatformError
         If a value cannot be read, or a number gets out of range.
     """
+    priced: Tree = {}
     for change in changes:
+        if change.key.partition(".")[0] in PRICE_TABLES:
+            put(priced, change.key, change.setting())
+            continue
         if change.key not in ALIKE:
             raise UsageError(
                 f"--set {change.key}={change.value}: of a machine that no file of ours describes, only "
-                f"{', '.join(ALIKE)} can be set{meant(change.key, ALIKE)}"
+                f"{', '.join(ALIKE)} and the keys of [price] and [power] can be set{meant(change.key, ALIKE)}"
             )
         machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
-    return machine
+    return replace(machine, prices=prices_in(priced, "--set").above(machine.prices)) if priced else machine
 
 
 def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:

@@ -1,6 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi], ....
 
-[kernels] says what computing costs, and [calibration] where such numbers come from. What is not said is the default
+[kernels] says what computing costs, and [calibration] where such numbers come from; [price] and [power] what it takes
+to buy and to run. What is not said is the default
 cluster's.
 """
 
@@ -12,6 +13,7 @@ from smpy.platforms.description import Description
 from smpy.platforms.own_format.hosts import read_hosts
 from smpy.platforms.own_format.kernels import read_kernels
 from smpy.platforms.own_format.models import read_models
+from smpy.platforms.own_format.prices import read_prices
 from smpy.platforms.own_format.settings import Settings, Tree
 from smpy.platforms.topologies import topology_named, topology_names
 
@@ -52,7 +54,13 @@ def describe(
     zone = topology_named("machine", kind).kind.from_settings(topology, hosts)
     models = read_models(machine.table("network"), machine.table("mpi"))
     kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
+    prices = read_prices(machine)
     machine.check_keys()
     return Description(
-        *(named, zone, models), fills_hosts=fills_hosts, origin=origin, kernels=kernels, calibration=calibration
+        *(named, zone, models),
+        fills_hosts=fills_hosts,
+        origin=origin,
+        kernels=kernels,
+        calibration=calibration,
+        prices=prices,
     )

@@ -22,8 +22,10 @@ from smpy.platforms.default_cluster import (
     SOCKETS_PER_HOST,
 )
 from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.own_format.prices import read_host_power
 from smpy.platforms.own_format.settings import Settings, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
+from smpy.platforms.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.units import (
     parse_bandwidth_bytes_per_s,
     parse_power_w,
@@ -43,8 +45,8 @@ class _Noted(NamedTuple):
     idle_w: float = 0.0
     busy_w: float = 0.0
     off_w: float = 0.0
-    host: float = 0.0
-    host_hour: float = 0.0
+    host_eur: float = 0.0
+    host_hour_eur: float = 0.0
     others: tuple[tuple[str, str], ...] = ()
 
 
@@ -206,29 +208,25 @@ def _names(host: Settings, usual: str) -> NumberedNames:
 def _noted(around: Settings, host: Settings, usual: _Noted) -> _Noted:
     """What [power], [price] and the properties of [host] say."""
     power, price = around.table("power"), around.table("price")
-    noted = _Noted(
-        idle_w=power.quantity("idle", parse_power_w, "200W", usual.idle_w),
-        busy_w=power.quantity("busy", parse_power_w, "200W", usual.busy_w),
+    idle_w, busy_w = read_host_power(power, usual.idle_w, usual.busy_w)
+    return _Noted(
+        idle_w=idle_w,
+        busy_w=busy_w,
         off_w=power.quantity("off", parse_power_w, "200W", usual.off_w),
-        host=price.number("host", usual.host),
-        host_hour=price.number("host_hour", usual.host_hour),
+        host_eur=price.number("host_eur", usual.host_eur),
+        host_hour_eur=price.number("host_hour_eur", usual.host_hour_eur),
         others=tuple((dict(usual.others) | dict(host.table("properties").texts())).items()),
     )
-    if noted.busy_w < noted.idle_w:
-        busy, idle = f"a host with all cores busy draws {noted.busy_w:g} W", f"an idle one {noted.idle_w:g} W"
-        raise power.error("busy", f"{busy}, and {idle}")
-    return noted
 
 
 def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
     """Under the names that SimGrid gives them, if it has one."""
     properties = []
     if noted.busy_w:
-        properties.append(("wattage_per_state", f"{noted.idle_w!r}:{noted.busy_w!r}"))
+        properties.append((POWER_PROPERTY, f"{noted.idle_w!r}:{noted.busy_w!r}"))
     if noted.off_w:
         properties.append(("wattage_off", repr(noted.off_w)))
-    if noted.host:
-        properties.append(("price_per_host", repr(noted.host)))
-    if noted.host_hour:
-        properties.append(("price_per_host_hour", repr(noted.host_hour)))
+    for key, property_name in HOST_PROPERTIES.items():
+        if number := getattr(noted, key):
+            properties.append((property_name, repr(number)))
     return (*properties, *noted.others)

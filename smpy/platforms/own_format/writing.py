@@ -17,8 +17,10 @@ from smpy.platforms.memory import Memory
 from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
+from smpy.platforms.own_format.prices import price_tables
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.parts import Zone
+from smpy.platforms.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.topologies.full import FullZone
 from smpy.platforms.topologies.graph import Graph
 from smpy.units import exact_bandwidth, exact_size, exact_speed, exact_time
@@ -50,6 +52,8 @@ def write_toml(machine: Description) -> str:
         **_hosts(machine, cluster),
         "topology": {**settings, "name": cluster.name},
     }
+    for name, table in price_tables(machine.prices).items():
+        tables[name] = tables.get(name, {}) | table
     models = machine.models
     bare: Tables = {
         "network": {"model": models.network.kind},
@@ -68,7 +72,7 @@ def write_toml(machine: Description) -> str:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
     except UnicodeEncodeError:  # names may come from any bytes of a shell
         raise _unsayable(machine, "a name that is no text") from None
-    mine, its = ((one.models, one.kernels) for one in (machine, again))
+    mine, its = ((one.models, one.kernels, one.prices) for one in (machine, again))
     lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
         raise _unsayable(machine, lost)
@@ -181,10 +185,9 @@ def _noted(properties: tuple[tuple[str, str], ...]) -> tuple[dict[str, object], 
 
 
 _NOTED: Final = {
-    "wattage_per_state": ("idle", "busy"),
+    POWER_PROPERTY: ("idle", "busy"),
     "wattage_off": ("off",),
-    "price_per_host": ("host",),
-    "price_per_host_hour": ("host_hour",),
+    **{property_name: (key,) for key, property_name in HOST_PROPERTIES.items()},
 }
 
 

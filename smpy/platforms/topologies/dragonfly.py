@@ -18,6 +18,7 @@ from smpy.platforms.cut_bound import EDGES_MAX, Cable, cut_bound_bytes_per_s
 from smpy.platforms.link_classes import (
     LinkClass,
     WireKind,
+    class_bandwidth_bytes_per_s,
     link_class_settings,
     read_link_classes,
     relative_bandwidth,
@@ -26,6 +27,7 @@ from smpy.platforms.link_classes import (
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
@@ -191,6 +193,23 @@ class Dragonfly(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList:
+        """A router is a switch; those that lead to another group have more ports."""
+        shape, bundles = self.shape, (self.shape.green, self.shape.black, self.shape.blue)
+        inner = shape.hosts_per_router + (shape.routers_per_chassis - 1) * shape.green
+        inner += (shape.chassis_per_group - 1) * shape.black
+        n_outer = shape.groups * (shape.groups - 1)
+        return cluster_parts(
+            self.cluster,
+            [SwitchParts(n_outer, inner + shape.blue), SwitchParts(shape.n_routers - n_outer, inner)],
+            [
+                CableParts(n_wires * bundle, 2, class_bandwidth_bytes_per_s(self.link_classes, colour, self.cluster))
+                for colour, n_wires, bundle in zip(_COLOURS, shape.wires[1:], bundles, strict=True)
+            ],
+            cables_per_host=1,
+        )
 
     @property
     def longest_route_links(self) -> int | None:

@@ -17,6 +17,7 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_classes import (
     LinkClass,
     WireKind,
+    class_bandwidth_bytes_per_s,
     link_class_settings,
     read_link_classes,
     relative_bandwidth,
@@ -24,6 +25,7 @@ from smpy.platforms.link_classes import (
 )
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
@@ -208,6 +210,30 @@ class FatTree(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList:
+        shape, top = self.shape, self.shape.n_levels
+        ups = [parents * cables for parents, cables in zip(shape.parents, shape.cables, strict=True)]
+        return cluster_parts(
+            self.cluster,
+            [
+                SwitchParts(
+                    shape.nodes_of_level(level),
+                    shape.children[level - 1] * shape.cables[level - 1] + (ups[level] if level < top else 0),
+                )
+                for level in range(1, top + 1)
+            ],
+            [
+                CableParts(
+                    shape.wires_of_levels[level],
+                    2,
+                    class_bandwidth_bytes_per_s(self.link_classes, f"level{level + 1}", self.cluster),
+                )
+                for level in range(1, top)
+            ],
+            cables_per_host=ups[0],
+        )
 
     @property
     def longest_route_links(self) -> int:

@@ -11,6 +11,7 @@ from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.parts_list import PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 from smpy.units import exact_bandwidth, exact_time, parse_bandwidth_bytes_per_s, parse_time_s
 
@@ -67,6 +68,11 @@ class FlatCluster(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList:
+        """The centre is one switch, and its backbone no cable."""
+        return cluster_parts(self.cluster, [SwitchParts(1, self.n_hosts)], cables_per_host=1)
 
     @property
     def longest_route_links(self) -> int:

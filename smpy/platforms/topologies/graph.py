@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from glob import escape
 from itertools import accumulate, combinations
@@ -17,6 +18,7 @@ from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
+from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 from smpy.units import LARGEST, SMALLEST, exact_bandwidth, exact_time
 
@@ -82,6 +84,19 @@ class Graph(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList:
+        """Nodes that are no hosts are switches."""
+        nodes, usual = _Nodes(self), self.cluster.bandwidth_bytes_per_s
+        ports = Counter[str]()
+        cables = []
+        for edge in self.edges:
+            at_switches = [node for node in (edge.a, edge.b) if nodes.numbers[node] >= nodes.n_hosts]
+            ports.update(dict.fromkeys(at_switches, edge.cables))
+            bandwidth = _or(edge.bandwidth_bytes_per_s, usual)
+            cables.append(CableParts(edge.cables, len(at_switches), bandwidth))
+        return cluster_parts(self.cluster, [SwitchParts(1, n_ports) for n_ports in ports.values()], cables)
 
     @property
     def bisection_bound_bytes_per_s(self) -> float | None:

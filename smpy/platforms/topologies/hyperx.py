@@ -17,6 +17,7 @@ from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_classes import (
     LinkClass,
     WireKind,
+    class_bandwidth_bytes_per_s,
     link_class_settings,
     read_link_classes,
     relative_bandwidth,
@@ -25,6 +26,7 @@ from smpy.platforms.link_classes import (
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
+from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
@@ -115,6 +117,21 @@ class HyperX(Zone):
     def n_wires(self) -> int:
         """Of hosts, and between switches."""
         return self.n_hosts + sum(map(self._n_trunks, range(len(self.dimensions))))
+
+    @property
+    def parts_list(self) -> PartsList:
+        trunks = sum((size - 1) * cables for size, cables in zip(self.dimensions, self._cables, strict=True))
+        return cluster_parts(
+            self.cluster,
+            [SwitchParts(self.n_switches, self.hosts_per_switch + trunks)],
+            [
+                CableParts(
+                    self._n_trunks(d), 2, class_bandwidth_bytes_per_s(self.link_classes, _class(d), self.cluster)
+                )
+                for d in range(len(self.dimensions))
+            ],
+            cables_per_host=1,
+        )
 
     @property
     def longest_route_links(self) -> int | None:

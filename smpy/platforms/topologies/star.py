@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import NumberedNames
-from smpy.platforms.declared_parts import Link
+from smpy.platforms.declared_parts import Link, Router
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.parts import Computer, Part
+from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts, total
 from smpy.platforms.topologies import topology
 
 
@@ -64,6 +65,10 @@ class Cabinet(Computer):
     def n_hosts(self) -> int:
         return self.hosts.n_names
 
+    @property
+    def parts_list(self) -> PartsList:
+        return PartsList((HostParts(self.n_hosts, 1),), (), (CableParts(self.n_hosts, 1, self.bandwidth_bytes_per_s),))
+
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         wires = self.bandwidth_bytes_per_s, self.latency_s
         builder.cabinet(zone or "", self.hosts, self.speed_flop_per_s, *wires, self.memory)
@@ -77,6 +82,14 @@ class StarZone(DeclaredZone):
     A route goes up the source's wire, over the backbone and down the target's wire, and crosses no link twice. Members
     without wires, such as routers, are at the centre. A `DeclaredRoute` can only lead from a host to itself.
     """
+
+    @property
+    def parts_list(self) -> PartsList | None:
+        """The centre is one switch, whose routers are itself; a backbone is inside it."""
+        n_wired = sum(part.n_hosts if isinstance(part, Cabinet) else isinstance(part, HostLink) for part in self.parts)
+        centre = PartsList(switches=(SwitchParts(1, n_wired),) if n_wired else ())
+        around = (part.parts_list for part in self.parts if not isinstance(part, Router | Backbone))
+        return total([centre, *around])
 
     def open(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.star_zone(self.name, zone)

@@ -16,6 +16,7 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
+from smpy.platforms.parts_list import CableParts, PartsList, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ class Torus(Zone):
     @property
     def n_hosts(self) -> int:
         return self.cluster.n_hosts
+
+    @property
+    def parts_list(self) -> PartsList:
+        """No switch: hosts pass on messages. Two hosts on a ring have one cable, as routes only use one."""
+        cluster = self.cluster
+        n_cables = sum(cluster.n_hosts // size * (size if size > 2 else size - 1) for size in self.dimensions)
+        return cluster_parts(cluster, cables=[CableParts(n_cables, 0, cluster.bandwidth_bytes_per_s)])
 
     @property
     def longest_route_links(self) -> int:

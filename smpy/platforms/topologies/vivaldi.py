@@ -9,6 +9,7 @@ from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.links import Coordinates
 from smpy.platforms.parts import Computer, ReadPart
+from smpy.platforms.parts_list import CableParts, HostParts, PartsList
 from smpy.platforms.profiles import Changing, Profile
 from smpy.platforms.topologies import topology
 
@@ -45,6 +46,11 @@ class Peer(Computer):
     @property
     def n_hosts(self) -> int:
         return 1
+
+    @property
+    def parts_list(self) -> PartsList:
+        cable = CableParts(1, None, max(self.bandwidth_in_bytes_per_s, self.bandwidth_out_bytes_per_s))
+        return PartsList((HostParts(1, 1),), (), (cable,))
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         up, down = (f"link_{self.name}_{half}" for half in ("UP", "DOWN"))

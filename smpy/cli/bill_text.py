@@ -1,0 +1,61 @@
+"""What a machine consists of, costs and draws, in lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from smpy.platforms.parts_list import PartsList
+    from smpy.study.bill import Bill
+
+_KINDS_MAX: Final = 4
+
+
+def parts_text(parts: PartsList | None) -> str:
+    """Its hosts, switches and cables in a line."""
+    if parts is None:
+        return "not known: this topology has no formula for them"
+    return ", ".join(
+        [
+            _count(parts.n_hosts, "host"),
+            _count(parts.n_switches, "switch", "switches") + _ports_text(parts),
+            _count(parts.n_cables, "cable"),
+        ]
+    )
+
+
+def bill_facts(bill: Bill) -> list[tuple[str, str]]:
+    """What is known of its price, its rent and its power, a line each."""
+    facts = []
+    prices_eur = {"hosts": bill.hosts_eur, "switches": bill.switches_eur, "cables": bill.cables_eur}
+    if any(eur > 0 for eur in prices_eur.values()):
+        parts = ", ".join(f"{name} {_eur(eur)}" for name, eur in prices_eur.items())
+        facts.append(("price", f"{_eur(bill.price_eur)}: {parts}"))
+    if bill.hosts_hour_eur > 0:
+        facts.append(("rent", f"{bill.hosts_hour_eur:,.2f} EUR an hour"))
+    if bill.hosts_busy_w > 0 or bill.switches_w > 0:
+        idle, busy, switches = map(_kw, (bill.hosts_idle_w, bill.hosts_busy_w, bill.switches_w))
+        facts.append(("power", f"hosts {idle} idle, {busy} busy; switches {switches}"))
+    return facts
+
+
+def _ports_text(parts: PartsList) -> str:
+    """The ports of each kind of switches, if these are known."""
+    known = [kind for kind in parts.switches if kind.ports is not None]
+    if len(known) == len(parts.switches) == 1:
+        return f" of {_count(known[0].ports or 0, 'port')}"
+    kinds = [f"{kind.count:,} of {_count(kind.ports or 0, 'port')}" for kind in known]
+    return f" ({', '.join([*kinds[:_KINDS_MAX], *['...'] * (len(kinds) > _KINDS_MAX)])})" if kinds else ""
+
+
+def _count(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def _eur(eur: float) -> str:
+    return "not known" if math.isnan(eur) else f"{eur:,.0f} EUR"
+
+
+def _kw(power_w: float) -> str:
+    return "not known" if math.isnan(power_w) else f"{power_w / 1000:,.4g} kW"

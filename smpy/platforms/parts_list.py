@@ -1,0 +1,150 @@
+"""What a machine consists of, counted by formulas: hosts, switches, cables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from smpy.platforms.cluster import Cluster
+
+K = TypeVar("K", "HostParts", "SwitchParts", "CableParts")
+
+
+@dataclass(frozen=True, slots=True)
+class HostParts:
+    """Hosts that are alike.
+
+    Parameters
+    ----------
+    count : int
+        How many they are.
+    cores : int
+        Of each.
+    properties : tuple of (str, str)
+        What is noted of each, such as its price and its power.
+    """
+
+    count: int
+    cores: int
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchParts:
+    """Switches that are alike.
+
+    Parameters
+    ----------
+    count : int
+        How many they are.
+    ports : int or None
+        That cables lead to if all places for hosts are taken; None: the machine's file does not tell.
+    """
+
+    count: int
+    ports: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CableParts:
+    """Cables that are alike. One that both directions share counts as one, and so does one with a link for each.
+
+    Parameters
+    ----------
+    count : int
+        How many they are; each of a bundle counts.
+    switch_ends : int or None
+        How many of the two ends of each are at a switch: of those that lead to hosts 1, or 0 where hosts pass messages
+        on; None: the machine's file does not tell.
+    bandwidth_bytes_per_s : float
+        Of each.
+    """
+
+    count: int
+    switch_ends: int | None
+    bandwidth_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartsList:
+    """What a machine consists of, in the order of its description."""
+
+    hosts: tuple[HostParts, ...] = ()
+    switches: tuple[SwitchParts, ...] = ()
+    cables: tuple[CableParts, ...] = ()
+
+    @property
+    def n_hosts(self) -> int:
+        return sum(kind.count for kind in self.hosts)
+
+    @property
+    def n_cores(self) -> int:
+        return sum(kind.count * kind.cores for kind in self.hosts)
+
+    @property
+    def n_switches(self) -> int:
+        return sum(kind.count for kind in self.switches)
+
+    @property
+    def n_cables(self) -> int:
+        return sum(kind.count for kind in self.cables)
+
+    @property
+    def n_ports(self) -> int | None:
+        """Ports of switches that cables lead to; None: the machine's file does not tell."""
+        ends = [None if kind.switch_ends is None else kind.count * kind.switch_ends for kind in self.cables]
+        return None if None in ends else sum(end or 0 for end in ends)
+
+
+def total(lists: Iterable[PartsList | None]) -> PartsList | None:
+    """All parts of several lists, alike ones together; None, if one is not known.
+
+    Examples
+    --------
+    >>> total([PartsList(switches=(SwitchParts(2, 40),)), PartsList(switches=(SwitchParts(1, 40), SwitchParts(1, 36)))])
+    PartsList(hosts=(), switches=(SwitchParts(count=3, ports=40), SwitchParts(count=1, ports=36)), cables=())
+    """
+    hosts: list[HostParts] = []
+    switches: list[SwitchParts] = []
+    cables: list[CableParts] = []
+    for each in lists:
+        if each is None:
+            return None
+        hosts += each.hosts
+        switches += each.switches
+        cables += each.cables
+    return PartsList(_merged(hosts), _merged(switches), _merged(cables))
+
+
+def cluster_parts(
+    cluster: Cluster, switches: Iterable[SwitchParts] = (), cables: Iterable[CableParts] = (), cables_per_host: int = 0
+) -> PartsList:
+    """The parts of a cluster: its hosts; and, once for each rail, the switches and cables of its topology.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its hosts.
+    switches, cables : iterable of SwitchParts and of CableParts
+        Of one rail; cables without those that lead from hosts to switches.
+    cables_per_host : int
+        How many of the latter each host has.
+    """
+    to_hosts = [
+        CableParts(group.n_hosts * cables_per_host, 1, group.bandwidth_bytes_per_s) for group in cluster.host_groups
+    ]
+    return PartsList(
+        _merged(HostParts(group.n_hosts, group.cores, group.properties) for group in cluster.host_groups),
+        _merged(replace(kind, count=cluster.rails * kind.count) for kind in switches),
+        _merged(replace(kind, count=cluster.rails * kind.count) for kind in (*to_hosts, *cables)),
+    )
+
+
+def _merged(kinds: Iterable[K]) -> tuple[K, ...]:
+    """Kinds that differ in their count alone, together; those of which there is none, left out."""
+    counts: dict[K, int] = {}
+    for kind in kinds:
+        alike = replace(kind, count=0)
+        counts[alike] = counts.get(alike, 0) + kind.count
+    return tuple(replace(kind, count=count) for kind, count in counts.items() if count)

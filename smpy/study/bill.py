@@ -1,0 +1,251 @@
+"""What a machine costs, and what a run on it costs: parts times prices, power times time."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+from smpy.errors import PlatformError
+from smpy.platforms.description import Description
+from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
+from smpy.platforms.prices import HOST_PROPERTIES, NO_PRICES, POWER_PROPERTY, Prices
+
+_S_PER_HOUR: Final = 3600.0
+_HOURS_PER_YEAR: Final = 8766.0  # of 365.25 days
+_W_PER_KW: Final = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a machine consists of, costs and draws; NaN: not known.
+
+    Attributes
+    ----------
+    n_hosts, n_cores, n_switches, n_cables : float
+        How many there are.
+    hosts_eur, switches_eur, cables_eur : float
+        Of all of them.
+    hosts_hour_eur : float
+        Of an hour of all hosts, where they are rented.
+    hosts_idle_w, hosts_busy_w, switches_w : float
+        What all hosts draw with all cores idle, and with all of them busy; what all switches draw.
+    kwh_eur : float
+        Of a kilowatt-hour.
+    lifetime_years : float
+        In which the price is written off.
+    """
+
+    n_hosts: float
+    n_cores: float
+    n_switches: float
+    n_cables: float
+    hosts_eur: float
+    switches_eur: float
+    cables_eur: float
+    hosts_hour_eur: float
+    hosts_idle_w: float
+    hosts_busy_w: float
+    switches_w: float
+    kwh_eur: float
+    lifetime_years: float
+
+    @property
+    def price_eur(self) -> float:
+        """Of the whole machine, to buy."""
+        return self.hosts_eur + self.switches_eur + self.cables_eur
+
+    def energy_kwh(self, makespan_s: float, busy_cores: float) -> float:
+        """What all its hosts and switches draw during a run.
+
+        Parameters
+        ----------
+        makespan_s : float
+            How long the run takes.
+        busy_cores : float
+            How many cores compute, in the mean over the run; the others draw nothing beyond the idle power. Between
+            idle and busy the power of the hosts is linear in it.
+        """
+        busy = min(1.0, busy_cores / self.n_cores) if busy_cores else 0.0
+        hosts_w = (1 - busy) * self.hosts_idle_w + busy * self.hosts_busy_w
+        return (hosts_w + self.switches_w) / _W_PER_KW * makespan_s / _S_PER_HOUR
+
+    def run_eur(self, makespan_s: float, busy_cores: float) -> float:
+        """What a run costs that has the whole machine to itself.
+
+        Energy, and the part of the price that is written off meanwhile; of rented hosts, their rent alone.
+
+        Parameters
+        ----------
+        makespan_s, busy_cores : float
+            As in `energy_kwh`.
+        """
+        hours = makespan_s / _S_PER_HOUR
+        if not math.isnan(self.hosts_hour_eur):
+            return hours * self.hosts_hour_eur
+        written_off_eur = self.price_eur * hours / (_HOURS_PER_YEAR * self.lifetime_years)
+        return self.energy_kwh(makespan_s, busy_cores) * self.kwh_eur + written_off_eur
+
+    def to_json(self) -> dict[str, float | None]:
+        """The amounts, that of the whole machine among them; None: not known."""
+        amounts = {**asdict(self), "price_eur": self.price_eur}
+        return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
+
+    def columns(self, makespan_s: float, ranks: int, compute_share: float) -> dict[str, float]:
+        """The columns of a study's table that tell of the machine and its cost.
+
+        Parameters
+        ----------
+        makespan_s : float
+            Of the run.
+        ranks : int
+            How many it has.
+        compute_share : float
+            Of the ranks' time: what they computed. A rank that waits, or sends and receives, is taken to be idle.
+        """
+        busy_cores = ranks * compute_share
+        return {
+            "hosts": self.n_hosts,
+            "switches": self.n_switches,
+            "cables": self.n_cables,
+            "price_eur": self.price_eur,
+            "energy_kwh": self.energy_kwh(makespan_s, busy_cores),
+            "run_eur": self.run_eur(makespan_s, busy_cores),
+        }
+
+
+def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
+    """What a machine consists of, costs and draws.
+
+    Parameters
+    ----------
+    machine : Description
+        The machine.
+    prices : Prices
+        What it does not say itself. Of hosts, it says something if it notes that of any of them.
+
+    Raises
+    ------
+    PlatformError
+        If the price or the power that is noted of a host is none.
+
+    Examples
+    --------
+    >>> from smpy.platforms import read_machine
+    >>> machine = read_machine("fat-tree children=16,32 parents=1,4 price.host_eur=9000", 1)
+    >>> bill = bill_of(machine, Prices(host_eur=1, switch_port_eur=500, cable_eur=100))
+    >>> bill.n_switches, bill.hosts_eur, bill.switches_eur, bill.cables_eur, bill.price_eur
+    (36, 4608000.0, 384000.0, 64000.0, 5056000.0)
+    """
+    parts = machine.parts_list
+    return _unknown(machine.n_hosts) if parts is None else _bill(parts, machine.prices, prices)
+
+
+def parts_record(machine: Description) -> str:
+    """What `bill_of_record` needs of a machine, as JSON."""
+    parts = machine.parts_list
+    record = {
+        "n_hosts": machine.n_hosts,
+        "parts": None if parts is None else asdict(parts),
+        "prices": {key: number for key, number in asdict(machine.prices).items() if number is not None},
+    }
+    return json.dumps(record, separators=(",", ":"))
+
+
+def bill_of_record(record: str, prices: Prices = NO_PRICES) -> Bill:
+    """The bill of a machine that is known by its `parts_record` alone; `prices` as in `bill_of`."""
+    known = json.loads(record)
+    parts = known["parts"]
+    if parts is None:
+        return _unknown(known["n_hosts"])
+    hosts = ((kind["count"], kind["cores"], tuple(map(tuple, kind["properties"]))) for kind in parts["hosts"])
+    listed = PartsList(
+        tuple(HostParts(*kind) for kind in hosts),
+        tuple(SwitchParts(**kind) for kind in parts["switches"]),
+        tuple(CableParts(**kind) for kind in parts["cables"]),
+    )
+    return _bill(listed, Prices(**known["prices"]), prices)
+
+
+def _unknown(n_hosts: int) -> Bill:
+    return Bill(n_hosts, *[math.nan] * 12)
+
+
+def _bill(parts: PartsList, own: Prices, others: Prices) -> Bill:
+    said = own.above(_for_what_is_not_noted(parts, others))
+    powers_w = [(kind.count, *_power_w(kind, said)) for kind in parts.hosts]
+    return Bill(
+        n_hosts=parts.n_hosts,
+        n_cores=parts.n_cores,
+        n_switches=parts.n_switches,
+        n_cables=parts.n_cables,
+        hosts_eur=_hosts_eur(parts, said, "host_eur"),
+        switches_eur=_switches_eur(parts, said),
+        cables_eur=math.fsum(_times(kind.count, _cable_eur(kind, said)) for kind in parts.cables),
+        hosts_hour_eur=_hosts_eur(parts, said, "host_hour_eur"),
+        hosts_idle_w=math.fsum(count * idle_w for count, idle_w, _ in powers_w),
+        hosts_busy_w=math.fsum(count * busy_w for count, _, busy_w in powers_w),
+        switches_w=_times(parts.n_switches, said.switch_w),
+        kwh_eur=_known(said.kwh_eur),
+        lifetime_years=_known(said.lifetime_years),
+    )
+
+
+def _for_what_is_not_noted(parts: PartsList, others: Prices) -> Prices:
+    """Prices of other origin, without those that some host has a property for."""
+    noted = {name for kind in parts.hosts for name, _ in kind.properties}
+    dropped = [field for field, name in HOST_PROPERTIES.items() if name in noted]
+    dropped += ["host_idle_w", "host_busy_w"] if POWER_PROPERTY in noted else []
+    return replace(others, **dict.fromkeys(dropped))
+
+
+def _hosts_eur(parts: PartsList, said: Prices, field: str) -> float:
+    of_all: float | None = getattr(said, field)
+    name = HOST_PROPERTIES[field]
+    return math.fsum(_times(kind.count, _noted(kind, name) if of_all is None else of_all) for kind in parts.hosts)
+
+
+def _noted(kind: HostParts, name: str) -> float | None:
+    text = dict(kind.properties).get(name)
+    return None if text is None else _number(text, name)
+
+
+def _power_w(kind: HostParts, said: Prices) -> tuple[float, float]:
+    """Of a host with all cores idle, and with all of them busy."""
+    text = dict(kind.properties).get(POWER_PROPERTY)
+    if said.host_busy_w is not None or text is None:
+        return _known(said.host_idle_w), _known(said.host_busy_w)
+    numbers = [_number(part, POWER_PROPERTY) for part in text.partition(",")[0].split(":")]  # at full speed
+    return numbers[0], numbers[-1]
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise PlatformError(f"property {name!r} of a host: {text!r} has no number that it can be: give one from 0 on")
+    return number
+
+
+def _switches_eur(parts: PartsList, said: Prices) -> float:
+    if not parts.n_switches or (said.switch_eur is None and said.switch_port_eur is None):
+        return _times(parts.n_switches, None)
+    ports_eur = 0.0 if said.switch_port_eur is None else said.switch_port_eur * _known(parts.n_ports)
+    return parts.n_switches * (said.switch_eur or 0.0) + ports_eur
+
+
+def _cable_eur(kind: CableParts, said: Prices) -> float | None:
+    joins_switches = kind.switch_ends is not None and kind.switch_ends > 1
+    return said.switch_cable_eur if joins_switches and said.switch_cable_eur is not None else said.cable_eur
+
+
+def _times(count: int, each: float | None) -> float:
+    """Of nothing it is 0, whatever one costs."""
+    return count * _known(each) if count else 0.0
+
+
+def _known(number: float | None) -> float:
+    return math.nan if number is None else number

@@ -1,0 +1,79 @@
+"""The Pareto front: points that no other point is better than in one respect and at least as good in the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smpy.errors import UsageError, meant
+from smpy.study.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
+    """Which points are on the front, where less is better in both respects [1]_.
+
+    A point is on it if no other has both numbers as small and one of them smaller: of points that are equal all are, or
+    none. A point without a number (NaN) is on no front.
+
+    Parameters
+    ----------
+    x, y : (n,) array_like
+        The two numbers of each point.
+
+    Returns
+    -------
+    (n,) ndarray of bool
+        Whether each point is on it.
+
+    References
+    ----------
+    .. [1] H. T. Kung, F. Luccio, F. P. Preparata, "On finding the maxima of a set of vectors", JACM 22 (4), 1975.
+
+    Examples
+    --------
+    >>> pareto_front([1, 2, 3, 3], [9, 4, 4, 1]).tolist()
+    [True, True, False, True]
+    """
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    is_known = ~(np.isnan(x) | np.isnan(y))
+    order = np.flatnonzero(is_known)[np.lexsort((y[is_known], x[is_known]))]
+    on_front = np.zeros(len(x), dtype=bool)
+    if not len(order):
+        return on_front
+    xs, ys = x[order], y[order]
+    is_first = np.concatenate(([True], xs[1:] != xs[:-1]))  # of the points with its x, whose y is the least then
+    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    least_before = np.concatenate(([np.inf], np.minimum.accumulate(ys)[:-1]))[first]  # of the points with smaller x
+    has_none_before = first == 0
+    on_front[order] = (ys == ys[first]) & (has_none_before | (ys < least_before))
+    return on_front
+
+
+def pareto_of(table: Table, x: str = "price_eur", y: str = "makespan_s") -> pd.DataFrame:
+    """The points of a study that are on the front of two of its columns, by rising x.
+
+    Parameters
+    ----------
+    table : Table
+        Of the study; points that failed are on no front.
+    x, y : str
+        Columns of numbers, of which less is better.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column, or what it has are no numbers.
+    """
+    frame = table.frame
+    for name in (x, y):
+        if name not in frame.columns:
+            raise UsageError(f"the table of {table.name} has no column {name!r}{meant(name, frame.columns)}")
+        if frame[name].dtype.kind not in "iuf":
+            raise UsageError(f"column {name!r} of {table.name} has no numbers: a front needs two columns of numbers")
+    ended = frame[frame["error"] == ""]
+    return ended[pareto_front(ended[x], ended[y])].sort_values([x, y], kind="stable")

@@ -1,0 +1,129 @@
+"""Dask workers of this machine: processes that are started again when they die, and that end with their study.
+
+Dask's nannies give up when a worker dies while it starts; what kills workers, a shortage of memory, does not wait.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from smpy.errors import SmpyError
+
+_LOOK_S: Final = 0.1
+_SOON_S: Final = 5.0
+_STARTS_MAX: Final = 20  # of one worker that dies soon each time
+_LEAVE_S: Final = 5.0
+_WORDS_MAX: Final = 1000
+
+
+class Workers:
+    """Worker processes, each with one thread.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler.
+    n : int
+        How many.
+    """
+
+    def __init__(self, address: str, n: int) -> None:
+        self._address = address
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the workers
+        self._is_over = threading.Event()
+        self._trouble = ""
+        self._processes = [self._start() for _ in range(n)]
+        self._watch = threading.Thread(target=self._keep, daemon=True)
+        self._watch.start()
+
+    def check(self) -> None:
+        """Find out whether they live.
+
+        Raises
+        ------
+        SmpyError
+            If one does not start.
+        """
+        if self._trouble:
+            raise SmpyError(f"a worker of the study dies as soon as it starts:\n{self._trouble}")
+
+    def close(self) -> None:
+        """Have them end, with what they run."""
+        self._is_over.set()
+        self._watch.join()
+        for process in self._processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        for process in self._processes:
+            try:
+                process.wait(_LEAVE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._log.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603  # this interpreter
+            [sys.executable, "-c", "from smpy.study.workers import main; main()", self._address],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C comes to the study alone
+        )
+
+    def _keep(self) -> None:
+        began_s = [time.monotonic()] * len(self._processes)
+        n_soon = [0] * len(self._processes)
+        while not self._is_over.wait(_LOOK_S):
+            for i, process in enumerate(self._processes):
+                if process.poll() is None:
+                    continue
+                n_soon[i] = n_soon[i] + 1 if time.monotonic() < began_s[i] + _SOON_S else 0
+                if n_soon[i] > _STARTS_MAX:
+                    self._trouble = self._last_words()
+                    return
+                if process.stdin is not None:
+                    process.stdin.close()
+                self._processes[i], began_s[i] = self._start(), time.monotonic()
+
+    def _last_words(self) -> str:
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), _WORDS_MAX, max(0, size - _WORDS_MAX)).decode(errors="replace").strip()
+
+
+@contextmanager
+def workers(address: str, n: int) -> Iterator[Workers]:
+    """Workers while the body runs."""
+    found = Workers(address, n)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def main() -> None:
+    """Be a worker until the study has gone: what it holds of standard input closes."""
+    import asyncio
+
+    threading.Thread(target=_leave_with_the_study, daemon=True).start()
+    asyncio.run(_work(sys.argv[1]))
+
+
+def _leave_with_the_study() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+async def _work(address: str) -> None:
+    from distributed import Worker
+
+    worker: Any = await Worker(address, nthreads=1, memory_limit=0, dashboard=False)
+    await worker.finished()
