@@ -6,6 +6,6 @@ import signal
 
 
 def hear_interrupts() -> None:
-    """Have Ctrl-C raise KeyboardInterrupt, which `smpy` begins without; where it is ignored, as in the background, not."""
-    if callable(signal.getsignal(signal.SIGINT)):
+    """Have Ctrl-C raise KeyboardInterrupt: `smpy` begins without."""
+    if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored, as in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

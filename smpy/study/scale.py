@@ -27,6 +27,8 @@ from smpy.study.turn import Progress
 RANKS_MAX: Final = 10_000_000
 _DOUBLED: Final = 2
 _GROWTH: Final = re.compile(r"(-[^\s:=]+)(?::(\d+(?:/[1-9]\d*|\.\d+)?))?")
+_NO_TIME: Final = "it takes no time, and does not scale"
+_HERE: Final = "the run"  # in place of the folder of its trace
 _FACTORS: Final = ("load_balance", "serialisation", "transfer", "contention", "bandwidth", "latency", "overhead")
 
 
@@ -233,7 +235,7 @@ def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None
         factors, remarks = asdict(found.runs[0]), list(found.remarks)
     except SmpyError as error:
         factors, remarks = None, [str(error)]
-    remarks = [remark.replace(str(folder), f"on {point.ranks:,} ranks") for remark in remarks]
+    remarks = [remark.replace(str(folder), _HERE) for remark in remarks]
     path = _factors_file(study, point)
     path.parent.mkdir(exist_ok=True)
     write_whole(path, json.dumps({"factors": factors, "remarks": remarks}))
@@ -242,15 +244,16 @@ def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None
 
 def _scaling(study: Study, weak: Growth | None) -> Scaling:
     rows: list[Row] = []
-    remarks: list[str] = []
+    remarks: dict[str, list[int]] = {}
     reference: Efficiencies | None = None
     for line in study.table().frame.to_dict("records"):
         point = study.points[line["point"]]
-        if line["error"]:
-            remarks.append(f"On {point.ranks:,} ranks it failed: {line['error']}")
+        if error := f"it failed: {line['error']}" if line["error"] else "" if line["makespan_s"] > 0 else _NO_TIME:
+            remarks.setdefault(error, []).append(point.ranks)
             continue
         record = json.loads(_factors_file(study, point).read_text())
-        remarks += record["remarks"]
+        for remark in record["remarks"]:
+            remarks.setdefault(remark, []).append(point.ranks)
         factors: dict[str, float | None] = {}
         if record["factors"] is not None:
             run = Efficiencies(**record["factors"])
@@ -266,6 +269,11 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
                 **factors,
             )
         )
+    told = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]
     if not rows:
-        raise SmpyError("\n".join(["no number of ranks came to its end", *remarks]))
-    return Scaling(rows, weak is not None, list(dict.fromkeys(remarks)))
+        raise SmpyError("\n".join(["nothing scales that does not run", *told]))
+    return Scaling(rows, weak is not None, told)
+
+
+def _on(numbers: Sequence[int]) -> str:
+    return f"On {', '.join(f'{n:,}' for n in numbers)} rank{'' if list(numbers) == [1] else 's'}"

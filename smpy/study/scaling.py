@@ -263,7 +263,8 @@ def _time(row: Row) -> str:
 
 def _longer(row: Row, best: Row) -> str:
     """How much longer it takes on more ranks, which are no better."""
-    return f"{_on(row)} it takes {format_time(row.time_s)}, {row.time_s / best.time_s:.3g} times as long"
+    times = f"{row.time_s / best.time_s:.3g}"
+    return f"{_on(row)} it takes {format_time(row.time_s)}, {'' if times == '1' else f'{times} times '}as long"
 
 
 def _percent(value: float) -> str:

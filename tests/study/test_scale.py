@@ -118,6 +118,19 @@ def test_weak_scaling_gives_each_rank_as_much_and_a_failed_point_is_a_remark(pro
     assert Path("weak", "journal.sqlite").exists()
 
 
+@pytest.mark.slow
+def test_what_fails_or_takes_no_time_on_some_ranks_is_told_once(program: Path):
+    program.write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nassert MPI.COMM_WORLD.size not in (4, 8)\n")
+    result = scaled(str(program), "--ranks", "1:16", *LINE)
+    assert result.exit_code == 0, result.output
+    assert [line.split()[0] for line in result.output.splitlines()[1:3]] == ["2", "16"]
+    assert "\nOn 1 rank it takes no time" in result.output
+    assert "\nOn 4 ranks it failed: " in result.output
+    assert "\nOn 2, 16 ranks no rank computes in the run" in result.output
+    nothing = scaled(str(program), "--ranks", "2,16", *LINE, "--algorithm", "barrier=nothing")
+    assert (nothing.exit_code, "On 2, 16 ranks it failed: " in nothing.output) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
