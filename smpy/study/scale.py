@@ -214,6 +214,7 @@ def scale(
     study.run(workers=workers or (1 if is_measured(given) else None), only=wanted, progress=progress)
     for point in study.points:
         _keep_factors(study, point, told)
+    shutil.rmtree(study.folder / "traces", ignore_errors=True)  # what killed workers have left
     return _scaling(study, weak)
 
 

@@ -101,7 +101,7 @@ def test_a_table_has_the_runs_of_the_shell_and_a_second_call_runs_nothing(progra
         factors = row["load_balance"] * row["serialisation"] * row["transfer"] * row["computing"]
         assert row["efficiency"] == pytest.approx(factors, rel=1e-6)
     assert "Plotly.newPlot" in Path("a.html").read_text()
-    assert not list(Path("program-scale.study/traces").iterdir())
+    assert not Path("program-scale.study/traces").exists()
     wrote = Path("program-scale.study/journal.sqlite").read_bytes()
     again = scaled(str(program), "--ranks", "1:8", *LINE, "--", "--n", "1000000")
     assert (again.output, Path("program-scale.study/journal.sqlite").read_bytes()) == (first.output, wrote)
