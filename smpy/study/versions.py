@@ -9,24 +9,32 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-import smpy
-
 _CODE: Final = (".py", ".so", ".json", ".toml")
-_OF_RESULTS: Final = ("blas.py", "collectives", "compute", "emulate", "engine", "mpi", "platforms", "units.py")
+_OF_RESULTS: Final = (
+    "__init__.py",
+    "blas.py",
+    "collectives",
+    "compute",
+    "emulate",
+    "engine",
+    "mpi",
+    "platforms",
+    "units.py",
+)
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Of smpy, with a hash of the files that results depend on, as they are worked on; of numpy and Python."""
+    """Of numpy and Python; of smpy a hash of the files that results depend on: they are worked on between versions."""
     return {
-        "smpy": f"{smpy.__version__} {_hash_of_files()}",
+        "smpy": _hash_of_files(),
         "numpy": version("numpy"),
         "python": platform.python_version(),
     }
 
 
 def _hash_of_files() -> str:
-    root = Path(smpy.__file__).parent
+    root = Path(__file__).parent.parent
     whole = sha256()
     for path in sorted(root.rglob("*")):
         if path.suffix in _CODE and path.relative_to(root).parts[0] in _OF_RESULTS:
