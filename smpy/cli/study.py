@@ -189,17 +189,21 @@ def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
 def _results(study: Study) -> Iterator[str]:
     """What came of a study of a few points; the others' table is too long to read."""
     from smpy.records.text_table import text_table
+    from smpy.study.uncertainty import Estimate, estimates
 
     table = study.table()
-    frame = table.frame[table.frame["error"] == ""]
+    frame = estimates(table)
     if not 0 < len(frame) <= _ROWS_MAX:
         return
-    names = [*table.axes, *(["repetition"] if study.definition.repetitions > 1 else []), "makespan_s", *table.results]
     rows = [
-        [format_time(row[name]) if name == "makespan_s" else f"{row[name]}" for name in names]
-        for row in frame[names].to_dict("records")
+        [
+            *(f"{row[name]}" for name in table.axes),
+            str(Estimate(row["makespan_s"], row["half_width_s"])),
+            *(f"{row[name]}" for name in table.results),
+        ]
+        for row in frame.to_dict("records")
     ]
-    yield from text_table(["makespan" if name == "makespan_s" else name for name in names], rows).splitlines()
+    yield from text_table([*table.axes, "makespan", *table.results], rows).splitlines()
 
 
 @command.command("status")

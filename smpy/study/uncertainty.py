@@ -21,10 +21,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log10, nan, sqrt
 from statistics import fmean, stdev
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import UsageError
 from smpy.units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from smpy.study.table import Table
 
 _SAME: Final = 1e-12  # relative: a spread below it is of rounding
 _DIGITS_MAX: Final = 4
@@ -89,6 +94,32 @@ def estimate(times_s: Sequence[float], half_widths_s: Sequence[float] = ()) -> E
     if len(times_s) > 1 and max(times_s) - min(times_s) > _SAME * abs(mean_s):
         parts.append(_quantile(len(times_s) - 1) * stdev(times_s) * sqrt(1 + 1 / len(times_s)))
     return Estimate(mean_s, sqrt(sum(part * part for part in parts)) if parts else nan)
+
+
+def estimates(table: Table) -> pd.DataFrame:
+    """The table of a study with a row a point for all its repetitions.
+
+    Parameters
+    ----------
+    table : Table
+        Of a study; points that failed are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The axes, `runs` (how many came to their end), `makespan_s` and `half_width_s` (`Estimate`), and of what the
+        study takes from the program's output the mean.
+    """
+    import pandas as pd
+
+    axes, found = list(table.axes), []
+    ended = table.frame[table.frame["error"] == ""]
+    groups = ended.groupby(axes, sort=False, dropna=False) if axes else [((), ended)] if len(ended) else []
+    for values, runs in groups:
+        of_runs = estimate(runs["makespan_s"].tolist(), runs["half_width_s"].tolist())
+        row = {"runs": len(runs), "makespan_s": of_runs.time_s, "half_width_s": of_runs.half_width_s}
+        found.append(dict(zip(axes, values, strict=True)) | row | {name: runs[name].mean() for name in table.results})
+    return pd.DataFrame(found, columns=[*axes, "runs", "makespan_s", "half_width_s", *table.results])
 
 
 def _quantile(degrees_of_freedom: int) -> float:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from math import isnan, nan, sqrt
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.errors import UsageError
-from smpy.study.uncertainty import Estimate, estimate
+from smpy.study.table import Table
+from smpy.study.uncertainty import Estimate, estimate, estimates
 from smpy.units import parse_time_s
 
 
@@ -46,6 +49,23 @@ def test_rounding_is_a_fifth_of_the_uncertainty_at_most(time_s: float, share: fl
     told, _, percent = str(Estimate(time_s, share * time_s)).partition(" ± ")
     assert abs(parse_time_s(told.replace(" ", "")) - time_s) <= max(1.001 * share * time_s / 5, 6e-4 * time_s)
     assert float(percent.removesuffix(" %")) == pytest.approx(100 * share, rel=0.5)
+
+
+def table(axes: tuple[str, ...], rows: list[tuple[object, ...]]) -> Table:
+    columns = [*axes, "error", "makespan_s", "half_width_s", "residual"]
+    return Table("a study", pd.DataFrame(rows, columns=columns), axes, ("residual",), Path())
+
+
+def test_repetitions_of_a_point_are_one_row_and_failures_none():
+    rows = [(8, "1us", "", 1.0, nan, 3.0), (8, "1us", "", 3.0, nan, 5.0), (4, "1us", "", 7.0, 0.5, 1.0)]
+    found = estimates(table(("ranks", "set.network.latency"), [*rows, (8, "1us", "killed", nan, nan, nan)]))
+    assert found[["ranks", "runs", "makespan_s", "residual"]].values.tolist() == [[8, 2, 2.0, 4.0], [4, 1, 7.0, 1.0]]
+    assert found["half_width_s"].tolist() == [estimate([1.0, 3.0]).half_width_s, 0.5]
+
+
+def test_a_study_without_axes_or_without_ends_has_a_row_or_none():
+    assert estimates(table((), [("", 1.0, nan, nan)]))["makespan_s"].tolist() == [1.0]
+    assert len(estimates(table((), [("killed", nan, nan, nan)]))) == len(estimates(table(("ranks",), []))) == 0
 
 
 def test_an_estimate_of_no_runs_is_refused():
