@@ -221,7 +221,12 @@ def sensitivity(
     if own.makespan_s <= 0:
         raise UsageError(f"{trace}: its makespan is 0, which depends on nothing")
     ends = [((it.key, it.at(share)),) for it in parameters for share in (0.0, 1.0)]
-    ends_s = makespans_s(replays, ends, 1, told)
+    at_ends = []
+    for end in ends:
+        if told is not None:
+            told("{}={}".format(*end[0]))
+        at_ends.append(replays.perform(end))
+    ends_s = [it.makespan_s for it in at_ends]
     indices: list[Index | None] = [None] * len(parameters)
     if n_samples:
         points = [
@@ -238,6 +243,11 @@ def sensitivity(
         remarks.append(
             "The program took what came first, polled, or waited for any of several: replays do as it did, and it may "
             "do something else on other machines."
+        )
+    if any(it.n_left_alone for it in at_ends):
+        remarks.append(
+            "Sends that were complete at once in the run are not on some of these machines, and nobody waits for them: "
+            "run the program there."
         )
     is_logarithmic = any(it.range.is_logarithmic for it in parameters)
     return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from math import log
 from pathlib import Path
 
@@ -178,6 +179,21 @@ def test_a_program_that_depends_on_time_is_told(tmp_path: Path):
     assert any(
         "took what came first" in it for it in sensitivity(traced(tmp_path, text), read_parameters(TWICE)).remarks
     )
+
+
+def test_sends_that_are_no_longer_complete_at_once_are_told(tmp_path: Path):
+    text = "import numpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\na = numpy.zeros(4000)\n"
+    text += "comm.Isend(a, 1).Wait() if comm.rank == 0 else comm.Recv(a, 0)\n"
+    trace = traced(tmp_path, text)
+    eager = read_parameters(["smpi/send-is-detached-thresh=1000:65536"])
+    assert any("nobody waits for them" in it for it in sensitivity(trace, eager).remarks)
+    assert sensitivity(trace, read_parameters(TWICE)).remarks == []
+
+
+def test_without_salib_the_command_says_what_to_install(ping_pong: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "SALib.sample.sobol", None)
+    result = CliRunner().invoke(command, [str(ping_pong), "--vary", TWICE[0], "--samples", "16"])
+    assert (result.exit_code, result.stderr) == (2, 'smpy: this needs SALib: pip install "smpy-mpi[study]"\n')
 
 
 def test_whole_numbers_stay_whole_and_others_do_not():
