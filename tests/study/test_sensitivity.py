@@ -182,7 +182,7 @@ def test_a_program_that_depends_on_time_is_told(tmp_path: Path):
 
 
 def test_sends_that_are_no_longer_complete_at_once_are_told(tmp_path: Path):
-    text = "import numpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\na = numpy.zeros(4000)\n"
+    text = "import numpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\na = numpy.zeros(1000)\n"
     text += "comm.Isend(a, 1).Wait() if comm.rank == 0 else comm.Recv(a, 0)\n"
     trace = traced(tmp_path, text)
     eager = read_parameters(["smpi/send-is-detached-thresh=1000:65536"])
