@@ -98,8 +98,8 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
             _run(study, workers=workers, only=_spread(points, probe))
         print_text("\n".join([_head(study), *_lines(study, points)]))
         state = study.state()
-        ended = [(point, entry) for point in points if (entry := state.entries.get(point.key)) is not None]
-        left = [point for point in points if point.key not in state.entries]
+        ended = [(point, entry) for point in points if (entry := state.current(point.key)) is not None]
+        left = [point for point in points if state.current(point.key) is None]
         times = [(point, entry.row["wall_s"]) for point, entry in ended if not entry.error]
         n_workers = workers or n_workers_here()
         left_s = seconds_left(left, times, n_workers)
@@ -181,7 +181,9 @@ def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
         with study_told(is_wanted=not is_quiet) as progress:
             study.run(progress=progress, **how)
     except KeyboardInterrupt:
-        told = f"{len(study.state().entries):,} of {_n_points(len(study.points))} have ended and are kept"
+        state = study.state()
+        n_ended = sum(state.current(point.key) is not None for point in study.points)
+        told = f"{n_ended:,} of {_n_points(len(study.points))} have ended and are kept"
         _say(f"smpy: interrupted: {told}; the same command goes on")
         sys.exit(EXIT_INTERRUPTED)
 
@@ -221,19 +223,19 @@ def _n_points(n: int) -> str:
 
 def _status(study: Study) -> str:
     state = study.state()
-    failed = [(point, entry.error) for point in study.points if (entry := state.entries.get(point.key)) and entry.error]
-    n_ended = sum(point.key in state.entries for point in study.points)
+    ended = [(point, entry) for point in study.points if (entry := state.current(point.key)) is not None]
+    failed = [(point, entry.error) for point, entry in ended if entry.error]
     facts = [
         _head(study),
         f"  folder         {study.folder}",
-        f"  ended          {n_ended:,} of {len(study.points):,}{', and it is running' if study.is_running else ''}",
+        f"  ended          {len(ended):,} of {len(study.points):,}{', and it is running' if study.is_running else ''}",
     ]
-    reused = sum(bool(entry.row.get("is_reused")) for entry in state.entries.values())
+    reused = sum(bool(entry.row.get("is_reused")) for _, entry in ended)
     if reused:
         facts.append(f"  reused         {reused:,}: equal runs of other studies")
     if state.stale:
         why = next(iter(state.stale.values()))
-        facts.append(f"  to run again   {len(state.stale):,}: {why}")
+        facts.append(f"  stale          {len(state.stale):,}, which the next run replaces: {why}")
     if failed:
         facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
         names = study.definition.axis_names

@@ -21,8 +21,9 @@ from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point, points_of, samples_of_options
 from smpy.study.reuse import Results, located, relative_to
+from smpy.study.state import State
 from smpy.study.table import FILES, Table, kept, table_of
-from smpy.study.turn import Progress, State, Turn
+from smpy.study.turn import Progress, Turn
 from smpy.study.versions import versions
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Study:
         return self._table(self.state())
 
     def _table(self, state: State) -> Table:
-        return table_of(self.definition, self.points, state.entries, self.folder)
+        return table_of(self.definition, self.points, state, self.folder)
 
     @property
     def is_running(self) -> bool:
@@ -235,10 +236,9 @@ class Study:
             why = judged.get(text := repr(origin))
             if why is None:
                 why = judged[text] = self._why_stale(origin, known)
+            found.entries[key] = entry
             if why:
                 found.stale[key] = why
-            else:
-                found.entries[key] = entry
         return found
 
     def _why_stale(self, origin: Origin, known: dict[str, str | None]) -> str:
@@ -264,7 +264,7 @@ class Study:
         """Points that are to run, those of one key once."""
         wanted = {}
         for point in points:
-            entry = state.entries.get(point.key)
+            entry = state.current(point.key)
             if entry is None or self._lacks(point, entry) or (entry.error and self._again(entry, retry_failed)):
                 wanted[point.key] = point
         return list(wanted.values())

@@ -14,6 +14,7 @@ from smpy.study.bill import Bill, bill_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
 from smpy.study.points import Point
+from smpy.study.state import State
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,9 @@ COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "run_e
 SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, *COSTS)
 """Columns of every run."""
 
-REAL: Final = ("wall_s", "peak_rss_bytes", "is_reused")
-"""Columns that tell of this machine, and differ from run to run; all others are simulated."""
+REAL: Final = ("wall_s", "peak_rss_bytes", "is_reused", "is_stale")
+"""Columns that differ from run to run: time and memory here, whether it is the result of another study, and whether the
+program or a version has changed since. All others are simulated."""
 
 FILES: Final = ("profile", "trace")
 """Columns that name a file in the study's folder; empty where nothing was kept."""
@@ -62,7 +64,7 @@ class Table:
     folder: Path
 
 
-def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[str, Entry], folder: Path) -> Table:
+def table_of(definition: Definition, points: Iterable[Point], state: State, folder: Path) -> Table:
     """The table of a study, as far as its points have ended.
 
     Parameters
@@ -71,8 +73,8 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
         The study.
     points : iterable of Point
         Its points.
-    entries : mapping of str to Entry
-        What has come of them, by their keys.
+    state : State
+        What has come of them.
     folder : Path
         Where its files are.
 
@@ -91,7 +93,7 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
     bill = cache(partial(bill_of_record, prices=definition.prices))  # few machines for many points
     rows = []
     for point in points:
-        entry = entries.get(point.key)
+        entry = state.entries.get(point.key)
         if entry is None:
             continue
         row: dict[str, Any] = {"point": point.number, **dict(zip(axes, point.values, strict=True))}
@@ -100,7 +102,7 @@ def table_of(definition: Definition, points: Iterable[Point], entries: Mapping[s
         row |= {name: known.get(name) for name in simulated}
         row |= {name: _number_in(entry.output, pattern) for name, pattern in patterns.items()}
         row |= {name: entry.row.get(name) for name in REAL}
-        row["is_reused"] = bool(row["is_reused"])
+        row |= {"is_reused": bool(row["is_reused"]), "is_stale": point.key in state.stale}
         row |= {what: _file(what, point, folder, entry, definition.keep) for what in FILES}
         rows.append(row)
     numbers = (*simulated, *patterns, "wall_s", "peak_rss_bytes")

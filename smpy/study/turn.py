@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -12,6 +12,7 @@ from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point
 from smpy.study.reuse import Results
+from smpy.study.state import State
 
 _EVERY_S: Final = 0.5
 
@@ -32,22 +33,6 @@ class Progress:
     n_done: int
     n_failed: int
     left_s: float | None
-
-
-@dataclass(slots=True)
-class State:
-    """What has come of the points of a study.
-
-    Attributes
-    ----------
-    entries : dict of str to Entry
-        Of each point that has ended, by its key.
-    stale : dict of str to str
-        Of points that ran with other sources, inputs or versions: which.
-    """
-
-    entries: dict[str, Entry] = field(default_factory=dict)
-    stale: dict[str, str] = field(default_factory=dict)
 
 
 class Turn:
@@ -125,6 +110,7 @@ class Turn:
         self._journal.add((point.key, origin, entry) for point, origin, entry in found)
         for point, _, entry in found:
             self._state.entries[point.key] = entry
+            self._state.stale.pop(point.key, None)
             self._waiting.pop(point.key, None)
 
     def _tell(self) -> None:
@@ -132,6 +118,6 @@ class Turn:
         if self._progress is None or (self._waiting and now_s < self._next_s):
             return
         self._next_s = now_s + _EVERY_S
-        done = [entry for key in self._keys if (entry := self._state.entries.get(key)) is not None]
+        done = [entry for key in self._keys if (entry := self._state.current(key)) is not None]
         left_s = seconds_left(self.left(), self._ended, self._n_workers) if self._waiting else 0.0
         self._progress(Progress(len(self._keys), len(done), sum(bool(entry.error) for entry in done), left_s))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ def test_a_point_has_the_bits_of_the_same_command_in_a_shell(small: tuple[Study,
     for point, row in zip(study.points, frame.to_dict("records"), strict=True):
         json_path = tmp_path / "alone.json"
         arguments = [*point.options, f"--json={json_path}", *point.program]
-        command = [os.path.join(os.path.dirname(os.sys.executable), "smpy"), "run", "--quiet", *arguments]
+        command = [os.path.join(os.path.dirname(sys.executable), "smpy"), "run", "--quiet", *arguments]
         assert os.spawnv(os.P_WAIT, command[0], command) == 0
         alone = json.loads(json_path.read_text())
         for name in ("makespan_s", "messages", "bytes", "waiting_share", "ranks"):
@@ -103,8 +105,12 @@ def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_chang
     program.write_text(program.read_text().replace("world.Send(data, 1)", "world.Send(data, 1); time.sleep(1)"))
     stale = smpy.Study(grown, folder)
     assert len(stale.state().stale) == 4
+    assert stale.table().frame["is_stale"].all()
+    pd.testing.assert_frame_equal(simulated(stale.table().frame), simulated(frame))
     assert "program.py has changed" in next(iter(stale.state().stale.values()))
-    assert (stale.run(workers=1)["makespan_s"] > 1).all()
+    again = stale.run(workers=1)
+    assert (again["makespan_s"] > 1).all()
+    assert not again["is_stale"].any()
 
 
 def test_equal_runs_are_taken_from_another_study_and_measured_ones_never_are(tmp_path: Path):
@@ -217,3 +223,14 @@ def test_the_table_has_what_machines_and_runs_cost_and_other_prices_run_nothing_
     assert dear.table().frame["price_eur"].tolist() == [2000, 4000]
     assert dear.table().frame["energy_kwh"].isna().all()
     assert dear.table().frame["makespan_s"].equals(frame["makespan_s"])
+
+
+def test_a_run_and_a_simulation_import_nothing_of_studies(tmp_path: Path):
+    (tmp_path / "says.py").write_text("import sys\nfrom mpi4py import MPI\nprint(*sorted(sys.modules))\n")
+    code = "import smpy, sys; run = smpy.simulate('says.py', ranks=1, compute='none'); print(run.stdout); print(*sys.modules)"
+    for command in (["-m", "smpy", "run", "-np", "1", "--compute", "none", "says.py"], ["-c", code]):
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
+        packages = {name.partition(".")[0] for name in done.stdout.split()}
+        assert "smpy" in packages
+        assert not packages & {"dask", "distributed", "pandas", "plotly", "pyarrow", "SALib", "scipy", "sqlite3"}
+        assert "smpy.study" not in done.stdout
