@@ -279,8 +279,12 @@ def pop(
     return Pop(
         region=region,
         runs=runs,
+<<<<<<< HEAD
         scalings=[_scaling(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
         noise_free=noise_free,
+=======
+        scalings=[scaling_of(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
+>>>>>>> 9c5242c169b49936a3b0dccba628825d642e05fc
         is_weak=is_weak,
         remarks=remarks,
         predictions=predict_factors(runs, predict) if predict else None,
@@ -383,7 +387,16 @@ def _operations(trace: Trace) -> float | None:
     return total if total > 0 else None
 
 
-def _scaling(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
+def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
+    """How a run scales.
+
+    Parameters
+    ----------
+    run, reference : Efficiencies
+        Of it, and of that of fewest ranks.
+    is_weak : bool
+        Whether it is said to have as much work a rank.
+    """
     more = run.n_ranks / reference.n_ranks if is_weak else 1.0
     computing = more * reference.computing_s / run.computing_s
     operations = None
