@@ -153,7 +153,7 @@ class Pop(Result):
         scalings = list(self.scalings)
         if self.noise_free:
             runs = [it for pair in zip(self.runs, self.noise_free, strict=True) for it in pair]
-            scalings = [_scaling(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
+            scalings = [scaling_of(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
         lines = [["time", *(format_time(it.time_s) for it in runs)]]
         if scalings:
             lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in scalings)])
@@ -279,12 +279,8 @@ def pop(
     return Pop(
         region=region,
         runs=runs,
-<<<<<<< HEAD
-        scalings=[_scaling(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
-        noise_free=noise_free,
-=======
         scalings=[scaling_of(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
->>>>>>> 9c5242c169b49936a3b0dccba628825d642e05fc
+        noise_free=noise_free,
         is_weak=is_weak,
         remarks=remarks,
         predictions=predict_factors(runs, predict) if predict else None,

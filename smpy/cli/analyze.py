@@ -119,14 +119,9 @@ def pop(
 
         traces = [Trace(folder) for folder in folders]
         with replays_told() as told:
-<<<<<<< HEAD
             parts = ("cpu", "net") if denoise == "both" else (denoise,) if denoise else ()
             result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=told)
-        _show(result, json_path, plot_path)
-=======
-            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, told=told)
         show(result, json_path, plot_path)
->>>>>>> 9c5242c169b49936a3b0dccba628825d642e05fc
 
 
 @command.command("bounds", short_help="What would make the run shorter, were it 10 % better.")

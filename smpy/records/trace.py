@@ -18,76 +18,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
-<<<<<<< HEAD
-_BATCH_ROWS: Final = 65_536
-=======
-COLUMNS: Final = {
-    "intervals": {
-        "rank": "int32",
-        "start_s": "float64",
-        "end_s": "float64",
-        "kind": "string",
-        "site": "int32",
-        "other": "int32",
-        "message": "int64",
-    },
-    "messages": {
-        "message": "int64",
-        "source": "int32",
-        "target": "int32",
-        "tag": "int32",
-        "bytes": "int64",
-        "send_site": "int32",
-        "receive_site": "int32",
-        "send_posted_s": "float64",
-        "receive_posted_s": "float64",
-        "started_s": "float64",
-        "ended_s": "float64",
-        "alone_s": "float64",
-    },
-    "sites": {
-        "site": "int32",
-        "rank": "int32",
-        "call": "string",
-        "file": "string",
-        "line": "int32",
-        "comm": "int32",
-        "is_kernel": "bool_",
-    },
-    "comms": {"comm": "int32", "other": "int32", "first": "int32", "step": "int32", "n": "int32"},
-    "regions": {"rank": "int32", "name": "string", "start_s": "float64", "end_s": "float64"},
-    "actions": {
-        "rank": "int32",
-        "action": "string",
-        "site": "int32",
-        "comm": "int32",
-        "peer": "int32",
-        "tag": "int32",
-        "bytes": "int64",
-        "amount": "float64",
-        "request": "int32",
-        "detail": "int32",
-    },
-    "collectives": {
-        "schedule": "int32",
-        "operation": "string",
-        "algorithm": "string",
-        "n_ranks": "int32",
-        "n_remote": "int32",
-        "bytes": "int64",
-        "commutative": "bool_",
-        "is_predefined": "bool_",
-        "is_derived": "bool_",
-        "are_equal": "bool_",
-        "item_bytes": "int64",
-        "n_entries": "int64",
-        "total_bytes": "int64",
-    },
-}
-"""Tables and the columns of each, with their types."""
-
 BATCH_ROWS: Final = 65_536
->>>>>>> 9c5242c169b49936a3b0dccba628825d642e05fc
 _BUFFER_BYTES: Final = 1 << 18
 
 
