@@ -153,7 +153,7 @@ class Pop(Result):
         scalings = list(self.scalings)
         if self.noise_free:
             runs = [it for pair in zip(self.runs, self.noise_free, strict=True) for it in pair]
-            scalings = [_scaling(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
+            scalings = [scaling_of(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
         lines = [["time", *(format_time(it.time_s) for it in runs)]]
         if scalings:
             lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in scalings)])
@@ -279,7 +279,7 @@ def pop(
     return Pop(
         region=region,
         runs=runs,
-        scalings=[_scaling(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
+        scalings=[scaling_of(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
         noise_free=noise_free,
         is_weak=is_weak,
         remarks=remarks,
@@ -383,7 +383,16 @@ def _operations(trace: Trace) -> float | None:
     return total if total > 0 else None
 
 
-def _scaling(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
+def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
+    """How a run scales.
+
+    Parameters
+    ----------
+    run, reference : Efficiencies
+        Of it, and of that of fewest ranks.
+    is_weak : bool
+        Whether it is said to have as much work a rank.
+    """
     more = run.n_ranks / reference.n_ranks if is_weak else 1.0
     computing = more * reference.computing_s / run.computing_s
     operations = None

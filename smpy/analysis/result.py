@@ -41,8 +41,8 @@ class Result(ABC):
         return json.dumps(self.to_record(), indent=1)
 
 
-def needed(module: str) -> Any:
-    """A module that only analyses need.
+def needed(module: str, extra: str = "analysis") -> Any:
+    """A module that only analyses need, or what another extra of ours has.
 
     Raises
     ------
@@ -53,4 +53,4 @@ def needed(module: str) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise UsageError(f'this needs {package}: pip install "smpy-mpi[analysis]"') from None
+        raise UsageError(f'this needs {package}: pip install "smpy-mpi[{extra}]"') from None

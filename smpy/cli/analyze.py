@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from smpy.cli.progress import replays_told
-from smpy.cli.results import errors_told, json_option, tell
-from smpy.errors import UsageError
-
-if TYPE_CHECKING:
-    from smpy.analysis.result import Result
+from smpy.cli.results import errors_told, json_option, plot_option, show
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,14 +20,7 @@ def command() -> None:
 
 
 def _output_options(function: _Command) -> _Command:
-    plot = click.option(
-        "--plot",
-        "plot_path",
-        type=click.Path(path_type=Path),
-        metavar="FILE.html",
-        help="Draw it: a page that needs no network.",
-    )
-    return json_option(plot(function))
+    return json_option(plot_option(function))
 
 
 _trace_argument = click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
@@ -52,7 +41,7 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
         from smpy.analysis.critical_path import critical_path
         from smpy.records.trace import Trace
 
-        _show(critical_path(Trace(folder)), json_path, plot_path)
+        show(critical_path(Trace(folder)), json_path, plot_path)
 
 
 @command.command("waits", short_help="Who waits where, and whom it is due to.")
@@ -70,7 +59,7 @@ def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
         from smpy.analysis.waits import waits
         from smpy.records.trace import Trace
 
-        _show(waits(Trace(folder)), json_path, plot_path)
+        show(waits(Trace(folder)), json_path, plot_path)
 
 
 def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
@@ -132,7 +121,7 @@ def pop(
         with replays_told() as told:
             parts = ("cpu", "net") if denoise == "both" else (denoise,) if denoise else ()
             result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=told)
-        _show(result, json_path, plot_path)
+        show(result, json_path, plot_path)
 
 
 @command.command("bounds", short_help="What would make the run shorter, were it 10 % better.")
@@ -160,7 +149,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
 
         with replays_told() as told:
             result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=told)
-        _show(result, json_path, plot_path)
+        show(result, json_path, plot_path)
 
 
 @command.command("compare", short_help="Where two runs differ.")
@@ -177,14 +166,4 @@ def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path |
         from smpy.analysis.compare import compare
         from smpy.records.trace import Trace
 
-        _show(compare(Trace(before), Trace(after)), json_path, plot_path)
-
-
-def _show(result: Result, json_path: Path | None, plot_path: Path | None) -> None:
-    if plot_path is not None:
-        from smpy.records.files import write_whole
-
-        if plot_path.suffix != ".html":
-            raise UsageError(f"{plot_path}: what is drawn is a page: name a file that ends with .html")
-        write_whole(plot_path, result.plot().to_html())
-    tell(result.table(), result.to_record(), json_path)
+        show(compare(Trace(before), Trace(after)), json_path, plot_path)

@@ -52,6 +52,6 @@ _OPTIONS: Final = (
         type=click.IntRange(0, 2**32 - 1),
         default=0,
         show_default=True,
-        help="Seed of --map-by random and --noise.",
+        help="Seed of what is drawn (--map-by random, --noise, --samples).",
     ),
 )

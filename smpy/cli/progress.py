@@ -12,6 +12,7 @@ from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from smpy.emulate.run import Progress
+    from smpy.study.turn import Progress as Stand
 
 FIRST_S: Final = 1.0  # shorter runs show none
 EVERY_S: Final = 0.2
@@ -84,6 +85,25 @@ def replays_told() -> Iterator[Callable[[str], None] | None]:
         return
     try:
         yield lambda text: _show(f"{ERASE}smpy: replaying {text}"[:100])
+    finally:
+        _show(ERASE)
+
+
+@contextmanager
+def study_told(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
+    """A line on a terminal that tells where the study stands."""
+    if not is_wanted or not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(stand: Stand) -> None:
+        failed = f", {stand.n_failed:,} of them failed" if stand.n_failed else ""
+        left = f", about {format_time(stand.left_s)} left" if stand.left_s else ""
+        text = f"smpy: {stand.n_done:,} of {stand.n_points:,} points have ended{failed}{left}"
+        _show(ERASE + text[: shutil.get_terminal_size().columns - 1])
+
+    try:
+        yield show
     finally:
         _show(ERASE)
 

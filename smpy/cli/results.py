@@ -7,17 +7,37 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from smpy.errors import SmpyError, UsageError
+
+if TYPE_CHECKING:
+    from smpy.analysis.result import Result
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 
 json_option: Final = click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
+)
+
+
+def _page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    with errors_told():
+        if value is not None and value.suffix != ".html":
+            raise UsageError(f"{value}: what is drawn is a page: name a file that ends with .html")
+    return value
+
+
+plot_option: Final = click.option(
+    "--plot",
+    "plot_path",
+    type=click.Path(path_type=Path),
+    callback=_page,
+    metavar="FILE.html",
+    help="Draw it: a page that needs no network.",
 )
 
 
@@ -52,6 +72,21 @@ def tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
 
     write_whole(json_path, f"{written}\n")
     print_text(text)
+
+
+def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None:
+    """Draw a result, print its table, and write its record, as far as these are wanted.
+
+    Raises
+    ------
+    UsageError
+        If a file cannot be written.
+    """
+    if plot_path is not None:
+        from smpy.records.files import write_whole
+
+        write_whole(plot_path, result.plot().to_html())
+    tell(result.table(), result.to_record(), json_path)
 
 
 def print_text(text: str) -> None:

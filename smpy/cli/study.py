@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import importlib
-import shutil
-import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.progress import ERASE
+from smpy.cli.interrupts import hear_interrupts
+from smpy.cli.progress import study_told
 from smpy.cli.results import errors_told, print_text
 from smpy.errors import UsageError
 from smpy.units import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from smpy.study.points import Point
     from smpy.study.study import Study
-    from smpy.study.turn import Progress
 
 EXIT_FAILURE: Final = 1
 EXIT_INTERRUPTED: Final = 130
@@ -181,10 +176,9 @@ def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
 
 def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
     """Run points; after Ctrl-C, tell what is kept."""
-    if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored, as in the background
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    hear_interrupts()
     try:
-        with _told(is_wanted=not is_quiet) as progress:
+        with study_told(is_wanted=not is_quiet) as progress:
             study.run(progress=progress, **how)
     except KeyboardInterrupt:
         state = study.state()
@@ -197,17 +191,21 @@ def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
 def _results(study: Study) -> Iterator[str]:
     """What came of a study of a few points; the others' table is too long to read."""
     from smpy.records.text_table import text_table
+    from smpy.study.uncertainty import Estimate, estimates
 
     table = study.table()
-    frame = table.frame[table.frame["error"] == ""]
+    frame = estimates(table)
     if not 0 < len(frame) <= _ROWS_MAX:
         return
-    names = [*table.axes, *(["repetition"] if study.definition.repetitions > 1 else []), "makespan_s", *table.results]
     rows = [
-        [format_time(row[name]) if name == "makespan_s" else f"{row[name]}" for name in names]
-        for row in frame[names].to_dict("records")
+        [
+            *(f"{row[name]}" for name in table.axes),
+            str(Estimate(row["makespan_s"], row["half_width_s"])),
+            *(f"{row[name]}" for name in table.results),
+        ]
+        for row in frame.to_dict("records")
     ]
-    yield from text_table(["makespan" if name == "makespan_s" else name for name in names], rows).splitlines()
+    yield from text_table([*table.axes, "makespan", *table.results], rows).splitlines()
 
 
 @command.command("status")
@@ -307,30 +305,6 @@ def _table(study: Study) -> Any:
             f"no point of the study has ended: run it first (smpy study run); its folder is {study.folder}"
         )
     return table
-
-
-@contextmanager
-def _told(*, is_wanted: bool = True) -> Iterator[Callable[[Progress], None] | None]:
-    """A line on a terminal that tells where the study stands."""
-    if not is_wanted or not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(progress: Progress) -> None:
-        failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
-        left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
-        text = f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}{left}"
-        _write(ERASE + text[: shutil.get_terminal_size().columns - 1])
-
-    try:
-        yield show
-    finally:
-        _write(ERASE)
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 def _say(text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
-_BATCH_ROWS: Final = 65_536
+BATCH_ROWS: Final = 65_536
 _BUFFER_BYTES: Final = 1 << 18
 
 
@@ -130,7 +130,7 @@ class Trace:
             raise self._damaged(name, error) from error
 
     def batches(
-        self, name: str, columns: Sequence[str] | None = None, n_rows: int = _BATCH_ROWS
+        self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
         """A table's rows in their order, some at a time: memory does not grow with the trace.
 

@@ -200,7 +200,9 @@ def _counted(name: str, found: Range, given: Mapping[str, Any]) -> list[Value]:
         number = found.first + len(numbers) * by if ways[0] == "step" else number * by
         if len(numbers) > _N_VALUES_MAX:
             raise UsageError(f"axis {name!r} has more than {_N_VALUES_MAX:,} values")
-    if ways[0] == "times" or abs(number - found.last) <= abs(found.last) * 1e-12 or not numbers:
+    if not numbers:
+        numbers = [found.first]
+    elif ways[0] == "times" or abs(number - found.last) <= abs(found.last) * 1e-12:
         numbers.append(found.last)
     return list(dict.fromkeys(found._value(number) for number in numbers))
 

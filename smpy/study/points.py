@@ -91,6 +91,8 @@ def _line(definition: Definition, settings: Settings, repetition: int) -> tuple[
     for own in _OWN:
         if own in options:
             raise UsageError(f"{own!r} is not for a point: `keep` says what a study keeps")
+    if str(options.get("compute", "")).startswith("record:"):
+        raise UsageError('compute = "record:FILE": all points would write that file; record a run, and replay it here')
     ranks = options.pop("ranks", None)
     if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
         raise UsageError(f"ranks = {ranks!r}: how many? Say a whole number, as an axis or in [options]")

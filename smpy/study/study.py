@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
@@ -149,6 +150,8 @@ class Study:
             journal = stack.enter_context(closing(Journal(self.folder / "journal.sqlite")))
             results = stack.enter_context(closing(Results(Path(cache), self.definition.folder))) if cache else None
             write_whole(self.folder / _DEFINITION, self._text())
+            for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
+                shutil.rmtree(scratch, ignore_errors=True)
             state = self._state(journal)
             wanted = self._wanted(state, self.points if only is None else only, retry_failed)
             if wanted:

@@ -67,6 +67,7 @@ def test_what_is_no_study_is_refused_in_words(changes: dict[str, Any], told: str
         ({"axes": {"sett.nic": [1]}}, "did you mean 'set'"),
         ({"axes": {"trace": [1]}}, "a column of every study"),
         ({"options": {"ranks": 1, "json": "x"}}, "`keep` says"),
+        ({"options": {"ranks": 1, "compute": "record:x"}}, "all points would write that file"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], told: str):

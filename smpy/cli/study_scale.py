@@ -1,0 +1,151 @@
+"""`smpy study scale`: a program on more and more ranks, in a line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from smpy.cli.interrupts import hear_interrupts
+from smpy.cli.progress import replays_told, study_told
+from smpy.cli.results import errors_told, json_option, plot_option, show
+from smpy.cli.run import EXIT_INTERRUPTED
+from smpy.cli.run import command as run_command
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smpy.study.scale import Growth
+
+_NOT_OF_A_POINT: Final = (
+    "n_ranks", "json_path", "profile", "quiet", "trace", "trace_window_s", "trace_ranks", "program", "args",
+)  # fmt: skip
+_RUN_OPTIONS: Final = [
+    param for param in run_command.params if isinstance(param, click.Option) and param.name not in _NOT_OF_A_POINT
+]
+
+
+class _Command(click.Command):
+    """Has the options of `smpy run`, too, and hands them on as they were written.
+
+    What follows the program is its own when `--ranks` stands before it; else what follows `--` is.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_interspersed_args = False
+        written, _, _ = self.make_parser(ctx).parse_args(list(args))
+        if "ranks" not in written:
+            ctx.allow_interspersed_args = True
+            written, _, _ = self.make_parser(ctx).parse_args(list(args))
+        names = {param.name: _name(param) for param in _RUN_OPTIONS}
+        ctx.meta[__name__] = {names[name]: value for name, value in written.items() if name in names}
+        return super().parse_args(ctx, args)
+
+
+def _name(option: click.Option) -> str:
+    """As `smpy.simulate` has it."""
+    return "module" if option.opts == ["-m"] else max(option.opts, key=len).lstrip("-").replace("-", "_")
+
+
+def _ranks(ctx: click.Context, param: click.Parameter, value: str) -> Sequence[int]:
+    from smpy.study.scale import read_ranks
+
+    try:
+        return read_ranks(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Growth | None:
+    from smpy.study.scale import read_growth
+
+    try:
+        return None if value is None else read_growth(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+@click.command(
+    "scale", cls=_Command, short_help="A program on more and more ranks: speed-up, efficiency, the knee, what limits."
+)
+@click.option(
+    "--ranks",
+    required=True,
+    callback=_ranks,
+    metavar="FIRST:LAST",
+    help="Numbers of ranks, doubled from the first to the last; FIRST:LAST:4: times 4 each; or a list, such as 1,3,9.",
+)
+@click.option(
+    "--weak",
+    callback=_growth,
+    metavar="ARG[:EXPONENT]",
+    help="An argument of the program, as it is on one rank, is multiplied by the ranks (to the power of EXPONENT, such "
+    "as --n:1/2 for the side of a square), so that each rank has as much work. Without it: as much together.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where the study's results are; by default PROGRAM-scale.study.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Runs at a time. By default one where computing is measured, as runs disturb each other; else one a core, but "
+    "for one.",
+)
+@json_option
+@plot_option
+@click.argument("program")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    ranks: Sequence[int],
+    weak: Growth | None,
+    folder: Path | None,
+    workers: int | None,
+    json_path: Path | None,
+    plot_path: Path | None,
+    program: str,
+    args: tuple[str, ...],
+    **run_options: Any,
+) -> None:
+    """How a program scales: run it on more and more ranks, and tell speed-up, efficiency and what limits them.
+
+    The options of `smpy run` say where it runs. The program's arguments follow it, or -- where --ranks does.
+
+    \b
+      smpy study scale jacobi.py --ranks 1:1024
+      smpy study scale --ranks 1:1024 --platform cluster.toml jacobi.py --n 8192
+      smpy study scale jacobi.py --ranks 1:256 --weak --n:1/2 -- --n 1024
+    """
+    with errors_told():
+        from smpy.study.scale import scale
+
+        hear_interrupts()
+        try:
+            with study_told() as progress, replays_told() as told:
+                result = scale(
+                    program,
+                    args[args[:1] == ("--",) :],
+                    ranks,
+                    options=ctx.meta[__name__],
+                    weak=weak,
+                    folder=folder,
+                    workers=workers,
+                    progress=progress,
+                    told=told,
+                )
+        except KeyboardInterrupt:
+            click.echo("smpy: interrupted: runs that have ended are kept; the same command goes on", err=True)
+            sys.exit(EXIT_INTERRUPTED)
+        show(result, json_path, plot_path)
+
+
+command.params += _RUN_OPTIONS

@@ -1,0 +1,82 @@
+"""`smpy study sensitivity`: what a run's time depends on, from its trace."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smpy.cli.placement_options import placement_options
+from smpy.cli.progress import replays_told
+from smpy.cli.results import errors_told, json_option, plot_option, show
+
+
+@click.command("sensitivity", short_help="What a run's time depends on: its trace on other machines.")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--vary",
+    "varied",
+    multiple=True,
+    required=True,
+    metavar="KEY=LOW:HIGH",
+    help="A key of the machine as --set has it, or cpu (the speed of computing), and between which values: "
+    "network.latency=0.5x:2x (times its own), network.bandwidth=5Gb/s:20Gb/s. Repeatable.",
+)
+@click.option(
+    "--samples",
+    "n_samples",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Sobol indices, too, from N x (parameters + 2) replays; N is a power of 2, such as 1024.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["linear", "log"]),
+    default="linear",
+    show_default=True,
+    help="Of samples, what counts alike between low and high: equal differences, or equal factors.",
+)
+@click.option(
+    "--platform", metavar="MACHINE", help="Another machine, as smpy run takes it. Without it: that of the run."
+)
+@placement_options
+@json_option
+@plot_option
+def command(
+    trace: Path,
+    varied: tuple[str, ...],
+    n_samples: int | None,
+    scale: str,
+    platform: str | None,
+    json_path: Path | None,
+    plot_path: Path | None,
+    **placement: Any,
+) -> None:
+    """What the time of a run depends on: its TRACE, performed on machines that differ from its own.
+
+    Each --vary is set to its low and its high value, the others staying as they are. With --samples all are drawn
+    together, and Sobol indices say which share of the variance is due to each.
+
+    \b
+      smpy study sensitivity trace --vary network.latency=0.5x:2x --vary network.bandwidth=5Gb/s:20Gb/s
+      smpy study sensitivity trace --vary network.latency=0.5x:2x --vary cpu=0.5x:2x --samples 256
+    """
+    with errors_told():
+        from smpy.study.parameters import read_parameters
+        from smpy.study.sensitivity import sensitivity
+
+        parameters = read_parameters(varied, is_logarithmic=scale == "log")
+        n_processes = len(os.sched_getaffinity(0))
+        with replays_told() as told:
+            result = sensitivity(
+                trace,
+                parameters,
+                n_samples=n_samples or 0,
+                platform=platform,
+                n_processes=n_processes,
+                told=told,
+                **placement,
+            )
+        show(result, json_path, plot_path)

@@ -1,0 +1,51 @@
+"""A trace whose tables stay in memory once they were read: for what reads it again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.records.trace import BATCH_ROWS, Trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_MAX: Final = 8_000_000
+"""Of a table that is held, at about 50 bytes each; larger ones are read each time."""
+
+
+class HeldTrace(Trace):
+    """The same as `Trace`, which it is made from in the same way."""
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__(folder)
+        self._tables: dict[tuple[object, ...], pa.Table] = {}
+        self._batches: dict[tuple[object, ...], list[pa.RecordBatch]] = {}
+        self._n_rows: dict[str, int] = {}
+
+    def n_rows(self, name: str) -> int:
+        """How many rows a table has."""
+        if name not in self._n_rows:
+            self._n_rows[name] = super().n_rows(name)
+        return self._n_rows[name]
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
+        """As `Trace.table` has it."""
+        if self.n_rows(name) > ROWS_MAX:
+            return super().table(name, columns, where)
+        key = name, None if columns is None else tuple(columns), repr(where)
+        if key not in self._tables:
+            self._tables[key] = super().table(name, columns, where)
+        return self._tables[key]
+
+    def batches(
+        self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """As `Trace.batches` has it."""
+        if self.n_rows(name) > ROWS_MAX:
+            return super().batches(name, columns, n_rows)
+        key = name, None if columns is None else tuple(columns), n_rows
+        if key not in self._batches:
+            self._batches[key] = list(super().batches(name, columns, n_rows))
+        return iter(self._batches[key])

@@ -1,0 +1,159 @@
+"""A trace performed again and again, each time with other changes of its machine."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from smpy.errors import SmpyError, UsageError
+from smpy.platforms.description import Description
+from smpy.records.held_trace import HeldTrace
+from smpy.replay import ReplayResult, replay
+from smpy.study.parameters import CPU
+from smpy.units import format_time
+
+Changes = tuple[tuple[str, str], ...]
+"""Keys and their values, as `Parameter` has them."""
+
+_ALONE_S: Final = 3.0  # less is done by this process alone: others take a second to be there
+_TOLD_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """A trace, and where it is performed.
+
+    Attributes
+    ----------
+    trace : HeldTrace
+        What is performed.
+    platform : str, path, Description or None
+        The machine that changes are made to; None: that of the run.
+    placement : mapping
+        As `smpy.replay.replay` takes it.
+    """
+
+    trace: HeldTrace
+    platform: str | Path | Description | None
+    placement: Mapping[str, Any]
+
+    def perform(self, changes: Changes) -> ReplayResult:
+        """Perform it once.
+
+        Raises
+        ------
+        UsageError, SmpyError
+            As `smpy.replay.replay` does; the message begins with what was changed.
+        """
+        cpu = float(dict(changes).get(CPU, "x1").removeprefix("x"))
+        options = [change for change in changes if change[0] != CPU]
+        try:
+            return replay(self.trace, platform=self.platform, options=options, cpu=cpu, **self.placement)
+        except SmpyError as error:
+            if not changes or str(error).startswith("--set"):  # it names what is wrong
+                raise
+            told = ", ".join(f"{key}={value}" for key, value in changes)
+            kind = UsageError if isinstance(error, UsageError) else SmpyError
+            raise kind(f"with {told}: {error}") from error
+
+
+def makespans_s(
+    replays: Replays,
+    points: Sequence[Changes],
+    n_processes: int = 1,
+    told: Callable[[str], None] | None = None,
+) -> list[float]:
+    """The makespan at each point, in seconds.
+
+    Parameters
+    ----------
+    replays : Replays
+        What is performed.
+    points : sequence of Changes
+        With what changes each.
+    n_processes : int
+        How many may work on it; they are started when one would take more than some seconds.
+    told : callable, optional
+        Called now and then with how far it is.
+
+    Raises
+    ------
+    UsageError, SmpyError
+        As `Replays.perform` does.
+    """
+    found: list[float] = []
+    began_s = told_s = time.monotonic()
+    for makespan_s in _performed(replays, points, n_processes):
+        found.append(makespan_s)
+        now_s = time.monotonic()
+        if told is not None and now_s - told_s > _TOLD_S:
+            told_s = now_s
+            left_s = (now_s - began_s) / len(found) * (len(points) - len(found))
+            told(f"{len(found):,} of {len(points):,} points, {format_time(round(left_s, 1))} left")
+    return found
+
+
+def _performed(replays: Replays, points: Sequence[Changes], n_processes: int) -> Iterator[float]:
+    began_s = time.monotonic()
+    for n_done, point in enumerate(points):
+        each_s = (time.monotonic() - began_s) / n_done if n_done else 0.0
+        if n_processes > 1 and each_s * (len(points) - n_done) > _ALONE_S:
+            yield from _side_by_side(replays, points[n_done:], n_processes)
+            return
+        yield replays.perform(point).makespan_s
+
+
+def _side_by_side(replays: Replays, points: Sequence[Changes], n_processes: int) -> Iterator[float]:
+    """In the order of the points, of which each process has every n-th."""
+    folder = str(replays.trace.folder.absolute())
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_worker()) for _ in range(n_processes)]
+        for i, (given, _) in enumerate(workers):
+            pickle.dump((folder, replays.platform, dict(replays.placement), points[i::n_processes]), given)
+            given.flush()
+        for i in range(len(points)):
+            try:
+                answer = pickle.load(workers[i % n_processes][1])  # noqa: S301  # our own process has written it
+            except EOFError:
+                raise SmpyError("a process that performed the trace was killed: is there enough memory?") from None
+            if isinstance(answer, SmpyError):
+                raise answer
+            yield answer
+
+
+@contextmanager
+def _worker() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Where a process of its own reads what to do, and writes what came of it."""
+    line = [sys.executable, "-c", f"from {__name__} import work; work()"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:  # noqa: S603
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdin, process.stdout
+        finally:
+            process.kill()
+
+
+def work() -> None:
+    """In a process that `makespans_s` has started: perform what standard input says."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it, or does not read any more
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    folder, platform, placement, points = pickle.load(sys.stdin.buffer)  # noqa: S301  # ours
+    replays = Replays(HeldTrace(folder), platform, placement)
+    for changes in points:
+        try:
+            answer: float | SmpyError = replays.perform(changes).makespan_s
+        except SmpyError as error:
+            answer = error
+        pickle.dump(answer, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

@@ -1,0 +1,140 @@
+"""What a sensitivity analysis varies: a key of the machine, or the speed of computing, between two values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from smpy.errors import UsageError
+from smpy.study.axes import Range
+
+CPU: Final = "cpu"
+"""Not a key of the machine: how many times faster all cores compute, as `smpy replay --cpu` has it."""
+
+_NAMES: Final = {
+    "network.latency": "the network's latency",
+    "network.bandwidth": "the network's bandwidth",
+    "host.speed": "the hosts' speed",
+    "host.cores": "the hosts' cores",
+    "host.memory_bandwidth": "the hosts' memory bandwidth",
+    "host.core_memory_bandwidth": "the cores' memory bandwidth",
+    CPU: "the speed of computing",
+}
+_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_FACTOR: Final = re.compile(rf"x({_NUMBER})|({_NUMBER})x", re.ASCII)
+_QUANTITY: Final = re.compile(rf"({_NUMBER})([A-Za-z/]*)", re.ASCII)
+_TIMES: Final = "x"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A key, and the values that it may have.
+
+    Attributes
+    ----------
+    key : str
+        As `--set` takes it, or `CPU`.
+    range : Range
+        The values; of factors, the unit is "x".
+    """
+
+    key: str
+    range: Range
+
+    @property
+    def name(self) -> str:
+        """For people: "the network's latency"."""
+        return _NAMES.get(self.key, self.key)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether values are times what the machine has."""
+        return self.range.unit == _TIMES
+
+    def at(self, share: float) -> str:
+        """The value at a share of the way from the low end to the high one, as `--set` takes it."""
+        text = str(self.range.at(share))
+        return f"x{text.removesuffix(_TIMES)}" if self.is_factor else text
+
+
+def read_parameter(text: str, *, is_logarithmic: bool = False) -> Parameter:
+    """A parameter, as `--vary` takes it.
+
+    Parameters
+    ----------
+    text : str
+        KEY=LOW:HIGH. The ends are factors (x0.5, or 0.5x), or values with the same unit. Between whole numbers without
+        a unit there are whole numbers only.
+    is_logarithmic : bool
+        Whether equal factors count alike, rather than equal differences.
+
+    Raises
+    ------
+    UsageError
+        If it is no such text, or there is nothing between its ends.
+
+    Examples
+    --------
+    >>> latency = read_parameter("network.latency=0.5x:2x")
+    >>> latency.name, latency.at(0), latency.at(0.5), latency.at(1)
+    ("the network's latency", 'x0.5', 'x1.25', 'x2')
+    >>> read_parameter("network.bandwidth=5Gb/s:20Gb/s", is_logarithmic=True).at(0.5)
+    '10Gb/s'
+    """
+    key, equals, ends = text.partition("=")
+    key, (low, colon, high) = key.strip(), ends.partition(":")
+    if not (key and equals and colon):
+        raise UsageError(
+            f"{text!r} is not KEY=LOW:HIGH, such as network.latency=0.5x:2x or network.bandwidth=5Gb/s:20Gb/s"
+        )
+    if key != CPU and not re.search("[./]", key):
+        raise UsageError(
+            f"{key!r} is neither a key of the machine, such as network.latency, nor one of SimGrid's, such as "
+            f"smpi/async-small-thresh, nor {CPU}, the speed of computing"
+        )
+    (first, unit, is_first_whole), (last, last_unit, is_last_whole) = _end(text, low), _end(text, high)
+    if unit != last_unit:
+        raise UsageError(f"{text}: write both ends as factors, or with the same unit")
+    if key == CPU and unit != _TIMES:
+        raise UsageError(f"{text}: the speed of computing is varied by factors: write {CPU}=0.5x:2x")
+    if not first < last:
+        raise UsageError(f"{text}: there is no range from {low} to {high}: write the lower end first")
+    if first == 0 and (is_logarithmic or unit == _TIMES):
+        raise UsageError(f"{text}: {low} is the logarithm of nothing: begin above 0")
+    return Parameter(key, Range(first, last, unit, is_first_whole and is_last_whole, is_logarithmic))
+
+
+def _end(whole: str, text: str) -> tuple[float, str, bool]:
+    """The number, its unit, and whether it is written as a whole number of nothing."""
+    text = text.strip()
+    if factor := _FACTOR.fullmatch(text):
+        number, unit = factor[1] or factor[2], _TIMES
+    elif quantity := _QUANTITY.fullmatch(text):
+        number, unit = quantity[1], quantity[2]
+    else:
+        raise UsageError(f"{whole}: {text!r} is neither a factor, such as x2, nor a value, such as 10Gb/s")
+    if not math.isfinite(float(number)):
+        raise UsageError(f"{whole}: {text!r} is larger than any number that can be computed with")
+    return float(number), unit, not unit and number.isdecimal()
+
+
+def read_parameters(texts: Iterable[str], *, is_logarithmic: bool = False) -> list[Parameter]:
+    """Several, each of another key.
+
+    Raises
+    ------
+    UsageError
+        If there are none, a key comes twice, or one is wrong.
+    """
+    found: dict[str, Parameter] = {}
+    for text in texts:
+        parameter = read_parameter(text, is_logarithmic=is_logarithmic)
+        if parameter.key in found:
+            raise UsageError(f"{parameter.key} is varied twice: say it once, from its lowest value to its highest")
+        found[parameter.key] = parameter
+    if not found:
+        raise UsageError("what is to be varied? Say such as --vary network.latency=0.5x:2x")
+    return list(found.values())

@@ -1,0 +1,280 @@
+"""The everyday study: a program on more and more ranks, and what its traces say of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.analysis.pop import Efficiencies, pop, scaling_of
+from smpy.errors import SmpyError, UsageError
+from smpy.records.files import write_whole
+from smpy.records.held_trace import HeldTrace
+from smpy.replay import replay
+from smpy.study.points import Point
+from smpy.study.scaling import Row, Scaling
+from smpy.study.study import Study
+from smpy.study.table import kept
+from smpy.study.turn import Progress
+
+RANKS_MAX: Final = 10_000_000
+_DOUBLED: Final = 2
+_GROWTH: Final = re.compile(r"(-[^\s:=]+)(?::(\d+(?:/[1-9]\d*|\.\d+)?))?")
+_NO_TIME: Final = "it takes no time, and does not scale"
+_HERE: Final = "the run"  # in place of the folder of its trace
+_FACTORS: Final = ("load_balance", "serialisation", "transfer", "contention", "bandwidth", "latency", "overhead")
+
+
+def read_ranks(text: str) -> list[int]:
+    """Numbers of ranks, the fewest first.
+
+    Parameters
+    ----------
+    text : str
+        FIRST:LAST, doubled from one to the other; FIRST:LAST:TIMES, each so many times the one before; or a list such
+        as 1,3,9. The last one is one of them, whatever the steps.
+
+    Raises
+    ------
+    UsageError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> read_ranks("1:20"), read_ranks("2:128:4"), read_ranks("9,1,3")
+    ([1, 2, 4, 8, 16, 20], [2, 8, 32, 128], [1, 3, 9])
+    """
+    words = [word.strip() for word in re.split("[:,]", text)]
+    is_range = ":" in text
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= len(str(RANKS_MAX))]
+    if len(numbers) < len(words) or (is_range and ("," in text or len(words) > 3)):
+        raise UsageError(
+            f"{text!r} is not numbers of ranks: write FIRST:LAST, such as 1:1024, or a list, such as 1,3,9"
+        )
+    if not is_range:
+        found = sorted(set(numbers))
+    else:
+        first, last, times = (*numbers, _DOUBLED)[:3]
+        if first > last or times < _DOUBLED:
+            raise UsageError(f"{text!r}: write the fewest ranks first, and times 2 or more: 1:1024, or 1:1024:4")
+        found = [first] if first else []
+        while found and found[-1] * times < last:
+            found.append(found[-1] * times)
+        found += [last] if found and found[-1] < last else []
+    if not found or not 0 < found[0] <= found[-1] <= RANKS_MAX:
+        raise UsageError(f"{text!r}: a program has 1 to {RANKS_MAX:,} ranks")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How an argument of the program grows with the ranks.
+
+    Attributes
+    ----------
+    argument : str
+        Its name: `--n`.
+    exponent : Fraction
+        It is multiplied by the number of ranks to this power.
+    """
+
+    argument: str
+    exponent: Fraction
+
+    def values(self, args: Sequence[str], ranks: Sequence[int]) -> list[int | float]:
+        """The argument on each number of ranks, of what it is on one; a whole number stays one.
+
+        Raises
+        ------
+        UsageError
+            If the program's arguments do not have it, or it is no number.
+        """
+        text = self._given(args)
+        if re.fullmatch(r"\d+", text, re.ASCII):
+            return [round(int(text) * n ** float(self.exponent)) for n in ranks]
+        try:
+            number = float(text)
+        except ValueError:
+            number = nan
+        if not isfinite(number):
+            raise UsageError(f"{self.argument} {text} cannot grow with the ranks: it is no number")
+        return [number * n ** float(self.exponent) for n in ranks]
+
+    def _given(self, args: Sequence[str]) -> str:
+        for at, arg in enumerate(args):
+            if arg.startswith(f"{self.argument}="):
+                return arg.partition("=")[2]
+            if arg == self.argument and at + 1 < len(args):
+                return args[at + 1]
+        raise UsageError(
+            f"what is {self.argument} on one rank? Write it among the program's arguments, as in -- {self.argument} 512"
+        )
+
+
+def read_growth(text: str) -> Growth:
+    """An argument that grows, as `--weak` takes it.
+
+    Parameters
+    ----------
+    text : str
+        ARG or ARG:EXPONENT, such as `--n` or `--n:1/2`.
+
+    Raises
+    ------
+    UsageError
+        If it is neither.
+
+    Examples
+    --------
+    >>> read_growth("--n:1/2").values(["--n", "512"], [1, 2, 4])
+    [512, 724, 1024]
+    """
+    found = _GROWTH.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text!r} is not ARG or ARG:EXPONENT, such as --n or --n:1/2 (of an option of the program's)")
+    return Growth(found[1], Fraction(found[2] or 1))
+
+
+def is_measured(options: Mapping[str, Any]) -> bool:
+    """Whether runs with these options measure computing, so that what runs beside them disturbs them."""
+    return str(options.get("compute") or "measured").partition(":")[0] in ("measured", "record")
+
+
+def scale(
+    program: str,
+    args: Sequence[str],
+    ranks: Sequence[int],
+    *,
+    options: Mapping[str, Any] | None = None,
+    weak: Growth | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Scaling:
+    """Run a program on several numbers of ranks, and find how it scales.
+
+    What has run before in the same folder, with the same sources and options, does not run again. Traces are there
+    until their factors are known.
+
+    Parameters
+    ----------
+    program : str
+        A file, or with `options={"module": True}` a module.
+    args : sequence of str
+        Its arguments.
+    ranks : sequence of int
+        Numbers of ranks, the fewest first.
+    options : mapping, optional
+        Of `smpy run`, as `smpy.simulate` takes them.
+    weak : Growth, optional
+        What grows with the ranks, so that each has as much work; without it, all together have the same.
+    folder : path, optional
+        Of the study; by default `PROGRAM-scale.study`.
+    workers : int, optional
+        How many points run at a time; by default one, where computing is measured, else one a core but for one.
+    progress : callable, optional
+        Told where the study stands.
+    told : callable, optional
+        Called with what is replayed.
+
+    Raises
+    ------
+    UsageError
+        If it cannot run so.
+    SmpyError
+        If no point came to its end.
+    """
+    given = dict(options or {})
+    axes: dict[str, list[int | float]] = {"ranks": list(ranks)}
+    if weak is not None:
+        axes[f"args.{weak.argument}"] = weak.values(args, ranks)
+    definition: dict[str, object] = {
+        "name": f"{Path(program).stem}-scale",
+        "module" if given.pop("module", None) else "program": program,
+        "args": list(args),
+        "options": given,
+        "axes": axes,
+        "combine": "zip",
+        "keep": ["trace"],
+    }
+    study = Study(definition, folder)
+    known = study.state().entries
+    wanted = [point for point in study.points if point.key not in known or not _has_factors(study, point)]
+    for point in wanted:
+        if point.key not in known:
+            _factors_file(study, point).unlink(missing_ok=True)
+    study.run(workers=workers or (1 if is_measured(given) else None), only=wanted, progress=progress)
+    for point in study.points:
+        _keep_factors(study, point, told)
+    shutil.rmtree(study.folder / "traces", ignore_errors=True)  # what killed workers have left
+    return _scaling(study, weak)
+
+
+def _factors_file(study: Study, point: Point) -> Path:
+    return study.folder / "factors" / f"{point.key}.json"
+
+
+def _has_factors(study: Study, point: Point) -> bool:
+    return _factors_file(study, point).exists()
+
+
+def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None) -> None:
+    """What the trace of a point says, in place of the trace."""
+    folder = kept("trace", point.key, study.folder)
+    if not folder.exists():
+        return
+    try:
+        found = pop([HeldTrace(folder)], replay, told=told)
+        factors, remarks = asdict(found.runs[0]), list(found.remarks)
+    except SmpyError as error:
+        factors, remarks = None, [str(error)]
+    remarks = [remark.replace(str(folder), _HERE) for remark in remarks]
+    path = _factors_file(study, point)
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, json.dumps({"factors": factors, "remarks": remarks}))
+    shutil.rmtree(folder)
+
+
+def _scaling(study: Study, weak: Growth | None) -> Scaling:
+    rows: list[Row] = []
+    remarks: dict[str, list[int]] = {}
+    reference: Efficiencies | None = None
+    for line in study.table().frame.to_dict("records"):
+        point = study.points[line["point"]]
+        if error := f"it failed: {line['error']}" if line["error"] else "" if line["makespan_s"] > 0 else _NO_TIME:
+            remarks.setdefault(error, []).append(point.ranks)
+            continue
+        record = json.loads(_factors_file(study, point).read_text())
+        for remark in record["remarks"]:
+            remarks.setdefault(remark, []).append(point.ranks)
+        factors: dict[str, float | None] = {}
+        if record["factors"] is not None:
+            run = Efficiencies(**record["factors"])
+            reference = reference or run
+            factors = {name: getattr(run, name) for name in _FACTORS}
+            factors["computing"] = scaling_of(run, reference, is_weak=weak is not None).computing
+        rows.append(
+            Row(
+                n_ranks=point.ranks,
+                time_s=line["makespan_s"],
+                half_width_s=line["half_width_s"],
+                work="" if weak is None else f"{weak.argument} {line[f'args.{weak.argument}']:.6g}",
+                **factors,
+            )
+        )
+    told = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]
+    if not rows:
+        raise SmpyError("\n".join(["nothing scales that does not run", *told]))
+    return Scaling(rows, weak is not None, told)
+
+
+def _on(numbers: Sequence[int]) -> str:
+    return f"On {', '.join(f'{n:,}' for n in numbers)} rank{'' if list(numbers) == [1] else 's'}"

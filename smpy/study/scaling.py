@@ -1,0 +1,279 @@
+"""How a program scales: times on several numbers of ranks as speed-up, efficiency, the knee, and what limits, in words.
+
+With T_p the time on p ranks, p_0 the fewest of them, and w = p / p_0 where each rank has as much work (weak), else 1:
+
+    speed-up     S_p = w T_p0 / T_p
+    efficiency   S_p p_0 / p
+    knee         the p at which S_p / p ** log2(4/3) is largest; of several such, the largest one
+
+So the knee is the one number of ranks of which two things are true: from any smaller number to it, a doubling of the
+ranks saves 25 % of the time or more, on average; from it to any larger one, less. (With T = w T_p / p of weak scaling:
+25 % of the time for the same work, which is a third more work in the same time.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import log2, nan
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.analysis.result import Result, needed
+from smpy.records.text_table import text_table
+from smpy.study.uncertainty import Estimate
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SAVED: Final = 0.25
+"""Of the time, by a doubling of the ranks: the knee is where it gets less."""
+
+_EXPONENT: Final = -log2(1 - SAVED)
+_FACTORS: Final = {
+    "load_balance": "load balance",
+    "serialisation": "serialisation",
+    "transfer": "transfer",
+    "computing": "computing",
+}
+_PARTS: Final = {
+    "contention": "contention",
+    "bandwidth": "bandwidth",
+    "latency": "latency",
+    "overhead": "the overhead of MPI's calls",
+}
+_FINE: Final = 0.95
+_MORE_THAN_IDEAL: Final = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The program on one number of ranks.
+
+    Attributes
+    ----------
+    n_ranks : int
+        How many.
+    time_s : float
+        The makespan.
+    half_width_s : float
+        Of its uncertainty (`smpy.study.uncertainty`); NaN: not known.
+    work : str
+        What the argument is that grows with the ranks; empty: none does.
+    load_balance, serialisation, transfer, contention, bandwidth, latency, overhead : float or None
+        As `smpy.analysis.pop` has them.
+    computing : float or None
+        How computing scales: its time on the fewest ranks by that on these, for the same work.
+    """
+
+    n_ranks: int
+    time_s: float
+    half_width_s: float = nan
+    work: str = ""
+    load_balance: float | None = None
+    serialisation: float | None = None
+    transfer: float | None = None
+    contention: float | None = None
+    bandwidth: float | None = None
+    latency: float | None = None
+    overhead: float | None = None
+    computing: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling(Result):
+    """How a program scales.
+
+    Attributes
+    ----------
+    rows : sequence of Row
+        One or more, the fewest ranks first.
+    is_weak : bool
+        Whether each rank has as much work on more ranks.
+    remarks : sequence of str
+        What a reader should know.
+    """
+
+    rows: Sequence[Row]
+    is_weak: bool
+    remarks: Sequence[str] = ()
+
+    @property
+    def speedups(self) -> list[float]:
+        """S_p of each row."""
+        first = self.rows[0]
+        return [(row.n_ranks / first.n_ranks if self.is_weak else 1.0) * first.time_s / row.time_s for row in self.rows]
+
+    @property
+    def efficiencies(self) -> list[float]:
+        """Of each row."""
+        n_first = self.rows[0].n_ranks
+        return [s * n_first / row.n_ranks for s, row in zip(self.speedups, self.rows, strict=True)]
+
+    @property
+    def fastest(self) -> int:
+        """The row of the largest speed-up; of several, the first."""
+        return max(range(len(self.rows)), key=self.speedups.__getitem__)
+
+    @property
+    def knee(self) -> int:
+        """The row that is the knee; the last one: there is none so far."""
+        worth = [s / row.n_ranks**_EXPONENT for s, row in zip(self.speedups, self.rows, strict=True)]
+        return max(range(len(self.rows)), key=lambda i: (worth[i], i))
+
+    def limit(self, i: int) -> tuple[str, float] | None:
+        """The name of a row's smallest factor, and the factor; None: no factors are known of it."""
+        known = [(name, value) for key, name in _FACTORS.items() if (value := getattr(self.rows[i], key)) is not None]
+        return min(known, key=lambda it: it[1], default=None)
+
+    def words(self) -> str:
+        """What the numbers say, a sentence a line."""
+        if len(self.rows) == 1:
+            return f"One number of ranks tells no scaling: {_on(self.rows[0])} it takes {_time(self.rows[0])}."
+        return "\n".join([self._fastest_words(), self._knee_words(), *self._limit_words(), *self._computing_words()])
+
+    def _fastest_words(self) -> str:
+        first, last, best = self.rows[0], self.rows[-1], self.rows[self.fastest]
+        if self.is_weak:
+            told = f"From {_ranks(first)} to {last.n_ranks:,} the time goes from {_time(first)} to {_time(last)}"
+            told += f": efficiency {_percent(self.efficiencies[-1])}."
+            return told if best is last else f"{told} Most work a second is done on {_ranks(best)}."
+        if best is first:
+            return f"More than {_ranks(first)} do not help: there it takes {_time(first)}, {_longer(last, first)}."
+        told = (
+            f"Fastest on {_ranks(best)}: {_time(best)}, {self.speedups[self.fastest]:.3g} times as fast as {_on(first)}"
+        )
+        return f"{told}." if best is last else f"{told}; {_longer(last, best)}."
+
+    def _knee_words(self) -> str:
+        knee, last = self.rows[self.knee], self.rows[-1]
+        gains = "does a third more work a second" if self.is_weak else f"saves {_percent(SAVED)} of the time"
+        if knee is last:
+            return f"No knee up to {_ranks(last)}: to there a doubling of ranks still {gains}, or more, on average."
+        if self.knee == 0:
+            return f"The knee is at {_ranks(knee)}, the fewest: no doubling from there {gains}, on average."
+        efficiency = self.efficiencies[self.knee]
+        return (
+            f"The knee is at {_ranks(knee)}, with {_percent(efficiency)} efficiency: up to there a doubling of ranks "
+            f"{gains}, or more, on average; beyond it, less."
+        )
+
+    def _limit_words(self) -> list[str]:
+        at = len(self.rows) - 1 if self.is_weak or self.fastest == 0 else self.fastest
+        found = self.limit(at)
+        if found is None:
+            return []
+        name, value = found
+        where = _on(self.rows[at])
+        if value >= _FINE:
+            return [f"Nothing limits {where}: all factors are {_percent(_FINE)} or more."]
+        told = f"What limits {where} is {name}: {_percent(value)}"
+        parts = [(part, got) for key, part in _PARTS.items() if (got := getattr(self.rows[at], key)) is not None]
+        if name == _FACTORS["transfer"] and parts:
+            part, got = min(parts, key=lambda it: it[1])
+            told += f", of which {part} most ({_percent(got)})"
+        return [f"{told}."]
+
+    def _computing_words(self) -> list[str]:
+        """Of speed-ups that are larger than the number of ranks explains."""
+        known = [(row.computing, row) for row in self.rows if row.computing is not None]
+        most, row = max(known, key=lambda it: it[0], default=(0.0, self.rows[0]))
+        if most <= _MORE_THAN_IDEAL:
+            return []
+        told = f"Computing scales better than ideally, to {_percent(most)} {_on(row)}"
+        return [f"{told}: smaller parts may fit a cache, or less is computed."]
+
+    def table(self) -> str:
+        """A line for each number of ranks, and the words."""
+        factors = {
+            key: name for key, name in _FACTORS.items() if any(getattr(row, key) is not None for row in self.rows)
+        }
+        has_work = any(row.work for row in self.rows)
+        head = ["ranks", *(["argument"] if has_work else []), "time", "speed-up", "efficiency", *factors.values(), ""]
+        lines = []
+        for i, (row, speedup, efficiency) in enumerate(zip(self.rows, self.speedups, self.efficiencies, strict=True)):
+            marks = [word for word, at in (("knee", self._shown_knee), (self._best_word, self.fastest)) if at == i]
+            line = [f"{row.n_ranks:,}", *([row.work] if has_work else []), _time(row)]
+            line += [f"{speedup:.4g}", f"{efficiency:.1%}", *(_cell(getattr(row, key)) for key in factors)]
+            lines.append([*line, ", ".join(marks if len(self.rows) > 1 else [])])
+        return "\n\n".join([text_table(head, lines, n_words=1), self.words(), *self.remarks])
+
+    @property
+    def _shown_knee(self) -> int | None:
+        return None if self.knee == len(self.rows) - 1 else self.knee
+
+    @property
+    def _best_word(self) -> str:
+        return "most work a second" if self.is_weak else "fastest"
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        rows = zip(self.rows, self.speedups, self.efficiencies, strict=True)
+        return {
+            "is_weak": self.is_weak,
+            "rows": [
+                {**_without_nan(asdict(row)), "speedup": speedup, "efficiency": efficiency}
+                for row, speedup, efficiency in rows
+            ],
+            "knee_ranks": None if self._shown_knee is None else self.rows[self._shown_knee].n_ranks,
+            "fastest_ranks": self.rows[self.fastest].n_ranks,
+            "words": self.words(),
+            "remarks": list(self.remarks),
+        }
+
+    def plot(self) -> Figure:
+        """Time, speed-up and efficiency with its factors, over the number of ranks."""
+        graph = needed("plotly.graph_objects", extra="study")
+        subplots = needed("plotly.subplots", extra="study")
+        figure = subplots.make_subplots(cols=3, subplot_titles=("time (s)", "speed-up", "efficiency and its factors"))
+        ranks = [row.n_ranks for row in self.rows]
+        times_s = [row.time_s for row in self.rows]
+        spread = {"array": [None if row.half_width_s != row.half_width_s else row.half_width_s for row in self.rows]}
+        figure.add_trace(graph.Scatter(x=ranks, y=times_s, error_y=spread, name="time"), row=1, col=1)
+        figure.add_trace(graph.Scatter(x=ranks, y=self.speedups, name="speed-up"), row=1, col=2)
+        ideal = [n / ranks[0] for n in ranks]
+        figure.add_trace(graph.Scatter(x=ranks, y=ideal, name="ideal", line={"dash": "dot"}), row=1, col=2)
+        figure.add_trace(graph.Scatter(x=ranks, y=self.efficiencies, name="efficiency"), row=1, col=3)
+        for key, name in _FACTORS.items():
+            values = [getattr(row, key) for row in self.rows]
+            if any(value is not None for value in values):
+                line = {"dash": "dash"}
+                figure.add_trace(graph.Scatter(x=ranks, y=values, name=name, line=line), row=1, col=3)
+        for col in (1, 2, 3) if self._shown_knee is not None else ():
+            figure.add_vline(x=ranks[self.knee], line_dash="dot", row=1, col=col)
+        figure.update_xaxes(type="log", title="ranks", tickvals=ranks)
+        figure.update_yaxes(type="log", row=1, col=1)
+        figure.update_yaxes(type="log", row=1, col=2)
+        figure.update_yaxes(tickformat=".0%", rangemode="tozero", row=1, col=3)
+        figure.update_layout(title=self.words().replace("\n", "<br>"), margin={"t": 200})
+        return figure
+
+
+def _ranks(row: Row) -> str:
+    return "1 rank" if row.n_ranks == 1 else f"{row.n_ranks:,} ranks"
+
+
+def _on(row: Row) -> str:
+    return f"on {_ranks(row)}"
+
+
+def _time(row: Row) -> str:
+    return str(Estimate(row.time_s, row.half_width_s))
+
+
+def _longer(row: Row, best: Row) -> str:
+    """How much longer it takes on more ranks, which are no better."""
+    times = f"{row.time_s / best.time_s:.3g}"
+    return f"{_on(row)} it takes {format_time(row.time_s)}, {'' if times == '1' else f'{times} times '}as long"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _without_nan(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value != value else value for key, value in record.items()}

@@ -1,0 +1,270 @@
+"""What the makespan of a run depends on: parameters of its machine varied one at a time, and all together (Sobol).
+
+With T the makespan at a parameter's low and high end, the others at their own values:
+
+    elasticity   ln(T_high / T_low) / ln(high / low)
+
+It is 1 where T is in proportion to the parameter, -1 where in inverse proportion, 0 where it does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.analysis.replays import check_can_replay
+from smpy.analysis.result import Result, needed
+from smpy.errors import UsageError
+from smpy.platforms.description import Description
+from smpy.records.held_trace import HeldTrace
+from smpy.records.text_table import text_table
+from smpy.study.many_replays import Replays, makespans_s
+from smpy.study.parameters import Parameter
+from smpy.study.sobol import Index, sobol_indices, sobol_points
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_NOTHING: Final = 5e-5  # of the makespan: less is told as no change
+_DIGITS: Final = 9  # effects that differ by less are in the order in which parameters were given
+_FACTORS: Final = {"x2": "doubling it", "x0.5": "halving it"}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one parameter does.
+
+    Attributes
+    ----------
+    key, name : str
+        Of the parameter; for people.
+    low, high : str
+        Its ends, as `--set` takes them.
+    low_s, high_s : float
+        The makespan there.
+    elasticity : float or None
+        As above; None: from 0 there is none.
+    index : Index or None
+        Its Sobol indices, if asked for.
+    """
+
+    key: str
+    name: str
+    low: str
+    high: str
+    low_s: float
+    high_s: float
+    elasticity: float | None
+    index: Index | None
+
+    def words(self, own_s: float) -> str:
+        """For people: "the network's latency: doubling it costs 31 %"."""
+        low, high = _change(self.low_s / own_s - 1), _change(self.high_s / own_s - 1)
+        if low == high == _change(0.0):
+            return f"{self.name}: from {self.low} to {self.high} it changes nothing"
+        return f"{self.name}: {_FACTORS.get(self.low, self.low)} {low}, {_FACTORS.get(self.high, self.high)} {high}"
+
+
+def _change(share: float) -> str:
+    if abs(share) < _NOTHING:
+        return "changes nothing"
+    percent = abs(100 * share)
+    return f"{'costs' if share > 0 else 'saves'} {percent:{'.0f' if percent >= 10 else '.2g'}} %"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensitivity(Result):
+    """What a makespan depends on.
+
+    Attributes
+    ----------
+    makespan_s : float
+        With every parameter at its own value.
+    effects : sequence of Effect
+        The largest one first: by how far apart the makespans at both ends are.
+    n_samples : int
+        Of the Sobol indices; 0: there are none.
+    is_logarithmic : bool
+        Whether equal factors count alike in them.
+    remarks : sequence of str
+        What a reader should know.
+    """
+
+    makespan_s: float
+    effects: Sequence[Effect]
+    n_samples: int
+    is_logarithmic: bool
+    remarks: Sequence[str]
+
+    def table(self) -> str:
+        """In words, and as a table."""
+        head = f"{format_time(self.makespan_s)} depend on"
+        words = "\n".join(f"  {it.words(self.makespan_s)}" for it in self.effects)
+        titles, rows = ["elasticity", "low", "makespan", "high", "makespan"], []
+        if self.n_samples:
+            titles += ["first", "total"]
+        for it in self.effects:
+            elasticity = "" if it.elasticity is None else f"{it.elasticity + 0.0:.3f}"
+            row = [elasticity, it.low, format_time(it.low_s), it.high, format_time(it.high_s)]
+            if it.index is not None:
+                row += [_indexed(it.index.first, it.index.first_half_width)]
+                row += [_indexed(it.index.total, it.index.total_half_width)]
+            rows.append([*row, it.key])
+        parts = [f"{head}\n{words}", text_table([*titles, "parameter"], rows, n_words=1)]
+        if self.n_samples:
+            scale = "log-uniform" if self.is_logarithmic else "uniform"
+            n = self.n_samples * (len(self.effects) + 2)
+            parts.append(
+                f"first, total: Sobol indices, shares of the variance that is due to a parameter alone and with others "
+                f"(± 95 %);\n{scale} between low and high, {self.n_samples:,} samples, {n:,} replays."
+            )
+        return "\n\n".join([*parts, *self.remarks])
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "makespan_s": self.makespan_s,
+            "effects": [{**asdict(it), "words": it.words(self.makespan_s)} for it in self.effects],
+            "n_samples": self.n_samples,
+            "is_logarithmic": self.is_logarithmic,
+            "remarks": list(self.remarks),
+        }
+
+    def plot(self) -> Figure:
+        """What each end does to the makespan, as bars from its own value; the indices beside them."""
+        graph = needed("plotly.graph_objects", extra="study")
+        from plotly.subplots import make_subplots
+
+        shown = self.effects[::-1]
+        names = [it.name for it in shown]
+        titles = ("makespan at both ends (s)", "share of the variance")[: 2 if self.n_samples else 1]
+        figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles)
+        for end, ends_s in (("low", [it.low_s for it in shown]), ("high", [it.high_s for it in shown])):
+            bar = graph.Bar(
+                x=[end_s - self.makespan_s for end_s in ends_s],
+                base=[self.makespan_s] * len(shown),
+                y=names,
+                text=[getattr(it, end) for it in shown],
+                name=f"{end} end",
+                orientation="h",
+            )
+            figure.add_trace(bar, row=1, col=1)
+        figure.add_vline(x=self.makespan_s, row=1, col=1)
+        for which in ("first", "total") if self.n_samples else ():
+            indices = [it.index for it in shown if it.index is not None]
+            bar = graph.Bar(
+                x=[getattr(it, which) for it in indices],
+                error_x={"array": [getattr(it, f"{which}_half_width") for it in indices]},
+                y=names,
+                name=which,
+                orientation="h",
+            )
+            figure.add_trace(bar, row=1, col=2)
+        figure.update_layout(title=f"What {format_time(self.makespan_s)} depend on", yaxis_automargin=True)
+        return figure
+
+
+def _indexed(share: float, half_width: float) -> str:
+    return f"{share + 0.0:.3f} ± {half_width:.3f}"
+
+
+def sensitivity(
+    trace: str | Path,
+    parameters: Sequence[Parameter],
+    *,
+    n_samples: int = 0,
+    seed: int = 0,
+    platform: str | Path | Description | None = None,
+    n_processes: int = 1,
+    told: Callable[[str], None] | None = None,
+    **placement: Any,
+) -> Sensitivity:
+    """Find what the makespan of a traced run depends on, by replays.
+
+    Parameters
+    ----------
+    trace : path
+        What `smpy run --trace` wrote.
+    parameters : sequence of Parameter
+        What is varied (`smpy.study.parameters.read_parameters`).
+    n_samples : int
+        A power of 2: find Sobol indices, too, from so many times (parameters + 2) replays.
+    seed : int
+        Of the samples, and of `map_by="random"`.
+    platform : str, path or Description, optional
+        Another machine, as `smpy run` takes it, whose ranks are placed anew.
+    n_processes : int
+        How many processes may work on the samples.
+    told : callable, optional
+        Called now and then with what is done.
+    **placement
+        As `smpy.replay.replay` takes it.
+
+    Raises
+    ------
+    UsageError
+        If the trace cannot be replayed, or a parameter cannot have such values.
+    SmpyError
+        If the program cannot go on at one of them.
+    """
+    held = HeldTrace(trace)
+    check_can_replay(held)
+    shares = sobol_points(len(parameters), n_samples, seed) if n_samples else ()
+    if placement.get("map_by") == "random":
+        placement["seed"] = seed
+    replays = Replays(held, platform, placement)
+    own = replays.perform(())
+    if own.makespan_s <= 0:
+        raise UsageError(f"{trace}: its makespan is 0, which depends on nothing")
+    ends = [((it.key, it.at(share)),) for it in parameters for share in (0.0, 1.0)]
+    at_ends = []
+    for end in ends:
+        if told is not None:
+            told("{}={}".format(*end[0]))
+        at_ends.append(replays.perform(end))
+    ends_s = [it.makespan_s for it in at_ends]
+    indices: list[Index | None] = [None] * len(parameters)
+    if n_samples:
+        points = [
+            tuple((it.key, it.at(float(share))) for it, share in zip(parameters, row, strict=True)) for row in shares
+        ]
+        indices = [*sobol_indices(makespans_s(replays, points, n_processes, told), len(parameters), seed)]
+    effects = [
+        _effect(parameter, low_s, high_s, index)
+        for parameter, low_s, high_s, index in zip(parameters, ends_s[::2], ends_s[1::2], indices, strict=True)
+    ]
+    effects.sort(key=lambda it: -round(abs(it.high_s - it.low_s) / own.makespan_s, _DIGITS))
+    remarks = []
+    if own.depends_on_time:
+        remarks.append(
+            "The program took what came first, polled, or waited for any of several: replays do as it did, and it may "
+            "do something else on other machines."
+        )
+    if any(it.n_left_alone for it in at_ends):
+        remarks.append(
+            "Sends that were complete at once in the run are not on some of these machines, and nobody waits for them: "
+            "run the program there."
+        )
+    is_logarithmic = any(it.range.is_logarithmic for it in parameters)
+    return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)
+
+
+def _effect(parameter: Parameter, low_s: float, high_s: float, index: Index | None) -> Effect:
+    ends = parameter.range
+    elasticity = (
+        log(high_s / low_s) / log(ends.last / ends.first) if ends.first > 0 and min(low_s, high_s) > 0 else None
+    )
+    return Effect(
+        key=parameter.key,
+        name=parameter.name,
+        low=parameter.at(0.0),
+        high=parameter.at(1.0),
+        low_s=low_s,
+        high_s=high_s,
+        elasticity=elasticity,
+        index=index,
+    )

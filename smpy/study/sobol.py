@@ -1,0 +1,95 @@
+"""Sobol indices: how much of the variance of a result is due to each of its parameters (SALib).
+
+With f of independent x_1 ... x_k, V its variance [1]_:
+
+    first  S_i = V(E(f | x_i)) / V          what is left unknown less, on average, once x_i is known
+    total  T_i = E(V(f | x_j, j != i)) / V  what is still unknown once all others are known: interactions included
+
+References
+----------
+.. [1] Saltelli, Annoni, Azzini, Campolongo, Ratto, Tarantola: "Variance based sensitivity analysis of model output",
+   Computer Physics Communications 181 (2), 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Of one parameter.
+
+    Attributes
+    ----------
+    first, total : float
+        As above.
+    first_half_width, total_half_width : float
+        Half the width of their 95 % intervals, by resampling.
+    """
+
+    first: float
+    first_half_width: float
+    total: float
+    total_half_width: float
+
+
+def sobol_points(n_parameters: int, n_samples: int, seed: int) -> NDArray[np.float64]:
+    """[n_samples * (n_parameters + 2), n_parameters] where to compute the result, each from 0 to 1.
+
+    Raises
+    ------
+    UsageError
+        If `n_samples` is not a power of 2, or SALib is missing.
+    """
+    if n_samples < 2 or n_samples & (n_samples - 1):
+        below = 1 << max(n_samples, 2).bit_length() - 1
+        raise UsageError(f"{n_samples} samples: a Sobol sequence has a power of 2, such as {below} or {2 * below}")
+    problem = _problem(n_parameters)
+    points: NDArray[np.float64] = _salib("sample").sample(problem, n_samples, calc_second_order=False, seed=seed)
+    return points
+
+
+def sobol_indices(results: Sequence[float], n_parameters: int, seed: int) -> list[Index]:
+    """The indices of each parameter.
+
+    Parameters
+    ----------
+    results : sequence of float
+        At each of `sobol_points`.
+    n_parameters : int
+        How many there are.
+    seed : int
+        Of resampling.
+    """
+    import numpy as np
+
+    values = np.asarray(results, dtype=np.float64)
+    if np.ptp(values) <= 1e-12 * np.abs(values).max():  # nothing varies: no part of it is due to anything
+        return [Index(0.0, 0.0, 0.0, 0.0)] * n_parameters
+    problem, not_zero = _problem(n_parameters), seed + 1  # SALib takes 0 for none
+    found = _salib("analyze").analyze(problem, values, calc_second_order=False, seed=not_zero)
+    columns = [[float(value) for value in found[key]] for key in ("S1", "S1_conf", "ST", "ST_conf")]
+    return [Index(*row) for row in zip(*columns, strict=True)]
+
+
+def _problem(n_parameters: int) -> dict[str, Any]:
+    return {
+        "num_vars": n_parameters,
+        "names": [str(i) for i in range(n_parameters)],
+        "bounds": [[0.0, 1.0]] * n_parameters,
+    }
+
+
+def _salib(part: str) -> Any:
+    from smpy.analysis.result import needed
+
+    return needed(f"SALib.{part}.sobol", extra="study")
