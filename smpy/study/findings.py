@@ -12,6 +12,7 @@ import numpy as np
 from smpy.study.levels import Levels, brief, levels_of
 from smpy.study.pareto import pareto_front
 from smpy.study.table import Table
+from smpy.study.uncertainty import Estimate
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -76,14 +77,15 @@ class Setting:
         The first of the points.
     n_points : int
         How many have run.
-    makespan_s, price_eur : float
-        Medians; NaN: no price is known.
+    makespan_s, half_width_s, price_eur : float
+        Medians; NaN: no uncertainty of a run, or no price, is known.
     """
 
     text: str
     point: int
     n_points: int
     makespan_s: float
+    half_width_s: float
     price_eur: float
 
 
@@ -144,8 +146,11 @@ def settings(table: Table) -> list[Setting]:
         rows.setdefault(codes, []).append(row)
     if not axes and len(frame):
         rows[()] = list(range(len(frame)))
-    makespans_s = frame["makespan_s"].to_numpy(float)
-    prices_eur = frame["price_eur"].to_numpy(float) if "price_eur" in frame else np.full(len(frame), np.nan)
+    unknown = np.full(len(frame), np.nan)
+    columns = [
+        frame[name].to_numpy(float) if name in frame else unknown
+        for name in ("makespan_s", "half_width_s", "price_eur")
+    ]
     points = frame["point"].tolist()
     return [
         Setting(
@@ -154,8 +159,7 @@ def settings(table: Table) -> list[Setting]:
             ),
             points[its[0]],
             len(its),
-            float(np.median(makespans_s[its])),
-            float(np.median(prices_eur[its])),
+            *(float(np.median(column[its])) for column in columns),
         )
         for codes, its in rows.items()
     ]
@@ -209,8 +213,9 @@ def _with(setting: Setting) -> str:
 
 
 def _makespan(setting: Setting) -> str:
-    median = f" (the median of {setting.n_points:,} repetitions)" if setting.n_points > 1 else ""
-    return format_time(setting.makespan_s) + median
+    if setting.n_points > 1:
+        return f"{format_time(setting.makespan_s)} (the median of {setting.n_points:,} repetitions)"
+    return str(Estimate(setting.makespan_s, setting.half_width_s))
 
 
 def _front(found: Sequence[Setting]) -> Iterator[Finding]:

@@ -183,6 +183,11 @@ def test_repetitions_count_as_their_median(tmp_path: Path):
     assert told(table) == "All 3 points have run.\nIt takes 2 s (the median of 3 repetitions), with ranks = 1."
 
 
+def test_a_run_that_tells_its_uncertainty_is_told_with_it(tmp_path: Path):
+    table = table_of(tmp_path, {"ranks": [4]}, lambda *_: {"makespan_s": 0.3972, "half_width_s": 0.0159})
+    assert findings(table)[1].text == "It takes 397 ms ± 4 %, with ranks = 4."
+
+
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
