@@ -8,7 +8,7 @@ import numpy as np
 
 from smpy.report.packed import packed
 from smpy.study.levels import levels_of, text_of
-from smpy.study.table import FILES, REAL, SHARES, Table
+from smpy.study.table import FILES, SHARES, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ _UNITS: Final = {"s": "s", "bytes": "B", "eur": "EUR", "kwh": "kWh", "share": "s
 
 
 def page_columns(table: Table) -> list[dict[str, Any]]:
-    """Name, role, unit and values of each column that has any.
+    """Name, unit and values of each column that has any.
 
     Parameters
     ----------
@@ -35,14 +35,11 @@ def page_columns(table: Table) -> list[dict[str, Any]]:
 def _column(table: Table, name: str) -> dict[str, Any]:
     values = table.frame[name]
     if name in table.axes:
-        return {"name": name, "role": "axis", **_levels(name, values)}
-    role = (
-        "program" if name in table.results else "machine" if name in REAL else "point" if name == "point" else "result"
-    )
+        return {"name": name, "is_axis": True, **_levels(name, values)}
     if values.dtype.kind in "iuf" or name == "makespan_s":
         unit = "share" if name in SHARES else _UNITS.get(name.rpartition("_")[2], "")
-        return {"name": name, "role": role, "unit": unit, "values": packed(values.to_numpy(np.float64))}
-    return {"name": name, "role": role, **words(values)}
+        return {"name": name, "is_axis": False, "unit": unit, "values": packed(values.to_numpy(np.float64))}
+    return {"name": name, "is_axis": False, **words(values)}
 
 
 def _levels(name: str, values: pd.Series[Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ class Column {
   }
 
   get isAxis() {
-    return this.role === "axis";
+    return this.is_axis;
   }
 
   get isWords() {

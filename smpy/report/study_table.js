@@ -153,7 +153,7 @@ function lineOf(row, at) {
 function drawTable() {
   table.element = document.getElementById("points");
   const failures = points.errors.labels.some(Boolean)
-    ? [new Column({ name: "error", role: "error", labels: points.errors.labels, unit: "" }, points.errors.codes)]
+    ? [new Column({ name: "error", is_axis: false, labels: points.errors.labels, unit: "" }, points.errors.codes)]
     : [];
   const [own, others] = [["point", "repetition"], ["makespan_s"]].map((names) => names.map(column).filter(Boolean));
   const rest = points.columns.filter((one) => !own.includes(one) && !others.includes(one) && !one.isAxis);
