@@ -38,7 +38,7 @@ def hpl_equal_price(axes: Axes, frame: pd.DataFrame) -> None:
     prices = frame.groupby("machine")["price_eur"].first()
     for shift, (bandwidth, rows) in zip((-0.2, 0.2), frame.groupby("set.nic.bandwidth", sort=False), strict=True):
         axes.bar(np.arange(len(machines)) + shift, rows.set_index("machine")["hpl_s"][machines], 0.4, label=bandwidth)
-    names = [f"{name}\n{prices[name] / 1e6:.2f} MEUR" for name in machines]
+    names = [f"{name.replace(' of ', chr(10) + 'of ')}\n{prices[name] / 1e6:.2f} MEUR" for name in machines]
     axes.set(yscale="log", ylabel="HPL, N = 50,000 on 512 hosts (s)", xticks=range(len(machines)))
     axes.set_xticklabels(names, fontsize=6)
     axes.legend()

@@ -62,4 +62,5 @@ def test_capacity_planning_says_what_was_published(tmp_path: Path):
     assert slow["in"][1] / slow["in"][16] == pytest.approx(2.9, rel=0.03)
     assert slow["random"][1] / slow["in"][1] == pytest.approx(2.4, rel=0.05)
     assert slow["random"][16] / slow["in"][16] == pytest.approx(1.6, rel=0.05)
-    assert list(slow["in"].sort_values(ascending=False).index[:4]) == [1, 2, 3, 4]
+    steps = [top for top in range(2, 17) if slow["in"][top] < slow["in"].loc[: top - 1].min() * 0.95]
+    assert {4, 8, 16} <= set(steps) <= {2, 3, 4, 8, 16}
