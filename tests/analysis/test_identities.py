@@ -170,3 +170,23 @@ def test_a_serial_bottleneck_is_what_the_others_wait_for(tmp_path: Path):
     assert critical_path(trace).by_rank_s.argmax() == 0
     (run,) = pop([trace], replay).runs
     assert run.load_balance < 0.3
+
+
+BARE = HEAD.replace("smpy.execute(1e6 * (1 + rank))\n", "")
+
+
+def test_a_pipeline_has_the_serialisation_of_the_hand_formula(tmp_path: Path):
+    """Five pieces of one cost through four ranks take eight times that cost on an ideal network."""
+    PROGRAMS["pipeline alone"] = (4, BARE + OTHERS["pipeline"])
+    (run,) = pop([traced("pipeline alone", tmp_path)], replay).runs
+    assert run.load_balance == pytest.approx(1, rel=1e-9)
+    assert run.serialisation == pytest.approx(5 / 8, rel=1e-9)
+    assert run.ideal_s == pytest.approx(8e-3, rel=1e-9)
+
+
+def test_an_imbalance_has_the_load_balance_of_the_hand_formula(tmp_path: Path):
+    """One of four ranks computes ten times as long as the others, three times between barriers."""
+    PROGRAMS["imbalance alone"] = (4, BARE + OTHERS["imbalance"])
+    (run,) = pop([traced("imbalance alone", tmp_path)], replay).runs
+    assert run.load_balance == pytest.approx((10 + 3) / 4 / 10, rel=1e-9)
+    assert run.serialisation == pytest.approx(1, rel=1e-9)
