@@ -354,7 +354,8 @@ def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply 
     if needed != threads:
         return Elsewhere(needed)
     if request.is_check:
-        return Reply(0, fingerprint=description_of(config).fingerprint)
+        machine = description_of(config)
+        return Reply(0, fingerprint=f"{machine.fingerprint} {machine.parts_list} {machine.prices}")
     _check_own_modules(config, imported)
     if json_path is not None:
         json_path = json_path.absolute()

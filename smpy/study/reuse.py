@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -48,14 +49,14 @@ class Results:
         self._fingerprints: dict[tuple[str, ...], str] = {}
         self._states: dict[str, str | None] = {}
 
-    def find(self, point: Point) -> tuple[Origin, Entry] | None:
-        """What came of the same run in another study; None: there was none."""
+    def find(self, point: Point, inputs: Set[str]) -> tuple[Origin, Entry] | None:
+        """What came of the same run in another study, which noted these files, too; None: there was none."""
         found = self._journal.get(self._key(point))
         if found is None:
             return None
         origin, entry = found
-        files = located(origin.files, self._home(point))
-        if origin.versions != versions() or not are_as_they_were(files, self._states):
+        files = located(origin.files, self._directory)
+        if origin.versions != versions() or not files.keys() >= inputs or not are_as_they_were(files, self._states):
             return None
         ours = Origin(relative_to(files, self._directory), origin.versions)
         return ours, replace(entry, row={**entry.row, "is_reused": True})
@@ -64,21 +65,34 @@ class Results:
         """Keep what came of a run for other studies."""
         if entry.error or entry.is_measured:
             return
-        files = relative_to(located(origin.files, self._directory), self._home(point))
-        self._journal.add([(self._key(point), Origin(files, origin.versions), entry)])
+        files = located(origin.files, self._directory)
+        named = {name: state for path, state in files.items() for name in self._names(path, self._home(point))}
+        self._journal.add([(self._key(point), Origin(named, origin.versions), entry)])
 
     def close(self) -> None:
         self._journal.close()
 
     def _home(self, point: Point) -> str:
-        """What the names of files are relative to: the program's own folder."""
+        """The program's own folder."""
         if "-m" in point.options:
             return self._directory
-        return os.path.dirname(os.path.join(self._directory, point.program[0]))
+        return os.path.dirname(os.path.abspath(os.path.join(self._directory, point.program[0])))
+
+    def _names(self, path: str, home: str) -> list[str]:
+        """Names of a file that are to have its content where another study runs.
+
+        Where a run looks for a file beside its program or in its folder, another one looks beside its own. Of a file
+        elsewhere nobody knows whether its name was relative.
+        """
+        relative = os.path.relpath(path, self._directory)
+        if path.startswith((os.path.join(self._directory, ""), os.path.join(home, ""))):
+            return [relative]
+        return [path] if path.startswith(os.path.join(sys.prefix, "")) else [path, relative]
 
     def _key(self, point: Point) -> str:
         others = [option for option in point.options if not option.startswith(_OF_MACHINE)]
-        program = [os.path.basename(point.program[0]), *point.program[1:]]
+        place = "" if "-m" in point.options else os.path.relpath(self._home(point), self._directory)
+        program = [place, os.path.basename(point.program[0]), *point.program[1:]]
         text = json.dumps([self._fingerprint(point), others, program])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -99,4 +113,4 @@ def relative_to(files: Mapping[str, str], folder: str) -> dict[str, str]:
 
 def located(files: Mapping[str, str], folder: str) -> dict[str, str]:
     """Files by their full paths."""
-    return {os.path.join(folder, path): state for path, state in files.items()}
+    return {os.path.abspath(os.path.join(folder, path)): state for path, state in files.items()}

@@ -157,7 +157,7 @@ class Study:
             if wanted:
                 self.check()
             reused = None if self.definition.keep else results
-            turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
+            turn = Turn(self.points, wanted, state, journal, reused, self._inputs(), self.origin, n_workers, progress)
             turn.reuse()
             limit_bytes = self.definition.limit_bytes
             if limit_bytes is None and scheduler is None:
@@ -249,17 +249,22 @@ class Study:
             if origin.versions.get(name) != now:
                 return f"{name} was another version"
         files = located(origin.files, self.definition.folder)
+        for path in sorted(self._inputs() - files.keys()):
+            return f"{path} is an input now"
         for path in files:
             if not are_as_they_were({path: files[path]}, known):
                 return f"{path} has changed"
         return ""
 
+    def _inputs(self) -> set[str]:
+        """Files that a run is to have noted."""
+        return {os.path.abspath(os.path.join(self.definition.folder, path)) for path in self.definition.inputs}
+
     def origin(self, files: Mapping[str, str]) -> Origin:
         """What a run came of that has read these files."""
         folder = self.definition.folder
-        more = [] if self.definition.is_module else [self.definition.program]
-        named = {os.path.join(folder, path): None for path in (*more, *self.definition.inputs)}
-        states = {path: state_of(path) for path in named if path not in files}
+        more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
+        states = {path: state_of(path) for path in self._inputs() | more if path not in files}
         whole = {**{path: state for path, state in states.items() if state}, **files}
         return Origin(relative_to(whole, folder), versions())
 

@@ -149,6 +149,20 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
     journal.close()
 
 
+def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
+    (tmp_path / "mesh").write_text("4")
+    given = study_table(tmp_path, axes={"args.n": [1]})
+    study = Study(given)
+    journal = Journal(tmp_path / "journal.sqlite")
+    journal.add([(study.points[0].key, study.origin({}), Entry({}))])
+    assert not study._state(journal).stale
+    grown = Study({**given, "inputs": [str(tmp_path / "mesh")]})
+    assert "mesh is an input now" in grown._state(journal).stale[study.points[0].key]
+    journal.add([(study.points[0].key, grown.origin({}), Entry({}))])
+    assert not grown._state(journal).stale
+    journal.close()
+
+
 def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Path):
     (tmp_path / "writes.py").write_text(
         "from mpi4py import MPI\nfrom pathlib import Path\nimport os\n"
