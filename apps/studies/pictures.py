@@ -1,6 +1,6 @@
 """Draws the pictures of the studies beside this file, as far as they have run.
 
-python apps/studies/pictures.py docs/studies
+    python apps/studies/pictures.py docs/studies
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ def hpl_capacity(axes: Axes, frame: pd.DataFrame) -> None:
     ):
         seconds = rows.groupby(top)["hpl_s"].agg(["median", "min", "max"])
         where = "random hosts" if is_random else "hosts in order"
-        (line,) = axes.plot(
-            seconds.index, seconds["median"], "o--" if is_random else "o-", label=f"{bandwidth}, {where}"
-        )
+        (line,) = axes.plot(seconds.index, seconds["median"], "o--" if is_random else "o-", label=f"{bandwidth}, {where}")
         axes.fill_between(seconds.index, seconds["min"], seconds["max"], alpha=0.3, color=line.get_color())
     axes.set(yscale="log", xlabel="top switches", ylabel="HPL, N = 50,000 on 512 hosts (s)", xticks=sorted(set(top)))
     axes.legend()

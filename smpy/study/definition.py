@@ -102,6 +102,11 @@ class Definition:
             return tuple(dict.fromkeys(key for point in self.points for key in point))
         return tuple(axis.name for axis in self.axes)
 
+    @property
+    def input_paths(self) -> set[str]:
+        """Its inputs, by their full paths."""
+        return {os.path.abspath(os.path.join(self.folder, path)) for path in self.inputs}
+
     def combinations(self) -> list[Combination]:
         """What its axes combine to; a setting that a listed point does not have is empty in its row.
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -14,8 +14,10 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.runs.files_read import are_as_they_were
 from smpy.runs.simulate import check_line
+from smpy.study.definition import Definition
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.points import Point
+from smpy.study.results import are_known
 from smpy.study.versions import versions
 
 _OF_MACHINE: Final = ("--platform=", "--set=", "--network=", "--compat=", "--ppn=", "--kernels=")
@@ -30,8 +32,8 @@ class Results:
     ----------
     folder : Path
         Made if it is not there.
-    directory : str
-        Where points run.
+    definition : Definition
+        The study that asks for them.
 
     Raises
     ------
@@ -39,24 +41,27 @@ class Results:
         If it cannot be written.
     """
 
-    def __init__(self, folder: Path, directory: str) -> None:
+    def __init__(self, folder: Path, definition: Definition) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
         self._journal = Journal(folder / "results.sqlite")
-        self._directory = directory
+        self._definition = definition
+        self._directory: Final = definition.folder
         self._fingerprints: dict[tuple[str, ...], str] = {}
         self._states: dict[str, str | None] = {}
 
-    def find(self, point: Point, inputs: Set[str]) -> tuple[Origin, Entry] | None:
-        """What came of the same run in another study, which noted these files, too; None: there was none."""
+    def find(self, point: Point) -> tuple[Origin, Entry] | None:
+        """What came of the same run in another study; None: there was none that looked at all that matters."""
         found = self._journal.get(self._key(point))
         if found is None:
             return None
         origin, entry = found
         files = located(origin.files, self._directory)
-        if origin.versions != versions() or not files.keys() >= inputs or not are_as_they_were(files, self._states):
+        if origin.versions != versions() or not are_as_they_were(files, self._states):
+            return None
+        if not (files.keys() >= self._definition.input_paths and are_known(self._definition.results, entry)):
             return None
         ours = Origin(relative_to(files, self._directory), origin.versions)
         return ours, replace(entry, row={**entry.row, "is_reused": True})

@@ -21,6 +21,7 @@ from smpy.study.export import with_one_type_a_column
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point, points_of, samples_of_options
+from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
 from smpy.study.state import State
 from smpy.study.table import FILES, Table, kept, table_of
@@ -148,7 +149,7 @@ class Study:
         with ExitStack() as stack:
             stack.enter_context(self._locked())
             journal = stack.enter_context(closing(Journal(self.folder / "journal.sqlite")))
-            results = stack.enter_context(closing(Results(Path(cache), self.definition.folder))) if cache else None
+            results = stack.enter_context(closing(Results(Path(cache), self.definition))) if cache else None
             write_whole(self.folder / _DEFINITION, self._text())
             for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
                 shutil.rmtree(scratch, ignore_errors=True)
@@ -157,7 +158,7 @@ class Study:
             if wanted:
                 self.check()
             reused = None if self.definition.keep else results
-            turn = Turn(self.points, wanted, state, journal, reused, self._inputs(), self.origin, n_workers, progress)
+            turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
             limit_bytes = self.definition.limit_bytes
             if limit_bytes is None and scheduler is None:
@@ -249,22 +250,18 @@ class Study:
             if origin.versions.get(name) != now:
                 return f"{name} was another version"
         files = located(origin.files, self.definition.folder)
-        for path in sorted(self._inputs() - files.keys()):
+        for path in sorted(self.definition.input_paths - files.keys()):
             return f"{path} is an input now"
         for path in files:
             if not are_as_they_were({path: files[path]}, known):
                 return f"{path} has changed"
         return ""
 
-    def _inputs(self) -> set[str]:
-        """Files that a run is to have noted."""
-        return {os.path.abspath(os.path.join(self.definition.folder, path)) for path in self.definition.inputs}
-
     def origin(self, files: Mapping[str, str]) -> Origin:
         """What a run came of that has read these files."""
         folder = self.definition.folder
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
-        states = {path: state_of(path) for path in self._inputs() | more if path not in files}
+        states = {path: state_of(path) for path in self.definition.input_paths | more if path not in files}
         whole = {**{path: state for path, state in states.items() if state}, **files}
         return Origin(relative_to(whole, folder), versions())
 
@@ -278,10 +275,11 @@ class Study:
         return list(wanted.values())
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
-        """Whether something is to be kept of it that is not there."""
-        return not entry.error and any(
-            what in self.definition.keep and not kept(what, point.key, self.folder).exists() for what in FILES
-        )
+        """Whether something is to be kept of it, or taken from its output, that is not there."""
+        if entry.error:
+            return False
+        files = [kept(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
+        return not (are_known(self.definition.results, entry) and all(path.exists() for path in files))
 
     def _again(self, entry: Entry, retry_failed: bool) -> bool:
         limit = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes}.get(entry.over)
@@ -294,6 +292,7 @@ class Study:
             arguments=(*point.options, *point.program),
             directory=self.definition.folder,
             folder=str(self.folder),
+            patterns=tuple(self.definition.results.values()),
             keeps_profile="profile" in self.definition.keep,
             keeps_trace="trace" in self.definition.keep,
             limit_s=self.definition.limit_s,

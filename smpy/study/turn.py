@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
@@ -50,8 +50,6 @@ class Turn:
         Where points go that have ended.
     results : Results or None
         Those of other studies.
-    inputs : set of str
-        Files that a run must have noted.
     origin : callable
         Makes an origin of the files that a run has read.
     n_workers : int
@@ -67,7 +65,6 @@ class Turn:
         state: State,
         journal: Journal,
         results: Results | None,
-        inputs: Set[str],
         origin: Callable[[Mapping[str, str]], Origin],
         n_workers: int,
         progress: Callable[[Progress], None] | None,
@@ -75,7 +72,6 @@ class Turn:
         self._keys: Final = [point.key for point in points]
         self._waiting: Final = {point.key: point for point in wanted}
         self._state, self._journal, self._results, self._origin = state, journal, results, origin
-        self._inputs: Final = inputs
         self._n_workers, self._progress = n_workers, progress
         self._ended: list[tuple[Point, float]] = []
         self._next_s = 0.0
@@ -84,7 +80,7 @@ class Turn:
         """Take from other studies what they have."""
         if self._results is not None:
             for point in list(self._waiting.values()):
-                found = self._results.find(point, self._inputs)
+                found = self._results.find(point)
                 if found is not None:
                     self._add([(point, *found)])
         self._tell()

@@ -72,7 +72,7 @@ class Workers:
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  # this interpreter
-            [sys.executable, "-c", "from smpy.study.workers import main; main()", self._address],
+            [sys.executable, "-c", _BOOT, self._address],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,

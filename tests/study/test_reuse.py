@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from pathlib import Path
 
 import pytest
@@ -18,16 +17,16 @@ ENTRY = Entry({"makespan_s": 1.0})
 
 def keep(study: smpy.Study, cache: Path, *read: Path) -> None:
     """Leave a result of each point of a study there, as if it had read these files."""
-    results = Results(cache, study.definition.folder)
+    results = Results(cache, study.definition)
     for point in study.points:
         results.keep(point, study.origin({str(path): state_of(str(path)) or "" for path in read}), ENTRY)
     results.close()
 
 
-def is_found(study: smpy.Study, cache: Path, inputs: Set[str] = frozenset()) -> list[bool]:
+def is_found(study: smpy.Study, cache: Path) -> list[bool]:
     """Whether there is a result for each point."""
-    results = Results(cache, study.definition.folder)
-    found = [results.find(point, inputs) is not None for point in study.points]
+    results = Results(cache, study.definition)
+    found = [results.find(point) is not None for point in study.points]
     results.close()
     return found
 
@@ -38,7 +37,7 @@ def study_in(folder: Path, data: str) -> smpy.Study:
     (folder / "data").write_text(data)
     (folder.parent / "reads.py").write_text("open('data').read()")
     (folder / "study.toml").write_text(
-        'program = "../reads.py"\noptions = { ranks = 1, compute = "none" }\naxes.seed = [1]\n'
+        'program = "../reads.py"\noptions = { ranks = 1, compute = "none" }\naxes = { seed = [1] }\n'
     )
     return smpy.Study(folder / "study.toml")
 
@@ -63,11 +62,14 @@ def test_a_file_outside_of_the_program_and_the_study_may_have_been_named_relativ
 
 def test_a_result_is_not_taken_from_a_study_that_did_not_look_at_an_input(tmp_path: Path):
     study = study_in(tmp_path / "one", "5")
-    inputs = {str(tmp_path / "one" / "data")}
+    with open(tmp_path / "one" / "study.toml", "a") as file:
+        file.write('\ninputs = ["data"]\n')
+    attentive = smpy.Study(tmp_path / "one" / "study.toml")
     keep(study, tmp_path / "cache")
-    assert is_found(study, tmp_path / "cache", inputs) == [False]
-    keep(study, tmp_path / "cache", tmp_path / "one" / "data")
-    assert is_found(study, tmp_path / "cache", inputs) == [True]
+    assert is_found(study, tmp_path / "cache") == [True]
+    assert is_found(attentive, tmp_path / "cache") == [False]
+    keep(attentive, tmp_path / "cache")
+    assert is_found(attentive, tmp_path / "cache") == [True]
 
 
 @pytest.mark.parametrize("key", ["price.host_eur", "price.switch_eur"])
