@@ -14,6 +14,8 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Final
 
+from smpy.emulate.package_imports import user_cache_folder
+
 _WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
 _ABSENT: Final = "absent"
 _HASHED_MAX_BYTES: Final = 64 << 20  # of a larger file its size and its date stand for its content
@@ -23,8 +25,9 @@ _SYSTEM: Final = ("/proc", "/sys", "/dev")
 class FilesRead:
     """Notes the files that this process opens, from now on: Python cannot be told to stop.
 
-    A file that was not there is noted, too. Files of Python's, numpy's and smpy's are not: their versions are known.
-    What a library reads on its own (HDF5), or a child process, is not seen.
+    A file that was not there is noted, too; of an installed package its first file alone. Files of Python's, numpy's
+    and smpy's are not: their versions are known. What a library reads on its own (HDF5), or a child process, is not
+    seen.
     """
 
     def __init__(self) -> None:
@@ -56,12 +59,12 @@ class FilesRead:
         known, versioned = _folders_of_python(), _folders_of_known_versions()
         paths: dict[str, bool] = {}
         for path, was_there in self._read.items():
-            source = _source(path)
+            source = _first_of_package(_source(path))
             paths[source] = paths.get(source, False) or was_there or source != path
         for name in [*sys.modules.keys() - self._modules]:
             file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
             if isinstance(file, str):
-                paths[os.path.abspath(file)] = True
+                paths[_first_of_package(os.path.abspath(file))] = True
         found = {}
         for path in sorted(paths):
             if path.startswith(versioned) or (path.startswith(known) and not path.startswith(_INSTALLED)):
@@ -79,9 +82,18 @@ def _source(path: str) -> str:
     return path
 
 
+def _first_of_package(path: str) -> str:
+    """For a file of an installed package the one that is imported first: both are installed at the same time."""
+    for folder in _INSTALLED:
+        if path.startswith(folder):
+            first = os.path.join(folder, path[len(folder) :].partition(os.sep)[0], "__init__.py")
+            return first if os.path.isfile(first) else path
+    return path
+
+
 def _folders_of_known_versions() -> tuple[str, ...]:
     numpy = getattr(sys.modules.get("numpy"), "__file__", None)
-    folders = [Path(__file__).parent.parent, *([Path(numpy).parent] if numpy else [])]
+    folders = [Path(__file__).parent.parent, *([Path(numpy).parent] if numpy else []), user_cache_folder() or "/proc"]
     return tuple(os.path.join(folder, "") for folder in folders)
 
 

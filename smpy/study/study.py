@@ -284,7 +284,7 @@ class Study:
     def _again(self, entry: Entry, retry_failed: bool) -> bool:
         limit = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes}.get(entry.over)
         is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
-        return retry_failed or is_raised
+        return retry_failed or is_raised or entry.is_outside
 
     def _task(self, point: Point, environment: Mapping[str, str], limit_bytes: int | None) -> Task:
         return Task(

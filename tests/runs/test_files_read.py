@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,18 +49,20 @@ def test_a_file_that_is_opened_for_changes_in_place_is_read(mode: str, is_noted:
 
 @pytest.fixture
 def installed() -> Iterator[Path]:
-    """A module among the installed ones."""
-    path = Path(sysconfig.get_paths()["purelib"], "smpy_test_installed.py")
-    path.write_text("x = 1\n")
-    yield path
-    path.unlink()
+    """The first file of a package among the installed ones."""
+    folder = Path(sysconfig.get_paths()["purelib"], f"smpy_test_installed_{os.getpid()}")
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from . import part")
+    (folder / "part.py").write_text("")
+    yield folder / "__init__.py"
+    shutil.rmtree(folder)
 
 
-def test_an_installed_package_is_noted_by_its_size_and_date_and_those_of_known_versions_are_not(
+def test_an_installed_package_is_noted_by_its_first_file_and_those_of_known_versions_are_not(
     installed: Path, tmp_path: Path
 ):
-    files = files_of(tmp_path, f"import {installed.stem}, numpy.fft, json, statistics\n")
+    files = files_of(tmp_path, f"import {installed.parent.name}, numpy.fft, json, statistics\n")
     assert files.keys() == {str(tmp_path / "program.py"), str(installed)}
     assert are_as_they_were(files, {})
-    installed.write_text("x = 10\n")
+    installed.write_text("from . import part as x")
     assert not are_as_they_were(files, {})

@@ -16,6 +16,8 @@ import smpy
 from smpy.errors import UsageError
 from smpy.runs.simulate import run_line
 from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.perform import perform
+from smpy.study.state import State
 from smpy.study.study import Study
 from tests.study.studies import simulated, study_table
 
@@ -248,3 +250,12 @@ def test_a_run_and_a_simulation_import_nothing_of_studies(tmp_path: Path):
         assert "smpy" in packages
         assert not packages & {"dask", "distributed", "pandas", "plotly", "pyarrow", "SALib", "scipy", "sqlite3"}
         assert "smpy.study" not in done.stdout
+
+
+def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
+    given = study_table(tmp_path, axes={"platform": ["eth25", "none.toml", "hdr"]}, args=["1"])
+    del given["options"]["platform"]
+    study = smpy.Study(given, tmp_path / "results")
+    entries = {point.key: perform(study._task(point, os.environ, None))[0] for point in study.points}
+    assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
+    assert study._wanted(State(entries), study.points, retry_failed=False) == [study.points[1]]
