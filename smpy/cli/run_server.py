@@ -40,7 +40,7 @@ from smpy.emulate.blas_threads import load_with_one_thread
 from smpy.emulate.config import RunConfig, description_of
 from smpy.emulate.left_behind import flush_files, leave
 from smpy.emulate.run import run
-from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.errors import Interrupted, NoRoomError, SmpyError, UsageError
 from smpy.records.files import check_writable
 from smpy.records.this_machine import this_machine
 from smpy.runs.files_read import FilesRead
@@ -379,7 +379,7 @@ def _with_flushed_streams(reply: Reply) -> Reply:
             stream.flush()
         except OSError as error:
             if reply.failure is None:
-                lost = SmpyError(f"the program's output was lost: {error.strerror}; make room for it")
+                lost = NoRoomError(f"the program's output was lost: {error.strerror}; make room for it")
                 reply = replace(reply, failure=lost, exit_code=reply.exit_code or run_command.EXIT_FAILURE)
     return reply
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import NoRoomError, SmpyError, UsageError
 from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
 from smpy.runs.simulate import run_line
 from smpy.study.bill import parts_record
@@ -134,7 +134,8 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
         over, limit = "memory", task.limit_bytes
     output, matches = kept_output(error.stdout if isinstance(error, RunError) else "", task.patterns)
     told = str(error)[:_ERROR_MAX] or type(error).__name__
-    is_outside = isinstance(error, UsageError)  # it has not begun
+    has_not_begun = isinstance(error, UsageError)
+    is_outside = has_not_begun or (isinstance(error, RunError) and isinstance(error.failure, NoRoomError))
     return Entry({"wall_s": wall_s}, told, output, over, limit, is_outside=is_outside, matches=matches)
 
 

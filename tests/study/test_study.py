@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import smpy
-from smpy.errors import UsageError
+from smpy.errors import NoRoomError, UsageError
+from smpy.runs.run import RunError
 from smpy.runs.simulate import run_line
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import perform
@@ -259,3 +260,14 @@ def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
     entries = {point.key: perform(study._task(point, os.environ, None))[0] for point in study.points}
     assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
     assert study._wanted(State(entries), study.points, retry_failed=False) == [study.points[1]]
+
+
+def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object, **__: object) -> None:
+        raise RunError("no room", failure=NoRoomError("no room"))
+
+    study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
+    monkeypatch.setattr("smpy.study.perform.run_line", full)
+    entry, _ = perform(study._task(study.points[0], os.environ, None))
+    assert entry.error == "no room"
+    assert study._wanted(State({study.points[0].key: entry}), study.points, retry_failed=False)
