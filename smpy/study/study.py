@@ -153,16 +153,16 @@ class Study:
             write_whole(self.folder / _DEFINITION, self._text())
             for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
                 shutil.rmtree(scratch, ignore_errors=True)
+            limit_bytes = self.definition.limit_bytes
+            if limit_bytes is None and scheduler is None:
+                limit_bytes = memory_of_a_point(n_workers)
             state = self._state(journal)
-            wanted = self._wanted(state, self.points if only is None else only, retry_failed)
+            wanted = self._wanted(state, self.points if only is None else only, retry_failed, limit_bytes)
             if wanted:
                 self.check()
             reused = None if self.definition.keep else results
             turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
-            limit_bytes = self.definition.limit_bytes
-            if limit_bytes is None and scheduler is None:
-                limit_bytes = memory_of_a_point(n_workers)
             environment = dict(os.environ)
             tasks = [self._task(point, environment, limit_bytes) for point in turn.left()]
             if tasks:
@@ -265,12 +265,18 @@ class Study:
         whole = {**{path: state for path, state in states.items() if state}, **files}
         return Origin(relative_to(whole, folder), versions())
 
-    def _wanted(self, state: State, points: Sequence[Point], retry_failed: bool) -> list[Point]:
-        """Points that are to run, those of one key once."""
+    def _wanted(
+        self, state: State, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
+    ) -> list[Point]:
+        """Points that are to run, those of one key once; `share_bytes` limits memory where the study does not."""
         wanted = {}
         for point in points:
             entry = state.current(point.key)
-            if entry is None or self._lacks(point, entry) or (entry.error and self._again(entry, retry_failed)):
+            if (
+                entry is None
+                or self._lacks(point, entry)
+                or (entry.error and self._again(entry, retry_failed, share_bytes))
+            ):
                 wanted[point.key] = point
         return list(wanted.values())
 
@@ -281,8 +287,9 @@ class Study:
         files = [kept(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
         return not (are_known(self.definition.results, entry) and all(path.exists() for path in files))
 
-    def _again(self, entry: Entry, retry_failed: bool) -> bool:
-        limit = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes}.get(entry.over)
+    def _again(self, entry: Entry, retry_failed: bool, share_bytes: int | None) -> bool:
+        limits = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes or share_bytes}
+        limit = limits.get(entry.over)
         is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
         return retry_failed or is_raised or entry.is_outside
 

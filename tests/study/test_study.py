@@ -271,3 +271,12 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
     entry, _ = perform(study._task(study.points[0], os.environ, None))
     assert entry.error == "no room"
     assert study._wanted(State({study.points[0].key: entry}), study.points, retry_failed=False)
+
+
+@pytest.mark.parametrize(("share_bytes", "n"), [(1000, 0), (2000, 1), (None, 1)])
+def test_a_point_that_held_more_than_its_share_runs_again_when_that_is_more(
+    share_bytes: int | None, n: int, tmp_path: Path
+):
+    study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
+    entry = Entry({}, "too much", over="memory", limit=1000)
+    assert len(study._wanted(State({study.points[0].key: entry}), study.points, False, share_bytes)) == n
