@@ -1,6 +1,6 @@
 """Draws the pictures of the studies beside this file, as far as they have run.
 
-    python apps/studies/pictures.py docs/studies
+python apps/studies/pictures.py docs/studies
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def hpl_capacity(axes: Axes, frame: pd.DataFrame) -> None:
     ):
         seconds = rows.groupby(top)["hpl_s"].agg(["median", "min", "max"])
         where = "random hosts" if is_random else "hosts in order"
-        (line,) = axes.plot(seconds.index, seconds["median"], "o--" if is_random else "o-", label=f"{bandwidth}, {where}")
+        style = "o--" if is_random else "o-"
+        (line,) = axes.plot(seconds.index, seconds["median"], style, label=f"{bandwidth}, {where}")
         axes.fill_between(seconds.index, seconds["min"], seconds["max"], alpha=0.3, color=line.get_color())
     axes.set(yscale="log", xlabel="top switches", ylabel="HPL, N = 50,000 on 512 hosts (s)", xticks=sorted(set(top)))
     axes.legend()
@@ -37,7 +38,7 @@ def hpl_equal_price(axes: Axes, frame: pd.DataFrame) -> None:
     prices = frame.groupby("machine")["price_eur"].first()
     for shift, (bandwidth, rows) in zip((-0.2, 0.2), frame.groupby("set.nic.bandwidth", sort=False), strict=True):
         axes.bar(np.arange(len(machines)) + shift, rows.set_index("machine")["hpl_s"][machines], 0.4, label=bandwidth)
-    names = [f"{name}\n{prices[name] / 1e6:.2f} MEUR" for name in machines]
+    names = [f"{name.replace(' of ', chr(10) + 'of ')}\n{prices[name] / 1e6:.2f} MEUR" for name in machines]
     axes.set(yscale="log", ylabel="HPL, N = 50,000 on 512 hosts (s)", xticks=range(len(machines)))
     axes.set_xticklabels(names, fontsize=6)
     axes.legend()

@@ -261,7 +261,7 @@ def _status(study: Study) -> str:
 def report(what: Path, folder: Path | None, path: Path | None) -> None:
     """Write one page of HTML on a study: figures to choose, a table to sort. It needs no network."""
     with errors_told():
-        from smpy.study.page import write_study_report
+        from smpy.report.study_page import write_study_report
 
         study = _study(what, folder)
         target = Path(f"{study.name}.html") if path is None else path

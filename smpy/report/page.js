@@ -1,42 +1,14 @@
 // Draws the figures of a report from the data in the page, each when it comes into view.
 "use strict";
 
-const page = JSON.parse(document.getElementById("page-data").textContent);
 const COLOURS = {
   compute: "#5aa469", sleep: "#c9c9c9", overhead: "#8c6bb1", polling: "#d48fc4", probing: "#efc6e4", transfer: "#3f7fd0",
   late_sender: "#e0452f", late_receiver: "#f7a650", late_members: "#9e1b32", idle: "#ececec",
 };
-const ARRAYS = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
-const CONFIG = { responsive: true, displaylogo: false };
 const COLUMNS_MAX = 1600; // of a picture
 const ROWS_MAX = 1024;
 const LINES_MAX = 1000;
 const CELLS_MAX = 500; // of the matrix, in each direction
-
-async function unpacked(array) {
-  const bytes = Uint8Array.from(atob(array.content), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new ARRAYS[array.dtype](await new Response(plain).arrayBuffer());
-}
-
-async function unpackedAll(arrays) {
-  const names = Object.keys(arrays);
-  const values = await Promise.all(names.map((name) => unpacked(arrays[name])));
-  return Object.fromEntries(names.map((name, i) => [name, values[i]]));
-}
-
-function words(name) {
-  return name.replaceAll("_", " ");
-}
-
-function withUnit(value, units) {
-  let at = 0;
-  while (at + 1 < units.length && value !== 0 && Math.abs(value) < units[at][0]) at++;
-  return `${Number((value / units[at][0]).toPrecision(4))} ${units[at][1]}`;
-}
-
-const time = (seconds) => withUnit(seconds, [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]]);
-const size = (bytes) => withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
 
 function ranksAt(position, perRow) {
   const first = Math.floor(position / perRow) * perRow;
@@ -305,17 +277,9 @@ async function draw(figure) {
   const name = figure.dataset.figure;
   if (DRAWERS[name]) await DRAWERS[name](figure);
   else await Plotly.newPlot(figure, page.figures[name].data, page.figures[name].layout, CONFIG);
-  figure.dataset.isDrawn = "yes";
 }
 
-const inView = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (!isIntersecting) continue;
-    inView.unobserve(target);
-    draw(target);
-  }
-}, { rootMargin: "200px" });
-for (const figure of document.querySelectorAll("[data-figure]")) inView.observe(figure);
+drawInView(draw);
 for (const legend of document.querySelectorAll(".legend")) {
   for (const kind of page.timeline.kinds) {
     const entry = legend.appendChild(document.createElement("span"));

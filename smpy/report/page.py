@@ -1,19 +1,18 @@
-"""The page itself: tables as HTML, figures as data that `page.js` draws, and plotly's JavaScript, all in one file."""
+"""The page on a trace: tables as HTML, and figures as data that `page.js` draws."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from smpy.errors import UsageError
 from smpy.records.files import check_writable, write_whole
 from smpy.records.time_shares import TimeShares
 from smpy.records.trace import Trace
+from smpy.report.document import document, facts_table, figure, plotly_script, rows_table
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -53,10 +52,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         If the trace cannot be read, the file cannot be written, or plotly is not installed.
     """
     check_writable(path)
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise UsageError(f'a report needs plotly: {error}; pip install "smpy-mpi[analysis]"') from error
+    plotly_js = plotly_script("analysis")
     from smpy.report.messages import messages
     from smpy.report.packed import packed
     from smpy.report.timeline import Rows, time_by_row, timeline
@@ -85,30 +81,8 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         "Links": _links(profile, trace.makespan_s),
         "Timeline": _timeline(trace),
     }
-    write_whole(path, _page(trace, sections, data, get_plotlyjs()))
-
-
-def _page(trace: Trace, sections: Mapping[str, str], data: Mapping[str, Any], plotly_js: str) -> str:
-    files = resources.files("smpy.report")
-    style, script = ((files / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    head = _title(trace)
-    links = "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title in sections)
-    body = "\n".join(
-        f'<section id="{_anchor(title)}"><h2>{escape(title)}</h2>\n{content}</section>'
-        for title, content in sections.items()
-    )
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(head)}</title>'
-        f'<link rel="icon" href="data:,"><style>\n{style}</style></head>\n<body><h1>{escape(head)}</h1>\n'
-        f"<nav>{links}</nav>\n{_summary(trace.info)}\n{body}\n"
-        f'<script type="application/json" id="page-data">{text}</script>\n'
-        f"<script>{plotly_js}</script>\n<script>{script}</script>\n</body></html>\n"
-    )
-
-
-def _anchor(title: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in title.lower())
+    page = document(_title(trace), _summary(trace.info), sections, data, plotly_js, ["page.js"])
+    write_whole(path, page)
 
 
 def _title(trace: Trace) -> str:
@@ -132,8 +106,7 @@ def _summary(info: Mapping[str, Any]) -> str:
     }
     remarks = [(str(it["topic"]), _in_words(it)) for it in info.get("remarks", [])]
     told = [*((name, fact) for name, fact in facts.items() if fact), *remarks]
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(fact)}</td></tr>" for name, fact in told)
-    return f"<table>{cells}</table>"
+    return facts_table(told)
 
 
 def _parts_traced(traced: Mapping[str, Any]) -> str | None:
@@ -150,23 +123,8 @@ def _in_words(remark: Mapping[str, Any]) -> str:
     return "; ".join(f"{name}: {json.dumps(value)[:300]}" for name, value in remark.items() if name != "topic")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int) -> str:
-    """A table whose first columns are words, and whose others are numbers."""
-    kinds = ["word"] * n_words + ["number"] * (len(head) - n_words)
-    top = "".join(f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
-    lines = (
-        "".join(f'<td class="{kind}">{escape(cell)}</td>' for cell, kind in zip(row, kinds, strict=True))
-        for row in rows
-    )
-    return f'<table class="rows"><tr>{top}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
-
-
-def _figure(name: str) -> str:
-    return f'<div data-figure="{escape(name)}"></div>\n'
-
-
 def _profile(profile: Mapping[str, Any]) -> str:
-    by_rank = '<p class="note">Of each rank:</p>' + _figure("ranks")
+    by_rank = '<p class="note">Of each rank:</p>' + figure("ranks")
     if not profile:
         return by_rank
     sites, kinds = profile["sites"], profile["kinds"]
@@ -197,7 +155,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
     ]
     left = len(sites) - len(rows)
     note = f'<p class="note">{left:,} more call sites: <code>smpy run --json</code> has them all.</p>' if left else ""
-    return _figure("sites") + _table(head, rows, 2) + note + by_rank
+    return figure("sites") + rows_table(head, rows, 2) + note + by_rank
 
 
 def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,7 +167,7 @@ def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
 def _analysis(title: str, analysis: Analysis | str) -> str:
     if isinstance(analysis, str):
         return f'<p class="note">{escape(analysis)}</p>\n'
-    return f"<pre>{escape(analysis.table())}</pre>\n" + _figure(title)
+    return f"<pre>{escape(analysis.table())}</pre>\n" + figure(title)
 
 
 def _messages(trace: Trace) -> str:
@@ -217,7 +175,7 @@ def _messages(trace: Trace) -> str:
     if not n:
         return '<p class="note">None.</p>'
     count = "1 message" if n == 1 else f"{n:,} messages"
-    return f'<p class="note">{count}: who sent how much to whom.</p>{_figure("matrix")}<p class="told"></p>'
+    return f'<p class="note">{count}: who sent how much to whom.</p>{figure("matrix")}<p class="told"></p>'
 
 
 def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -255,7 +213,7 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
     note = (
         f'<p class="note">The busiest ones{more}. Busy: with messages on it; saturated: with as much as it carries.</p>'
     )
-    return note + _figure("links") + _table(("link", "saturated", "busy", "bytes", "most at once"), rows, 1)
+    return note + figure("links") + rows_table(("link", "saturated", "busy", "bytes", "most at once"), rows, 1)
 
 
 def _timeline(trace: Trace) -> str:
@@ -268,5 +226,5 @@ def _timeline(trace: Trace) -> str:
     return (
         f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '
         f'<label><input type="checkbox" id="shows-messages"> messages ({of}, up to 1,000 at a time)</label></p>\n'
-        f'<p class="legend"></p>{_figure("timeline")}<p class="told"></p>'
+        f'<p class="legend"></p>{figure("timeline")}<p class="told"></p>'
     )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +18,9 @@ from smpy.report import timeline as timeline_of_page
 from smpy.report.page import write_report
 from tests.records.large_trace import write_ring
 from tests.records.synthetic_trace import SyntheticTrace, late_sender
+from tests.report.browser import CHROMIUM, needs_chromium, seen
 from tests.report.unpacking import data_of
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
 PROFILE = {
     "kinds": ["compute", "late_sender"],
     "sites": [
@@ -52,27 +48,6 @@ def report(folder: Path, **analyses: Any) -> Path:
     path = folder.parent / "report.html"
     write_report(Trace(folder), path, analyses)
     return path
-
-
-def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
-    """What a script in the page leaves in `found` when all is drawn, and what the browser says in its console."""
-    text = page.read_text()
-    wait = "while (document.querySelector('[data-figure]:not([data-is-drawn])')) await later(50);"
-    more = (
-        "<script>const later = (ms) => new Promise((done) => setTimeout(done, ms)); const found = {};"
-        "const figure = (name) => document.querySelector(`[data-figure=${name}]`);"
-        f"(async () => {{ {wait} {script}"
-        "document.body.dataset.found = JSON.stringify(found); })();</script></body>"
-    )
-    page.write_text(text.replace("</body>", more))
-    assert CHROMIUM is not None
-    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,6000"]
-    command += [f"--user-data-dir={page.parent / 'browser'}", "--virtual-time-budget=30000", "--enable-logging=stderr"]
-    command += ["--dump-dom", page.as_uri()]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-    told = re.search(r'data-found="([^"]*)"', done.stdout)
-    console = "\n".join(line for line in done.stderr.splitlines() if ":CONSOLE" in line)
-    return json.loads(unescape(told[1])) if told else {}, console
 
 
 def test_the_command_writes_a_page_that_loads_nothing(tmp_path: Path):

@@ -1,0 +1,61 @@
+"""The columns of a study's table as its page holds them: numbers packed, words by their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.report.packed import packed
+from smpy.study.levels import levels_of, text_of
+from smpy.study.table import FILES, SHARES, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_UNITS: Final = {"s": "s", "bytes": "B", "eur": "EUR", "kwh": "kWh", "share": "share"}
+
+
+def page_columns(table: Table) -> list[dict[str, Any]]:
+    """Name, unit and values of each column that has any.
+
+    Parameters
+    ----------
+    table : Table
+        Of any number of points.
+    """
+    frame = table.frame
+    always = (*table.axes, "makespan_s")
+    left = (*FILES, "error", *(name for name in frame.columns if name not in always and frame[name].isna().all()))
+    if not frame.get("repetition", frame["point"]).any():  # there was but the first of each
+        left = (*left, "repetition")
+    return [_column(table, name) for name in frame.columns if name not in left]
+
+
+def _column(table: Table, name: str) -> dict[str, Any]:
+    values = table.frame[name]
+    if name in table.axes:
+        return {"name": name, "is_axis": True, **_levels(name, values)}
+    if values.dtype.kind in "iuf" or name == "makespan_s":
+        unit = "share" if name in SHARES else _UNITS.get(name.rpartition("_")[2], "")
+        return {"name": name, "is_axis": False, "unit": unit, "values": packed(values.to_numpy(np.float64))}
+    return {"name": name, "is_axis": False, **words(values)}
+
+
+def _levels(name: str, values: pd.Series[Any]) -> dict[str, Any]:
+    levels = levels_of(name, values)
+    numbers = levels.numbers and [None if number != number else number for number in levels.numbers]
+    return {"labels": levels.labels, "numbers": numbers, "unit": levels.unit, "codes": packed(levels.codes)}
+
+
+def words(values: pd.Series[Any]) -> dict[str, Any]:
+    """Words, each once, and which of them each row has; a missing one is empty.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        Of any type.
+    """
+    texts = ["" if is_missing else text_of(value) for value, is_missing in zip(values, values.isna(), strict=True)]
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    return {"labels": list(numbers), "codes": packed(np.array([numbers[text] for text in texts], dtype=np.int32))}

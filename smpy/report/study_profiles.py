@@ -1,0 +1,107 @@
+"""Where the time of each point of a study went: the call sites that cost most, for its page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.records.profile import KINDS
+from smpy.report.packed import packed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SITES_MAX: Final = 8  # of a point; all others are one more
+_SITES_OF_ALL_MAX: Final = 100_000  # 44 bytes each: with plotly's script less than 15 MB, even if nothing is compressed
+_READ_BYTES_MAX: Final = 1_000_000_000  # a second or two
+
+
+def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
+    """Call sites, those of a point after those of the point before.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the study's files are.
+    files : pandas.Series
+        The summary of each point's run, relative to `folder`; empty: none was kept. One that cannot be read is passed
+        over: the point has no sites.
+
+    Returns
+    -------
+    dict
+        `first` (n_points + 1): where the sites of each point begin; of each site its `label` (a number in `labels`),
+        `count` and `spent_s` by `kinds`; `left`: how many points have a profile that is not in the page.
+    """
+    labels: dict[str, int] = {}
+    first, label, count = [0], list[int](), list[float]()
+    spent_s = list[list[float]]()
+    n_read_bytes = n_left = 0
+    for name in files:
+        if isinstance(name, str) and name:
+            text = _text(folder / name)
+            n_read_bytes += len(text)
+            if n_read_bytes > _READ_BYTES_MAX or len(label) > _SITES_OF_ALL_MAX - _SITES_MAX - 1:
+                n_left += 1
+                n_read_bytes = _READ_BYTES_MAX + 1
+            else:
+                for call, calls, times_s in _sites(text):
+                    label.append(labels.setdefault(call, len(labels)))
+                    count.append(calls)
+                    spent_s.append(times_s)
+        first.append(len(label))
+    return {
+        "kinds": KINDS,
+        "labels": list(labels),
+        "first": packed(np.array(first, dtype=np.int32)),
+        "label": packed(np.array(label, dtype=np.int32)),
+        "count": packed(np.array(count, dtype=np.float32)),
+        "spent_s": packed(np.array(spent_s, dtype=np.float32).reshape(len(label), len(KINDS))),
+        "left": n_left,
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _sites(text: str) -> list[tuple[str, float, list[float]]]:
+    """The label, number of calls and times by kind of those that cost most.
+
+    A profile of many ranks is long; only its list of sites is parsed.
+    """
+    found: list[tuple[str, float, list[float]]]
+    try:
+        kinds, sites = _value(text, "kinds"), _value(text, "sites")
+        columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]
+        found = [
+            (
+                f"{site['call'] or '(own)'} {site['line'] or ''}".strip(),
+                float(site["count"] if site["call"] else 0),
+                [site["spent_s"][column] if column >= 0 else 0.0 for column in columns],
+            )
+            for site in sites
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return []
+    found.sort(key=lambda site: -sum(site[2]))
+    if len(found) > _SITES_MAX + 1:
+        rest = found[_SITES_MAX:]
+        times_s = [sum(times) for times in zip(*(site[2] for site in rest), strict=True)]
+        found[_SITES_MAX:] = [(f"{len(rest):,} other call sites", sum(site[1] for site in rest), times_s)]
+    return found
+
+
+def _value(text: str, key: str) -> Any:
+    """Of the first key of this name: in a string its quotes would have a backslash."""
+    place = re.search(rf'"{key}"\s*:\s*', text)
+    if place is None:
+        raise ValueError(key)
+    return json.JSONDecoder().raw_decode(text, place.end())[0]

@@ -1,0 +1,285 @@
+"""What the numbers of a study say, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from smpy.study.levels import Levels, brief, levels_of
+from smpy.study.pareto import pareto_front
+from smpy.study.table import Table
+from smpy.study.uncertainty import Estimate
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_MANY_LEVELS: Final = 8
+_NO_DIFFERENCE: Final = 1.0005
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence on the numbers.
+
+    Attributes
+    ----------
+    text : str
+        The sentence.
+    point : int or None
+        The point to look at.
+    """
+
+    text: str
+    point: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How much the makespan depends on an axis: the least and the greatest median over its levels.
+
+    Attributes
+    ----------
+    axis : str
+        Its name.
+    best, worst : str
+        The levels; quarters of the range, of an axis with a level for almost every point.
+    best_s, worst_s : float
+        The median makespans of the points there.
+    """
+
+    axis: str
+    best: str
+    worst: str
+    best_s: float
+    worst_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the worst takes."""
+        return _ratio(self.worst_s, self.best_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A level of each axis, and the medians over the points that have them: the repetitions.
+
+    Attributes
+    ----------
+    text : str
+        The levels.
+    point : int
+        The first of the points.
+    n_points : int
+        How many have run.
+    makespan_s, half_width_s, price_eur : float
+        Medians; NaN: no uncertainty of a run, or no price, is known.
+    """
+
+    text: str
+    point: int
+    n_points: int
+    makespan_s: float
+    half_width_s: float
+    price_eur: float
+
+
+def with_results(table: Table) -> pd.DataFrame:
+    """The points that ran to their end."""
+    return table.frame[table.frame["makespan_s"].notna() & ~has_failed(table.frame)]
+
+
+def has_failed(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which points failed."""
+    return frame["error"].fillna("").astype(str) != ""
+
+
+def effects(table: Table) -> list[Effect]:
+    """The effect of each axis that took several values, the largest first.
+
+    Parameters
+    ----------
+    table : Table
+        Of which points that ran to their end count.
+    """
+    frame = with_results(table)
+    makespans_s = frame["makespan_s"].to_numpy(float)
+    found = []
+    for levels in (levels_of(axis, frame[axis]) for axis in table.axes):
+        labels, codes = _quarters(levels) if _is_drawn(levels, table) else (levels.labels, levels.codes)
+        medians_s = [float(np.median(makespans_s[codes == code])) for code in range(len(labels))]
+        if len(labels) > 1:
+            best, worst = int(np.argmin(medians_s)), int(np.argmax(medians_s))
+            found.append(Effect(levels.axis, labels[best], labels[worst], medians_s[best], medians_s[worst]))
+    return sorted(found, key=lambda effect: -effect.ratio)
+
+
+def _is_drawn(levels: Levels, table: Table) -> bool:
+    """Whether its levels have a point or two each, which differ in the other axes too: one says nothing of this one."""
+    n = len(levels.labels)
+    return len(table.axes) > 1 and levels.numbers is not None and n > _MANY_LEVELS and n * 2 > len(levels.codes)
+
+
+def _quarters(levels: Levels) -> tuple[Sequence[str], NDArray[np.intp]]:
+    edges = [len(levels.labels) * quarter // 4 for quarter in range(5)]
+    labels = [f"{brief(levels.labels[edges[i]])} to {brief(levels.labels[edges[i + 1] - 1])}" for i in range(4)]
+    return labels, np.searchsorted(edges, levels.codes, side="right") - 1
+
+
+def settings(table: Table) -> list[Setting]:
+    """All combinations of levels that have results, in the order of the plan.
+
+    Parameters
+    ----------
+    table : Table
+        Of which points that ran to their end count.
+    """
+    frame = with_results(table)
+    axes = [levels_of(axis, frame[axis]) for axis in table.axes]
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for row, codes in enumerate(zip(*(levels.codes.tolist() for levels in axes), strict=True)):
+        rows.setdefault(codes, []).append(row)
+    if not axes and len(frame):
+        rows[()] = list(range(len(frame)))
+    unknown = np.full(len(frame), np.nan)
+    columns = [
+        frame[name].to_numpy(float) if name in frame else unknown
+        for name in ("makespan_s", "half_width_s", "price_eur")
+    ]
+    points = frame["point"].tolist()
+    return [
+        Setting(
+            ", ".join(
+                f"{levels.axis} = {brief(levels.labels[code])}" for levels, code in zip(axes, codes, strict=True)
+            ),
+            points[its[0]],
+            len(its),
+            *(float(np.median(column[its])) for column in columns),
+        )
+        for codes, its in rows.items()
+    ]
+
+
+def findings(table: Table) -> list[Finding]:
+    """What stands on top of a report.
+
+    Parameters
+    ----------
+    table : Table
+        Of any number of points.
+    """
+    found = settings(table)
+    return [*_counts(table), *_extremes(found), *_front(found), *_effects(table, len(found))]
+
+
+def _counts(table: Table) -> Iterator[Finding]:
+    n, n_done, n_failed = len(table.frame), len(with_results(table)), int(has_failed(table.frame).sum())
+    if n_done == n:
+        yield Finding(
+            {0: "The study has no points.", 1: "The only point has run."}.get(n, f"All {n:,} points have run.")
+        )
+        return
+    told = [f"{n_done:,} ran to the end"] if n_done else []
+    if n_failed:
+        told.append(f"{n_failed:,} failed")
+    if n_done + n_failed < n:
+        told.append(f"{n - n_done - n_failed:,} did not run yet")
+    yield Finding(f"Of {'1 point' if n == 1 else f'{n:,} points'}, {', '.join(told)}.")
+
+
+def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
+    if not found:
+        return
+    fastest, slowest = min(found, key=lambda it: it.makespan_s), max(found, key=lambda it: it.makespan_s)
+    if len(found) == 1:
+        yield Finding(f"It takes {_makespan(fastest)}{_with(fastest)}.", fastest.point)
+    elif _ratio(slowest.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE:
+        yield Finding(f"All take as long: {_makespan(fastest)}.", fastest.point)
+    else:
+        n_alike = sum(_ratio(it.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE for it in found) - 1
+        alike = {0: "", 1: "; another takes as long"}.get(n_alike, f"; {n_alike:,} others take as long")
+        yield Finding(f"The fastest takes {_makespan(fastest)}{_with(fastest)}{alike}.", fastest.point)
+        longer = _longer(": ", slowest.makespan_s, fastest.makespan_s)
+        yield Finding(f"The slowest takes {_makespan(slowest)}{_with(slowest)}{longer}.", slowest.point)
+
+
+def _with(setting: Setting) -> str:
+    return f", with {setting.text}" if setting.text else ""
+
+
+def _makespan(setting: Setting) -> str:
+    if setting.n_points > 1:
+        return f"{format_time(setting.makespan_s)} (the median of {setting.n_points:,} repetitions)"
+    return str(Estimate(setting.makespan_s, setting.half_width_s))
+
+
+def _front(found: Sequence[Setting]) -> Iterator[Finding]:
+    priced = [setting for setting in found if setting.price_eur == setting.price_eur]
+    if len({setting.price_eur for setting in priced}) < 2:  # nothing to choose
+        return
+    is_best = pareto_front([it.price_eur for it in priced], [it.makespan_s for it in priced])
+    front = sorted((it for it, best in zip(priced, is_best, strict=True) if best), key=lambda it: it.price_eur)
+    cheapest, fastest = front[0], front[-1]
+    if cheapest.price_eur == fastest.price_eur:
+        text = f"Of {len(priced):,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."
+        yield Finding(text, cheapest.point)
+        return
+    yield Finding(
+        f"Of {len(priced):,} with a price, {len(front):,} are on the front: nothing is both cheaper and faster. "
+        f"The cheapest of these costs {_bought(cheapest)}.",
+        cheapest.point,
+    )
+    dearer, faster = _ratio(fastest.price_eur, cheapest.price_eur), _ratio(cheapest.makespan_s, fastest.makespan_s)
+    gain = "" if inf in (dearer, faster) else f": {_times(dearer)} the price, {_times(faster)} as fast"
+    yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
+
+
+def _bought(setting: Setting) -> str:
+    price = f"{setting.price_eur:,.0f}" if setting.price_eur >= 100 else f"{setting.price_eur:.4g}"
+    return f"{price} EUR and takes {_makespan(setting)}{_with(setting)}"
+
+
+def _effects(table: Table, n_settings: int) -> Iterator[Finding]:
+    found = effects(table)
+    for effect in found:
+        if effect.ratio < _NO_DIFFERENCE:
+            yield Finding(
+                f"{effect.axis} makes no difference: the median is {format_time(effect.best_s)} at each value."
+            )
+        else:
+            yield Finding(
+                f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {brief(effect.best)} "
+                f"to {format_time(effect.worst_s)} at {brief(effect.worst)}"
+                f"{_longer(', ', effect.worst_s, effect.best_s)}."
+            )
+    frame = with_results(table)
+    if len(found) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
+        yield Finding(
+            "Not every value has run with every other: a part of what one axis seems to do others may have done."
+        )
+
+
+def _ratio(larger: float, smaller: float) -> float:
+    if larger == smaller:
+        return 1.0
+    return larger / smaller if smaller else inf
+
+
+def _longer(before: str, worst_s: float, best_s: float) -> str:
+    """How much, behind a comma or the like; nothing beside a run that takes no time."""
+    ratio = _ratio(worst_s, best_s)
+    if ratio == inf:
+        return ""
+    if ratio >= 1.995:
+        return f"{before}{_times(ratio)} as long"
+    percent = (ratio - 1) * 100
+    return before + (f"{percent:.0f} % longer" if percent >= 9.95 else f"{percent:.2g} % longer")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 100 else f"{ratio:.3g} times"

@@ -1,0 +1,358 @@
+"""The page of a study has its numbers, and a browser shows them without complaint."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smpy.errors import UsageError
+from smpy.records.profile import KINDS
+from smpy.report import study_profiles
+from smpy.report.study_page import write_study_report
+from smpy.study.table import Table
+from tests.report.browser import drawn_after_s, needs_chromium, seen
+from tests.report.unpacking import data_of, unpacked
+from tests.study.tables import summary, table_of
+
+READY = """
+await until(() => document.body.dataset.isReady);
+const lines = () => [...document.querySelectorAll("#points tbody tr:not(.space)")];
+const numbers = () => lines().map((line) => Number(line.querySelector("a").textContent));
+const starting = (query, text, within) =>
+  [...within.querySelectorAll(query)].find((it) => it.textContent.startsWith(text));
+"""
+
+
+def page_of(table: Table) -> Path:
+    path = table.folder / "report.html"
+    write_study_report(table, path)
+    return path
+
+
+def sections_of(page: Path) -> list[str]:
+    return [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", page.read_text())]
+
+
+def machines(folder: Path, **more: Any) -> Table:
+    """Of two axes, three repetitions, prices; one setting fails."""
+    cost = {"torus": 10, "tree <b>": 20}
+
+    def point(ranks: int, topology: str, repetition: int) -> dict[str, Any]:
+        if (ranks, topology) == (4, "torus"):
+            return {"error": "DeadlockError: <i>\n  rank 0: Recv", "price_eur": 40.0}
+        seconds = 8 / ranks + cost[topology] / 100 + [0.0, 0.5, 0.1][repetition]
+        return {"makespan_s": seconds, "half_width_s": seconds / 25, "price_eur": ranks * cost[topology], "gflops": 1.5}
+
+    axes = {"ranks": [1, 2, 4], "topology": list(cost)}
+    return table_of(folder, axes, point, n_repetitions=3, results=["gflops"], **more)
+
+
+def test_the_page_loads_nothing_and_says_what_was_found(tmp_path: Path):
+    page = page_of(machines(tmp_path, has_profiles=True, name="what <u> to buy"))
+    text = page.read_text()
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # plotly's has addresses of maps
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", own)
+    assert "<u>" not in own
+    assert "<h1>what &lt;u&gt; to buy: 18 points</h1>" in own
+    assert '<li>The fastest takes 2.3 s (the median of 3 repetitions), with ranks = 4, topology = tree &lt;b&gt;. <a href="#point-15">point 15</a></li>' in own  # fmt: skip # noqa: E501
+    assert sections_of(page) == [
+        "What the numbers say", "What was varied", "Compared", "Price and time", "Failed points", "All points",
+    ]  # fmt: skip
+
+
+def test_the_page_has_every_number_of_the_table(tmp_path: Path):
+    table = machines(tmp_path)
+    data = data_of(page_of(table))
+    columns = {column["name"]: column for column in data["columns"]}
+    for name in ("point", "makespan_s", "half_width_s", "price_eur", "gflops", "repetition"):
+        np.testing.assert_array_equal(unpacked(columns[name]["values"]), table.frame[name].to_numpy(float))
+    for name in table.axes:
+        labels = [columns[name]["labels"][code] for code in unpacked(columns[name]["codes"])]
+        assert labels == [str(value) for value in table.frame[name]]
+    assert columns["ranks"]["numbers"] == [1, 2, 4]
+    assert columns["topology"]["numbers"] is None
+    errors = [data["errors"]["labels"][code] for code in unpacked(data["errors"]["codes"])]
+    assert errors == list(table.frame["error"])
+    assert [name for name, column in columns.items() if column["is_axis"]] == list(table.axes)
+
+
+def test_repetitions_that_were_not_and_numbers_that_nobody_knows_have_no_column(tmp_path: Path):
+    table = table_of(tmp_path, {"ranks": [1, 2]}, lambda n, _: {"makespan_s": 1.0 / n})
+    names = [column["name"] for column in data_of(page_of(table))["columns"]]
+    assert "makespan_s" in names
+    assert not {"repetition", "price_eur", "half_width_s", "error"} & set(names)
+
+
+def test_errors_stand_once_with_the_points_that_have_them(tmp_path: Path):
+    table = table_of(tmp_path, {"n": range(50)}, lambda n, _: {"error": "it <failed>"} if n % 2 else {"error": "rare"} if n == 4 else {"makespan_s": 1.0})  # fmt: skip # noqa: E501
+    text = page_of(table).read_text()
+    assert re.search(r"<p>1 point: <a href=\"#point-4\">point 4</a></p><pre>rare</pre>", text)
+    often = re.search(r"<p>25 points:(.*?) and 5 more</p><pre>it &lt;failed&gt;</pre>", text)
+    assert often is not None
+    assert re.findall(r"#point-(\d+)", often[1]) == [str(n) for n in range(1, 40, 2)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sections"),
+    [
+        ([], ["What the numbers say"]),
+        ([{"makespan_s": 1.0}], ["What the numbers say", "What was varied", "All points"]),
+        ([{"error": "x"}, {"error": "y"}], ["What the numbers say", "What was varied", "Failed points", "All points"]),
+        ([{"makespan_s": 1.0}] * 2, ["What the numbers say", "What was varied", "Compared", "All points"]),
+    ],
+)
+def test_a_section_is_there_if_it_has_something_to_show(tmp_path: Path, rows: list[Any], sections: list[str]):
+    assert sections_of(page_of(table_of(tmp_path, {"n": range(len(rows))}, lambda n, _: rows[n]))) == sections
+
+
+def sites_of(page: Path, row: int) -> list[tuple[str, float, list[float]]]:
+    profiles = data_of(page)["profiles"]
+    first, label, count, spent_s = (unpacked(profiles[name]) for name in ("first", "label", "count", "spent_s"))
+    return [
+        (profiles["labels"][label[at]], count[at], spent_s[at].tolist()) for at in range(first[row], first[row + 1])
+    ]
+
+
+def test_a_point_has_the_sites_that_cost_most_and_one_for_the_rest(tmp_path: Path):
+    table = table_of(tmp_path, {"n": [1, 2]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    given = summary(2.0, 20)
+    given["profile"]["sites"].reverse()  # the one that costs most is the last
+    (tmp_path / "profiles" / "1.json").write_text(json.dumps(given))
+    page = page_of(table)
+    assert [label for label, _, _ in sites_of(page, 0)] == ["Recv prog.py:5", "(own) prog.py:6", "(own) prog.py:7"]
+    found = sites_of(page, 1)
+    assert [label for label, _, _ in found[:2]] == ["Recv prog.py:5", "(own) prog.py:6"]
+    assert found[0][1:] == (1, [2.0, *[0.0] * (len(KINDS) - 1)])
+    assert (len(found), found[-1][0]) == (9, "12 other call sites")
+    whole = np.sum([site["spent_s"] for site in given["profile"]["sites"]], axis=0)
+    np.testing.assert_allclose(np.sum([times for _, _, times in found], axis=0), whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("content", [None, "", "{", '{"profile": null}', '{"kinds": [], "sites": [{}]}', "[1]", "\xff"])
+def test_a_profile_that_is_gone_or_damaged_is_passed_over(tmp_path: Path, content: str | None):
+    table = table_of(tmp_path, {"n": [1, 2]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    if content is None:
+        (tmp_path / "profiles" / "0.json").unlink()
+    else:
+        (tmp_path / "profiles" / "0.json").write_text(content, encoding="latin-1")
+    page = page_of(table)
+    assert sites_of(page, 0) == []
+    assert len(sites_of(page, 1)) == 3
+
+
+def test_a_point_without_a_profile_has_no_sites(tmp_path: Path):
+    table = table_of(tmp_path, {"n": [1, 2, 3]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    table.frame.loc[1, "profile"] = ""
+    page = page_of(table)
+    assert [len(sites_of(page, row)) for row in range(3)] == [3, 0, 3]
+
+
+def test_profiles_for_which_there_is_no_room_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(study_profiles, "_SITES_OF_ALL_MAX", 15)
+    table = table_of(tmp_path, {"n": range(1, 6)}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    page = page_of(table)
+    assert [len(sites_of(page, row)) for row in range(5)] == [3, 3, 3, 0, 0]
+    assert data_of(page)["profiles"]["left"] == 2
+    assert "2 points have a profile that is not in this page" in page.read_text()
+
+
+def test_files_of_points_are_found_from_where_the_page_is(tmp_path: Path):
+    (tmp_path / "a study").mkdir()
+    (tmp_path / "pages").mkdir()
+    write_study_report(machines(tmp_path / "a study"), tmp_path / "pages" / "report.html")
+    assert data_of(tmp_path / "pages" / "report.html")["folder"] == "../a%20study"
+
+
+def test_what_cannot_be_written_or_is_not_installed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(UsageError, match="cannot write"):
+        write_study_report(machines(tmp_path), tmp_path / "no" / "page.html")
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(UsageError, match=r'pip install "smpy-mpi\[study\]"'):
+        write_study_report(machines(tmp_path), tmp_path / "page.html")
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_browser_draws_medians_and_the_front(tmp_path: Path):
+    table = machines(tmp_path)
+    found, console = seen(
+        page_of(table),
+        READY
+        + """
+        const read = (name) => figure(name).data.map(({ name, x, y, error_y: bars }) => ({ name, x, y, bars }));
+        const choose = (name, label, value) => {
+          const controls = figure(name).parentElement.querySelector(".controls");
+          const select = starting("label", label, controls).querySelector("select");
+          select.value = value;
+          select.dispatchEvent(new Event("change"));
+        };
+        found.compared = read("compared");
+        found.told = figure("compared").parentElement.querySelector(".told").textContent;
+        found.front = read("front").at(-1);
+        found.rows = document.querySelectorAll("div.front tr").length - 1;
+        choose("compared", "only topology", "0");
+        found.only = [read("compared"), read("front").at(-1), lines().length];
+        choose("compared", "y", "gflops");
+        found.gflops = read("compared")[0].y;
+        choose("compared", "only topology", "");
+        choose("compared", "side by side", "topology");
+        choose("compared", "one below the other", "ranks");
+        found.panels = Object.keys(figure("compared").layout).filter((name) => name.startsWith("xaxis")).length;
+        """,
+    )
+    assert console == ""
+    done = table.frame[table.frame["error"] == ""]
+    medians_s = done.groupby(["topology", "ranks"])["makespan_s"].median()
+    greatest_s = done.groupby(["topology", "ranks"])["makespan_s"].max()
+    for series, topology in zip(found["compared"], ("torus", "tree <b>"), strict=True):
+        assert unescape(series["name"]) == topology
+        assert series["x"] == medians_s[topology].index.tolist()
+        assert series["y"] == pytest.approx(medians_s[topology].tolist())
+        assert series["bars"]["array"] == pytest.approx((greatest_s - medians_s)[topology].tolist())
+    assert found["told"].startswith("Each mark is the median of up to 3 points (repetitions)")
+    best = [(10, 8.2), (20, 4.2), (80, 2.3)]  # (20 EUR, 8.3 s) and (40 EUR, 4.3 s) are beaten
+    assert list(zip(found["front"]["x"], found["front"]["y"], strict=True)) == [
+        (price_eur, pytest.approx(seconds)) for price_eur, seconds in best
+    ]
+    assert found["rows"] == 3
+    assert found["only"][0][0]["y"] == pytest.approx([8.2, 4.2])
+    assert found["only"][1]["x"] == [10, 20]
+    assert found["only"][2] == 9
+    assert found["gflops"] == [1.5, 1.5]
+    assert found["panels"] == 6
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_browser_sorts_finds_and_opens_points(tmp_path: Path):
+    table = machines(tmp_path, has_profiles=True)
+    found, console = seen(
+        page_of(table),
+        READY
+        + """
+        const head = (title) => starting("th", title, document.getElementById("points"));
+        const search = (text) => {
+          document.getElementById("find").value = text;
+          document.getElementById("find").dispatchEvent(new Event("input"));
+        };
+        found.planned = numbers();
+        head("makespan").firstChild.click();
+        found.rising = [numbers(), head("makespan").getAttribute("aria-sort")];
+        head("makespan").firstChild.click();
+        found.falling = [numbers(), head("makespan").getAttribute("aria-sort")];
+        search("TREE ranks>=2 makespan_s<2.35");
+        found.found = numbers().sort();
+        search("deadlock");
+        found.failed = numbers();
+        search("topology=torus ranks=1");
+        found.torus = numbers().sort();
+        search("");
+        const dialog = document.getElementById("point");
+        document.querySelector("#points tbody a").click();
+        await until(() => dialog.open);
+        found.dialog = [dialog.open, dialog.querySelector("h2").textContent, dialog.innerText];
+        found.link = dialog.querySelector("p a").href;
+        dialog.querySelector("button").click();
+        dialog.dispatchEvent(new Event("close")); // which virtual time does not reach
+        found.closed = [dialog.open, location.hash];
+        location.hash = "#point-12";
+        await until(() => dialog.open);
+        found.error = [dialog.open, dialog.querySelector("pre").textContent];
+        dialog.close();
+        figure("compared").emit("plotly_click", { points: [{ customdata: [3, 4] }] });
+        found.clicked = numbers().sort();
+        document.getElementById("show-all").click();
+        found.again = numbers().length;
+        """,
+    )
+    assert console == ""
+    frame = table.frame
+    assert found["planned"] == list(range(18))
+    rising = frame.sort_values("makespan_s", kind="stable")["point"].tolist()  # failed ones at the end
+    assert found["rising"] == [rising, "ascending"]
+    assert found["falling"][0][:15] == sorted(range(18), key=lambda n: (-frame["makespan_s"].fillna(-1)[n], n))[:15]
+    assert found["falling"][1] == "descending"
+    assert found["found"] == frame[(frame["ranks"] >= 2) & (frame["makespan_s"] < 2.35)]["point"].tolist()
+    assert found["failed"] == frame[frame["error"] != ""]["point"].tolist()
+    assert found["torus"] == [0, 1, 2]
+    is_open, title, text = found["dialog"]
+    assert (is_open, title) == (True, f"Point {found['falling'][0][0]}")
+    for said in ("topology\ttree <b>", "makespan\t8.7 s", "Recv prog.py:5", "57.1%"):
+        assert said in text, text
+    assert found["link"] == (tmp_path / "profiles" / f"{found['falling'][0][0]}.json").as_uri()
+    assert found["closed"] == [False, ""]
+    assert found["error"] == [True, frame["error"][12]]
+    assert found["clicked"] == [3, 4]
+    assert found["again"] == 18
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize(
+    ("axes", "rows"),
+    [
+        ({}, [{"makespan_s": 1.0}]),
+        ({"n": []}, []),
+        ({"n": [1, 2]}, [{"error": "x"}]),
+        ({"n": [1, 2]}, [{"makespan_s": 0.0, "bytes": 0}]),
+        ({"n": [None, 2, 3]}, [{"makespan_s": 1.0, "price_eur": 0.0}]),
+        ({"algorithm": ["linear", "ring"], "is_fast": [True, False]}, [{"makespan_s": 1.0}]),
+    ],
+)
+def test_a_browser_shows_small_and_odd_studies(tmp_path: Path, axes: dict[str, list[Any]], rows: list[dict[str, Any]]):
+    table = table_of(tmp_path, axes, lambda *_: rows[0])
+    found, console = seen(page_of(table), READY + "found.is_ready = true;")
+    assert (found, console) == ({"is_ready": True}, "")
+
+
+def ten_thousand(folder: Path) -> Table:
+    return table_of(
+        folder,
+        {"ranks": range(1, 101), "network.latency": [f"{n}us" for n in range(1, 101)]},
+        lambda ranks, latency, _: {"makespan_s": 1 / ranks + int(latency[:-2]) * 1e-3, "price_eur": 1000.0 * ranks},
+        has_profiles=True,
+    )
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_of_ten_thousand_points_few_are_elements(tmp_path: Path):
+    table = ten_thousand(tmp_path)
+    page = page_of(table)
+    assert page.stat().st_size < 15e6
+    found, console = seen(
+        page,
+        READY
+        + """
+        found.n = numbers().length;
+        const list = document.getElementById("points");
+        list.scrollTop = list.scrollHeight;
+        await until(() => numbers().at(-1) === 9999);
+        const [lowest, bottom] = [lines().at(-1), list].map((it) => it.getBoundingClientRect().bottom);
+        found.gap = bottom - lowest;
+        found.height = lines()[0].getBoundingClientRect().height - ROW_HEIGHT;
+        found.few = numbers().length;
+        """,
+    )
+    assert console == ""
+    assert found["n"] < 100
+    assert (found["few"] < 100, found["height"]) == (True, 0)
+    assert -1 <= found["gap"] <= 20  # the last row is in sight, above a scroll bar
+
+
+@pytest.mark.timed
+@needs_chromium
+def test_ten_thousand_points_are_written_in_ten_seconds_and_drawn_in_three(tmp_path: Path):
+    table = ten_thousand(tmp_path)
+    began_s = perf_counter()
+    page = page_of(table)
+    assert perf_counter() - began_s < 10  # 1.5 to 5 s measured
+    assert drawn_after_s(page) < 3  # 1.1 to 2.8 s measured
