@@ -272,11 +272,7 @@ class Study:
         wanted = {}
         for point in points:
             entry = state.current(point.key)
-            if (
-                entry is None
-                or self._lacks(point, entry)
-                or (entry.error and self._again(entry, retry_failed, share_bytes))
-            ):
+            if entry is None or self._lacks(point, entry) or self._again(entry, retry_failed, share_bytes):
                 wanted[point.key] = point
         return list(wanted.values())
 
@@ -291,7 +287,7 @@ class Study:
         limits = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes or share_bytes}
         limit = limits.get(entry.over)
         is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
-        return retry_failed or is_raised or entry.is_outside
+        return bool(entry.error) and (retry_failed or is_raised or entry.is_outside)
 
     def _task(self, point: Point, environment: Mapping[str, str], limit_bytes: int | None) -> Task:
         return Task(
