@@ -52,6 +52,10 @@ class RankFailure(SmpyError):
     """A rank's program raised, or called Abort."""
 
 
+class NoRoomError(SmpyError):
+    """A file that a run writes is not whole: the disk is full, for instance."""
+
+
 class Interrupted(SmpyError):
     """The user stopped the run."""
 

@@ -40,7 +40,7 @@ from smpy.emulate.blas_threads import load_with_one_thread
 from smpy.emulate.config import RunConfig, description_of
 from smpy.emulate.left_behind import flush_files, leave
 from smpy.emulate.run import run
-from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.errors import Interrupted, NoRoomError, SmpyError, UsageError
 from smpy.records.files import check_writable
 from smpy.records.this_machine import this_machine
 from smpy.runs.files_read import FilesRead
@@ -354,7 +354,8 @@ def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply 
     if needed != threads:
         return Elsewhere(needed)
     if request.is_check:
-        return Reply(0, fingerprint=description_of(config).fingerprint)
+        machine = description_of(config)
+        return Reply(0, fingerprint=f"{machine.fingerprint} {machine.parts_list} {machine.prices}")
     _check_own_modules(config, imported)
     if json_path is not None:
         json_path = json_path.absolute()
@@ -378,7 +379,7 @@ def _with_flushed_streams(reply: Reply) -> Reply:
             stream.flush()
         except OSError as error:
             if reply.failure is None:
-                lost = SmpyError(f"the program's output was lost: {error.strerror}; make room for it")
+                lost = NoRoomError(f"the program's output was lost: {error.strerror}; make room for it")
                 reply = replace(reply, failure=lost, exit_code=reply.exit_code or run_command.EXIT_FAILURE)
     return reply
 

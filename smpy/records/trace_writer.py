@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import NoRoomError, UsageError
 from smpy.records.trace_layout import COLUMNS, INFO, MACHINE
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TraceWriter:
 
         Raises
         ------
-        SmpyError
+        NoRoomError
             If they cannot be written.
         """
         pa, kinds, optional = self.pa, COLUMNS[table], _MAY_BE_NULL.get(table, ())
@@ -119,7 +119,7 @@ class TraceWriter:
         self._room.get()
         if self._trouble is not None:
             self._room.put(None)
-            raise SmpyError(self._complaint(self._trouble)) from self._trouble
+            raise NoRoomError(self._complaint(self._trouble)) from self._trouble
         self._to_write.put((table, self.pa.concat_tables(self._waiting.pop(table))))
 
     def _write_all(self) -> None:
@@ -161,7 +161,7 @@ class TraceWriter:
 
         Raises
         ------
-        SmpyError
+        NoRoomError
             If they cannot be written.
         """
         try:
@@ -170,7 +170,7 @@ class TraceWriter:
         finally:
             self._end()
         if self._trouble is not None:
-            raise SmpyError(self._complaint(self._trouble)) from self._trouble
+            raise NoRoomError(self._complaint(self._trouble)) from self._trouble
 
     def _end(self) -> None:
         """Have the thread end, and the tables be readable as far as they are written."""

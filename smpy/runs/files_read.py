@@ -14,7 +14,10 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Final
 
-_WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+from smpy.emulate.package_imports import user_cache
+
+_WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
+_ABSENT: Final = "absent"
 _HASHED_MAX_BYTES: Final = 64 << 20  # of a larger file its size and its date stand for its content
 _SYSTEM: Final = ("/proc", "/sys", "/dev")
 
@@ -22,12 +25,13 @@ _SYSTEM: Final = ("/proc", "/sys", "/dev")
 class FilesRead:
     """Notes the files that this process opens, from now on: Python cannot be told to stop.
 
-    Files of Python's, of installed packages and of smpy are not noted: their versions are known. What a library reads
-    on its own (HDF5), or a child process, is not seen.
+    A file that was not there is noted, too; of an installed package its first file alone. Files of Python's, numpy's
+    and smpy's are not: their versions are known. What a library reads on its own (HDF5), or a child process, is not
+    seen.
     """
 
     def __init__(self) -> None:
-        self._read: dict[str, None] = {}
+        self._read: dict[str, bool] = {}  # whether it was there
         self._written: set[str] = set()
         self._began_ns = time.time_ns()
         self._modules = frozenset(sys.modules)
@@ -47,23 +51,27 @@ class FilesRead:
             name = os.path.abspath(os.fsdecode(path))
             if is_written:
                 self._written.add(name)
-            elif name not in self._written:
-                self._read[name] = None
+            elif name not in self._written and name not in self._read:
+                self._read[name] = os.path.exists(name)
 
     def hashes(self) -> dict[str, str]:
         """Of each file that was read, by its path; empty where it has changed since the run began."""
-        known = _folders_of_known_versions()
-        paths = dict.fromkeys(_source(path) for path in self._read)
+        known, versioned = _folders_of_python(), _folders_of_known_versions()
+        paths: dict[str, bool] = {}
+        for path, was_there in self._read.items():
+            source = _first_of_package(_source(path))
+            paths[source] = paths.get(source, False) or was_there or source != path
         for name in [*sys.modules.keys() - self._modules]:
             file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
             if isinstance(file, str):
-                paths[os.path.abspath(file)] = None
+                paths[_first_of_package(os.path.abspath(file))] = True
         found = {}
         for path in sorted(paths):
-            if not path.startswith(known):
-                state = state_of(path, self._began_ns)
-                if state is not None:
-                    found[path] = state
+            if path.startswith(versioned) or (path.startswith(known) and not path.startswith(_INSTALLED)):
+                continue
+            state = state_of(path, self._began_ns)
+            if state is not None:
+                found[path] = "" if state == _ABSENT and paths[path] else state
         return found
 
 
@@ -74,16 +82,39 @@ def _source(path: str) -> str:
     return path
 
 
+def _first_of_package(path: str) -> str:
+    """For a file of an installed package the one that is imported first: both are installed at the same time."""
+    for folder in _INSTALLED:
+        if path.startswith(folder):
+            first = os.path.join(folder, path[len(folder) :].partition(os.sep)[0], "__init__.py")
+            return first if os.path.isfile(first) else path
+    return path
+
+
 def _folders_of_known_versions() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders |= {*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parent.parent), *_SYSTEM}
-    folders |= {os.path.join(sys.base_prefix, "lib", "python3"), os.path.dirname(os.__file__)}
+    numpy = getattr(sys.modules.get("numpy"), "__file__", None)
+    folders = [Path(__file__).parent.parent, *([Path(numpy).parent] if numpy else []), user_cache()._folder or "/proc"]
     return tuple(os.path.join(folder, "") for folder in folders)
 
 
+def _folders_of_python() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {*_SYSTEM, paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)}
+    return tuple(os.path.join(folder, "") for folder in folders)
+
+
+def _folders_of_packages() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()}
+    folders |= {os.path.join(sys.base_prefix, "lib", "python3")}  # where Debian has its own
+    return tuple(os.path.join(folder, "") for folder in folders)
+
+
+_INSTALLED: Final = _folders_of_packages()
+
+
 def state_of(path: str, before_ns: int | None = None) -> str | None:
-    """What stands for the content of a file: its hash, or for a large one its size and date.
+    """What stands for the content of a file: its hash, or for a large or installed one its size and date.
 
     Parameters
     ----------
@@ -95,18 +126,20 @@ def state_of(path: str, before_ns: int | None = None) -> str | None:
     Returns
     -------
     str or None
-        None: it is no file, or no more; empty: it was written since.
+        None: it is no file that can be read; empty: it was written, or put in its place, since.
     """
     try:
         with open(path, "rb") as file:
             stat = os.fstat(file.fileno())
             if not os.path.isfile(path):
                 return None
-            if before_ns is not None and stat.st_mtime_ns > before_ns:
+            if before_ns is not None and stat.st_ctime_ns > before_ns:
                 return ""
-            if stat.st_size > _HASHED_MAX_BYTES:
+            if stat.st_size > _HASHED_MAX_BYTES or path.startswith(_INSTALLED):
                 return f"{stat.st_size} bytes of {stat.st_mtime_ns}"
             return file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return _ABSENT
     except OSError:
         return None
 

@@ -112,7 +112,7 @@ class Reply:
     files : mapping of str to str
         Files that were read, if the request wants to know, and their hashes (`FilesRead.hashes`).
     fingerprint : str
-        Of the machine, if it was only read.
+        Of the machine and what it costs, if it was only read.
     """
 
     exit_code: int

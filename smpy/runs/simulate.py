@@ -159,7 +159,7 @@ def check_line(arguments: list[str], directory: str) -> str:
     Returns
     -------
     str
-        The machine's fingerprint.
+        A fingerprint of the machine and what it costs.
 
     Raises
     ------

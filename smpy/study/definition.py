@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"[^/\0]{1,200}")
 _TAKEN: Final = (
     "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
     "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
-    "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "profile", "trace",
+    "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile", "trace",
 )  # fmt: skip
 
 
@@ -102,8 +102,13 @@ class Definition:
             return tuple(dict.fromkeys(key for point in self.points for key in point))
         return tuple(axis.name for axis in self.axes)
 
+    @property
+    def input_paths(self) -> set[str]:
+        """Its inputs, by their full paths."""
+        return {os.path.abspath(os.path.join(self.folder, path)) for path in self.inputs}
+
     def combinations(self) -> list[Combination]:
-        """What its axes combine to; a setting that a listed point does not have is empty in its row.
+        """What its axes combine to; an option that a listed point does not have is that of all, or empty, in its row.
 
         Raises
         ------
@@ -111,8 +116,8 @@ class Definition:
             If its axes do not fit together.
         """
         if self.combine == "list":
-            names = self.axis_names
-            return [Combination(tuple(point.get(name, "") for name in names), point) for point in self.points]
+            of_all = {name: self.options.get(name.replace("-", "_"), "") for name in self.axis_names}
+            return [Combination(tuple({**of_all, **point}.values()), point) for point in self.points]
         return combinations(self.axes, self.combine, self.n_points, self.draw_seed)
 
 

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,6 +58,10 @@ class Entry:
         That limit, in seconds or bytes.
     is_measured : bool
         Whether computing was measured: another run would take another time.
+    is_outside : bool
+        Whether it failed by what may have gone: options or files that could not be read, a full disk.
+    matches : mapping of str to (float or None)
+        What regular expressions find in all that the program printed, where `output` is not all.
     """
 
     row: Mapping[str, Any]
@@ -66,6 +70,8 @@ class Entry:
     over: str = ""
     limit: float | None = None
     is_measured: bool = False
+    is_outside: bool = False
+    matches: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class Journal:

@@ -11,16 +11,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import SmpyError
+from smpy.errors import NoRoomError, SmpyError, UsageError
 from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
 from smpy.runs.simulate import run_line
 from smpy.study.bill import parts_record
 from smpy.study.journal import Entry
+from smpy.study.results import kept_output
 
 if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
-_OUTPUT_MAX: Final = 20_000  # characters
 _ERROR_MAX: Final = 2_000
 
 
@@ -38,6 +38,8 @@ class Task:
         Where it runs.
     folder : str
         The study's, for what is kept.
+    patterns : tuple of str
+        Regular expressions of what is taken from its output.
     keeps_profile, keeps_trace : bool
         What is kept beside the row.
     limit_s, limit_bytes : float or None
@@ -50,6 +52,7 @@ class Task:
     arguments: tuple[str, ...]
     directory: str
     folder: str
+    patterns: tuple[str, ...]
     keeps_profile: bool
     keeps_trace: bool
     limit_s: float | None
@@ -98,11 +101,9 @@ def perform(task: Task) -> tuple[Entry, dict[str, str]]:
     else:
         wall_s = perf_counter() - began_s
         files, summary = run.files, run.summary
-        entry = Entry(
-            _row(run.summary, wall_s),
-            output=run.stdout[-_OUTPUT_MAX:],
-            is_measured=run.summary.compute == "measured" and run.summary.inputs.replayed_from is None,
-        )
+        output, matches = kept_output(run.stdout, task.patterns)
+        is_measured = run.summary.compute == "measured" and run.summary.inputs.replayed_from is None
+        entry = Entry(_row(run.summary, wall_s), output=output, is_measured=is_measured, matches=matches)
     if trace is not None:
         _put(Path(trace), Path(task.folder, "traces", task.key))
     if task.keeps_profile and summary is not None:
@@ -131,8 +132,11 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
         over, limit = "time", task.limit_s
     elif isinstance(error, MemoryLimitError):
         over, limit = "memory", task.limit_bytes
-    output = error.stdout[-_OUTPUT_MAX:] if isinstance(error, RunError) else ""
-    return Entry({"wall_s": wall_s}, str(error)[:_ERROR_MAX] or type(error).__name__, output, over, limit)
+    output, matches = kept_output(error.stdout if isinstance(error, RunError) else "", task.patterns)
+    told = str(error)[:_ERROR_MAX] or type(error).__name__
+    has_not_begun = isinstance(error, UsageError)
+    is_outside = has_not_begun or (isinstance(error, RunError) and isinstance(error.failure, NoRoomError))
+    return Entry({"wall_s": wall_s}, told, output, over, limit, is_outside=is_outside, matches=matches)
 
 
 def _row(summary: Summary, wall_s: float) -> dict[str, Any]:

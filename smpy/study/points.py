@@ -155,7 +155,8 @@ def _set_option(line: list[str], name: str, value: Value) -> None:
     elif joined is not None:
         line[joined] = f"{name}={value}"
     elif at is not None:
-        line[at + 1 : at + 2] = [_text(value)]
+        has_value = at + 1 < len(line) and not line[at + 1].startswith("--")
+        line[at + 1 : at + 1 + has_value] = [_text(value)]
     else:
         line += [name, _text(value)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.runs.files_read import are_as_they_were
 from smpy.runs.simulate import check_line
+from smpy.study.definition import Definition
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.points import Point
+from smpy.study.results import are_known
 from smpy.study.versions import versions
 
 _OF_MACHINE: Final = ("--platform=", "--set=", "--network=", "--compat=", "--ppn=", "--kernels=")
@@ -29,8 +32,8 @@ class Results:
     ----------
     folder : Path
         Made if it is not there.
-    directory : str
-        Where points run.
+    definition : Definition
+        The study that asks for them.
 
     Raises
     ------
@@ -38,24 +41,27 @@ class Results:
         If it cannot be written.
     """
 
-    def __init__(self, folder: Path, directory: str) -> None:
+    def __init__(self, folder: Path, definition: Definition) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
         self._journal = Journal(folder / "results.sqlite")
-        self._directory = directory
+        self._definition = definition
+        self._directory: Final = definition.folder
         self._fingerprints: dict[tuple[str, ...], str] = {}
         self._states: dict[str, str | None] = {}
 
     def find(self, point: Point) -> tuple[Origin, Entry] | None:
-        """What came of the same run in another study; None: there was none."""
+        """What came of the same run in another study; None: there was none that looked at all that matters."""
         found = self._journal.get(self._key(point))
         if found is None:
             return None
         origin, entry = found
-        files = located(origin.files, self._home(point))
+        files = located(origin.files, self._directory)
         if origin.versions != versions() or not are_as_they_were(files, self._states):
+            return None
+        if not (files.keys() >= self._definition.input_paths and are_known(self._definition.results, entry)):
             return None
         ours = Origin(relative_to(files, self._directory), origin.versions)
         return ours, replace(entry, row={**entry.row, "is_reused": True})
@@ -64,21 +70,34 @@ class Results:
         """Keep what came of a run for other studies."""
         if entry.error or entry.is_measured:
             return
-        files = relative_to(located(origin.files, self._directory), self._home(point))
-        self._journal.add([(self._key(point), Origin(files, origin.versions), entry)])
+        files = located(origin.files, self._directory)
+        named = {name: state for path, state in files.items() for name in self._names(path, self._home(point))}
+        self._journal.add([(self._key(point), Origin(named, origin.versions), entry)])
 
     def close(self) -> None:
         self._journal.close()
 
     def _home(self, point: Point) -> str:
-        """What the names of files are relative to: the program's own folder."""
+        """The program's own folder."""
         if "-m" in point.options:
             return self._directory
-        return os.path.dirname(os.path.join(self._directory, point.program[0]))
+        return os.path.dirname(os.path.abspath(os.path.join(self._directory, point.program[0])))
+
+    def _names(self, path: str, home: str) -> list[str]:
+        """Names of a file that are to have its content where another study runs.
+
+        Where a run looks for a file beside its program or in its folder, another one looks beside its own. Of a file
+        elsewhere nobody knows whether its name was relative.
+        """
+        relative = os.path.relpath(path, self._directory)
+        if path.startswith((os.path.join(self._directory, ""), os.path.join(home, ""))):
+            return [relative]
+        return [path] if path.startswith(os.path.join(sys.prefix, "")) else [path, relative]
 
     def _key(self, point: Point) -> str:
         others = [option for option in point.options if not option.startswith(_OF_MACHINE)]
-        program = [os.path.basename(point.program[0]), *point.program[1:]]
+        place = "" if "-m" in point.options else os.path.relpath(self._home(point), self._directory)
+        program = [place, os.path.basename(point.program[0]), *point.program[1:]]
         text = json.dumps([self._fingerprint(point), others, program])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -99,4 +118,4 @@ def relative_to(files: Mapping[str, str], folder: str) -> dict[str, str]:
 
 def located(files: Mapping[str, str], folder: str) -> dict[str, str]:
     """Files by their full paths."""
-    return {os.path.join(folder, path): state for path, state in files.items()}
+    return {os.path.abspath(os.path.join(folder, path)): state for path, state in files.items()}

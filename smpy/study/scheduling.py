@@ -174,7 +174,7 @@ class _Points:
             raise _LostError
         error = future.exception()
         if not isinstance(error, KilledWorker):
-            return task, Entry({}, _in_words(error)), {}
+            return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), {}
         if self._tries[task.key] < _TRIES_MAX:
             self._hand_out(task)
             return None

@@ -21,6 +21,7 @@ from smpy.study.export import with_one_type_a_column
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point, points_of, samples_of_options
+from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
 from smpy.study.state import State
 from smpy.study.table import FILES, Table, kept, table_of
@@ -148,20 +149,20 @@ class Study:
         with ExitStack() as stack:
             stack.enter_context(self._locked())
             journal = stack.enter_context(closing(Journal(self.folder / "journal.sqlite")))
-            results = stack.enter_context(closing(Results(Path(cache), self.definition.folder))) if cache else None
+            results = stack.enter_context(closing(Results(Path(cache), self.definition))) if cache else None
             write_whole(self.folder / _DEFINITION, self._text())
             for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
                 shutil.rmtree(scratch, ignore_errors=True)
+            limit_bytes = self.definition.limit_bytes
+            if limit_bytes is None and scheduler is None:
+                limit_bytes = memory_of_a_point(n_workers)
             state = self._state(journal)
-            wanted = self._wanted(state, self.points if only is None else only, retry_failed)
+            wanted = self._wanted(state, self.points if only is None else only, retry_failed, limit_bytes)
             if wanted:
                 self.check()
             reused = None if self.definition.keep else results
             turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
-            limit_bytes = self.definition.limit_bytes
-            if limit_bytes is None and scheduler is None:
-                limit_bytes = memory_of_a_point(n_workers)
             environment = dict(os.environ)
             tasks = [self._task(point, environment, limit_bytes) for point in turn.left()]
             if tasks:
@@ -249,6 +250,8 @@ class Study:
             if origin.versions.get(name) != now:
                 return f"{name} was another version"
         files = located(origin.files, self.definition.folder)
+        for path in sorted(self.definition.input_paths - files.keys()):
+            return f"{path} is an input now"
         for path in files:
             if not are_as_they_were({path: files[path]}, known):
                 return f"{path} has changed"
@@ -257,31 +260,34 @@ class Study:
     def origin(self, files: Mapping[str, str]) -> Origin:
         """What a run came of that has read these files."""
         folder = self.definition.folder
-        more = [] if self.definition.is_module else [self.definition.program]
-        named = {os.path.join(folder, path): None for path in (*more, *self.definition.inputs)}
-        states = {path: state_of(path) for path in named if path not in files}
+        more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
+        states = {path: state_of(path) for path in self.definition.input_paths | more if path not in files}
         whole = {**{path: state for path, state in states.items() if state}, **files}
         return Origin(relative_to(whole, folder), versions())
 
-    def _wanted(self, state: State, points: Sequence[Point], retry_failed: bool) -> list[Point]:
-        """Points that are to run, those of one key once."""
+    def _wanted(
+        self, state: State, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
+    ) -> list[Point]:
+        """Points that are to run, those of one key once; `share_bytes` limits memory where the study does not."""
         wanted = {}
         for point in points:
             entry = state.current(point.key)
-            if entry is None or self._lacks(point, entry) or (entry.error and self._again(entry, retry_failed)):
+            if entry is None or self._lacks(point, entry) or self._again(entry, retry_failed, share_bytes):
                 wanted[point.key] = point
         return list(wanted.values())
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
-        """Whether something is to be kept of it that is not there."""
-        return not entry.error and any(
-            what in self.definition.keep and not kept(what, point.key, self.folder).exists() for what in FILES
-        )
+        """Whether something is to be kept of it, or taken from its output, that is not there."""
+        if entry.error:
+            return False
+        files = [kept(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
+        return not (are_known(self.definition.results, entry) and all(path.exists() for path in files))
 
-    def _again(self, entry: Entry, retry_failed: bool) -> bool:
-        limit = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes}.get(entry.over)
+    def _again(self, entry: Entry, retry_failed: bool, share_bytes: int | None) -> bool:
+        limits = {"time": self.definition.limit_s, "memory": self.definition.limit_bytes or share_bytes}
+        limit = limits.get(entry.over)
         is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
-        return retry_failed or is_raised
+        return bool(entry.error) and (retry_failed or is_raised or entry.is_outside)
 
     def _task(self, point: Point, environment: Mapping[str, str], limit_bytes: int | None) -> Task:
         return Task(
@@ -289,6 +295,7 @@ class Study:
             arguments=(*point.options, *point.program),
             directory=self.definition.folder,
             folder=str(self.folder),
+            patterns=tuple(self.definition.results.values()),
             keeps_profile="profile" in self.definition.keep,
             keeps_trace="trace" in self.definition.keep,
             limit_s=self.definition.limit_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,6 +13,7 @@ from smpy.study.bill import Bill, bill_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
 from smpy.study.points import Point
+from smpy.study.results import number_of
 from smpy.study.state import State
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
     except ImportError as error:
         raise UsageError(f'a table needs pandas: {error}; pip install "smpy-mpi[study]"') from error
     axes = definition.axis_names
-    patterns = {name: re.compile(pattern, re.MULTILINE) for name, pattern in definition.results.items()}
+    patterns = definition.results
     simulated = [name for name in SIMULATED if name not in axes]
     bill = cache(partial(bill_of_record, prices=definition.prices))  # few machines for many points
     rows = []
@@ -100,7 +100,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
         row |= {"repetition": point.repetition, "error": entry.error}
         known = {**entry.row, "ranks": point.ranks, **_costs(entry.row, bill)}
         row |= {name: known.get(name) for name in simulated}
-        row |= {name: _number_in(entry.output, pattern) for name, pattern in patterns.items()}
+        row |= {name: number_of(pattern, entry) for name, pattern in patterns.items()}
         row |= {name: entry.row.get(name) for name in REAL}
         row |= {"is_reused": bool(row["is_reused"]), "is_stale": point.key in state.stale}
         row |= {what: _file(what, point, folder, entry, definition.keep) for what in FILES}
@@ -125,11 +125,3 @@ def kept(what: str, key: str, folder: Path) -> Path:
 def _file(what: str, point: Point, folder: Path, entry: Entry, keep: Collection[str]) -> str:
     path = kept(what, point.key, folder)
     return str(path.relative_to(folder)) if what in keep and not entry.error and path.exists() else ""
-
-
-def _number_in(output: str, pattern: re.Pattern[str]) -> float | None:
-    found = pattern.search(output)
-    try:
-        return None if found is None else float(found[1])
-    except ValueError:
-        return None

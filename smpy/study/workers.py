@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import SmpyError
@@ -22,6 +23,16 @@ _SOON_S: Final = 5.0
 _STARTS_MAX: Final = 20  # of one worker that dies soon each time
 _LEAVE_S: Final = 5.0
 _WORDS_MAX: Final = 1000
+_BOOT: Final = """
+import sys
+if sys.path[:1] == [""]:
+    del sys.path[0]  # what lies in the working directory is not for a worker
+sys.path.insert(0, sys.argv.pop(1))
+import smpy
+del sys.path[0]
+from smpy.study.workers import main
+main()
+"""
 
 
 class Workers:
@@ -72,7 +83,7 @@ class Workers:
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  # this interpreter
-            [sys.executable, "-c", "from smpy.study.workers import main; main()", self._address],
+            [sys.executable, "-c", _BOOT, str(Path(__file__).parents[2]), self._address],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
@@ -118,7 +129,8 @@ def main() -> None:
 
 
 def _leave_with_the_study() -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 4096):  # without a lock, which would be in the way of Python's end
+        pass
     os._exit(0)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from smpy.analysis.pop import pop
 from smpy.engine.trace import ACTIONS
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import NoRoomError, UsageError
 from smpy.records.profile import INTERVAL_KINDS, KINDS
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS, FORMAT
@@ -222,7 +222,7 @@ def test_a_full_disk_is_told_and_the_summary_follows(
 
     monkeypatch.setattr(pyarrow.parquet.ParquetWriter, "write_table", full)
     ran = emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "trace")
-    assert isinstance(ran.outcome.error, SmpyError)
+    assert isinstance(ran.outcome.error, NoRoomError)
     assert "is not whole: No space left on device; make room" in str(ran.outcome.error)
     assert ran.outcome.summary.messages > 0
 

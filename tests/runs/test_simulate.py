@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import smpy
-from smpy.errors import DeadlockError, SmpyError, UsageError
+from smpy.errors import DeadlockError, NoRoomError, SmpyError, UsageError
 from smpy.platforms.machine import read_machine
 from smpy.records.profile import KINDS
 from smpy.runs import simulate
@@ -176,6 +176,7 @@ def test_output_for_which_there_is_no_room_is_an_error(program: Callable[[str], 
     monkeypatch.setattr(simulate, "_files", full)
     with pytest.raises(smpy.RunError, match="the program's output was lost: No space left on device") as raised:
         smpy.simulate("program.py", ranks=1)
+    assert isinstance(raised.value.failure, NoRoomError)
     assert raised.value.exit_code == 1
     assert raised.value.summary is not None
 

@@ -106,6 +106,9 @@ def test_keys_with_dots_may_be_written_either_way(tmp_path: Path):
         ([], "--n", 5, ["--n", "5"]),
         (["--n", "1", "--v"], "--n", 5, ["--n", "5", "--v"]),
         (["--n=1", "--v"], "--n", 5, ["--n=5", "--v"]),
+        (["--n", "--v", "1"], "--n", 5, ["--n", "5", "--v", "1"]),
+        (["--n", "-1", "--v"], "--n", 5, ["--n", "5", "--v"]),
+        (["--v", "--n"], "--n", 5, ["--v", "--n", "5"]),
         (["{n}", "x{n}"], "n", 5, ["5", "x5"]),
         (["--v"], "--v", False, []),
         (["--v"], "--v", True, ["--v"]),
@@ -156,6 +159,18 @@ def test_a_list_of_points_has_a_column_for_whatever_one_sets():
     definition = definition_of({"program": "x.py", "points": [{"ranks": 1}, {"ranks": 2, "seed": 4}]})
     assert definition.axis_names == ("ranks", "seed")
     assert [point.values for point in points_of(definition)] == [(1, ""), (2, 4)]
+
+
+def test_a_listed_point_that_leaves_an_option_to_all_has_its_value_in_the_row():
+    definition = definition_of(
+        {
+            "program": "x.py",
+            "options": {"ranks": 4, "map-by": "core"},
+            "points": [{"ranks": 1, "map_by": "host"}, {"set.nic.latency": "1us"}],
+        }
+    )
+    assert [point.values for point in points_of(definition)] == [(1, "host", ""), (4, "core", "1us")]
+    assert [point.ranks for point in points_of(definition)] == [1, 4]
 
 
 def test_samples_have_each_option_with_its_first_and_its_last_value():

@@ -210,3 +210,11 @@ def test_a_full_disk_ends_a_study_and_keeps_what_had_ended(tmp_path: Path):
     pd.testing.assert_frame_equal(
         smpy.Study(study_table(tmp_path, axes={"args.n": list(range(1, 120))}), folder).table().frame, frame
     )
+
+
+@pytest.mark.slow
+def test_modules_in_the_working_directory_are_not_for_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "queue.py").write_text("raise SystemExit('a queue of the user')")
+    monkeypatch.chdir(tmp_path)
+    frame = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results").run(workers=1)
+    assert list(frame["error"]) == [""]

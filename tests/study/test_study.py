@@ -13,9 +13,12 @@ import pandas as pd
 import pytest
 
 import smpy
-from smpy.errors import UsageError
+from smpy.errors import NoRoomError, UsageError
+from smpy.runs.run import RunError
 from smpy.runs.simulate import run_line
 from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.perform import perform
+from smpy.study.state import State
 from smpy.study.study import Study
 from tests.study.studies import simulated, study_table
 
@@ -149,6 +152,20 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
     journal.close()
 
 
+def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
+    (tmp_path / "mesh").write_text("4")
+    given = study_table(tmp_path, axes={"args.n": [1]})
+    study = Study(given)
+    journal = Journal(tmp_path / "journal.sqlite")
+    journal.add([(study.points[0].key, study.origin({}), Entry({}))])
+    assert not study._state(journal).stale
+    grown = Study({**given, "inputs": [str(tmp_path / "mesh")]})
+    assert "mesh is an input now" in grown._state(journal).stale[study.points[0].key]
+    journal.add([(study.points[0].key, grown.origin({}), Entry({}))])
+    assert not grown._state(journal).stale
+    journal.close()
+
+
 def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Path):
     (tmp_path / "writes.py").write_text(
         "from mpi4py import MPI\nfrom pathlib import Path\nimport os\n"
@@ -234,3 +251,32 @@ def test_a_run_and_a_simulation_import_nothing_of_studies(tmp_path: Path):
         assert "smpy" in packages
         assert not packages & {"dask", "distributed", "pandas", "plotly", "pyarrow", "SALib", "scipy", "sqlite3"}
         assert "smpy.study" not in done.stdout
+
+
+def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
+    given = study_table(tmp_path, axes={"platform": ["eth25", "none.toml", "hdr"]}, args=["1"])
+    del given["options"]["platform"]
+    study = smpy.Study(given, tmp_path / "results")
+    entries = {point.key: perform(study._task(point, os.environ, None))[0] for point in study.points}
+    assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
+    assert study._wanted(State(entries), study.points, retry_failed=False) == [study.points[1]]
+
+
+def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object, **__: object) -> None:
+        raise RunError("no room", failure=NoRoomError("no room"))
+
+    study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
+    monkeypatch.setattr("smpy.study.perform.run_line", full)
+    entry, _ = perform(study._task(study.points[0], os.environ, None))
+    assert entry.error == "no room"
+    assert study._wanted(State({study.points[0].key: entry}), study.points, retry_failed=False)
+
+
+@pytest.mark.parametrize(("share_bytes", "n"), [(1000, 0), (2000, 1), (None, 1)])
+def test_a_point_that_held_more_than_its_share_runs_again_when_that_is_more(
+    share_bytes: int | None, n: int, tmp_path: Path
+):
+    study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
+    entry = Entry({}, "too much", over="memory", limit=1000)
+    assert len(study._wanted(State({study.points[0].key: entry}), study.points, False, share_bytes)) == n
