@@ -110,10 +110,15 @@ class ImportCache:
 
 def user_cache() -> ImportCache:
     """The cache in the user's own folder for such things."""
+    return ImportCache(user_cache_folder())
+
+
+def user_cache_folder() -> Path | None:
+    """Where that cache is; None: nowhere."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
-    return ImportCache(Path(base, "smpy", "imports") if os.path.isabs(base) else None)
+    return Path(base, "smpy", "imports") if os.path.isabs(base) else None
 
 
 def _walk(folder: str, package: str) -> Iterator[_File]:

@@ -40,7 +40,7 @@ from smpy.engine.kernel import lib
 from smpy.engine.loop import TROUBLE
 from smpy.engine.memory import check_fits, keep_freed_memory, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
-from smpy.errors import DeadlockError, Interrupted, RankFailure, SmpyError
+from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError
 from smpy.platforms.description import Description
 from smpy.platforms.platform import Platform
 from smpy.records.inputs import Inputs, mapping_of
@@ -210,7 +210,7 @@ def _turn(
     trouble = outlets[0].trouble or outlets[1].trouble
     if trouble is not None and error is None:
         exit_code = interrupts.exit_code or EXIT_FAILURE
-        error = SmpyError(f"the program's output was lost: {trouble.strerror}; make room for it")
+        error = NoRoomError(f"the program's output was lost: {trouble.strerror}; make room for it")
     _suspended.extend(engine.suspended())
     return exit_code, error, lifetime
 

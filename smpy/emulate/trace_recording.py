@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.collectives.selection import algorithms_in
 from smpy.emulate.ranks_in_text import place_of
 from smpy.engine.trace import ACTIONS, TABLES
-from smpy.errors import SmpyError
+from smpy.errors import NoRoomError, SmpyError
 from smpy.records.files import write_whole
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace_layout import FORMAT, INFO, MACHINE
@@ -71,7 +71,7 @@ class TraceRecording:
 
         Raises
         ------
-        SmpyError
+        NoRoomError
             If it cannot be written to the folder.
         """
         for table in TABLES:
@@ -183,7 +183,7 @@ class TraceRecording:
 
         Raises
         ------
-        SmpyError
+        NoRoomError
             If it cannot be written.
         """
         for table in TABLES:
@@ -201,7 +201,9 @@ class TraceRecording:
         try:
             (self._writer.folder / MACHINE).write_bytes(pickle.dumps(machine, pickle.HIGHEST_PROTOCOL))
         except OSError as error:
-            raise SmpyError(f"the trace in {self._writer.folder} is not whole: {error.strerror}; make room") from error
+            raise NoRoomError(
+                f"the trace in {self._writer.folder} is not whole: {error.strerror}; make room"
+            ) from error
         info = {
             "format": FORMAT,
             "is_complete": not summary.is_partial,

@@ -14,7 +14,7 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Final
 
-from smpy.emulate.package_imports import user_cache
+from smpy.emulate.package_imports import user_cache_folder
 
 _WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
 _ABSENT: Final = "absent"
@@ -93,7 +93,7 @@ def _first_of_package(path: str) -> str:
 
 def _folders_of_known_versions() -> tuple[str, ...]:
     numpy = getattr(sys.modules.get("numpy"), "__file__", None)
-    folders = [Path(__file__).parent.parent, *([Path(numpy).parent] if numpy else []), user_cache()._folder or "/proc"]
+    folders = [Path(__file__).parent.parent, *([Path(numpy).parent] if numpy else []), user_cache_folder() or "/proc"]
     return tuple(os.path.join(folder, "") for folder in folders)
 
 
