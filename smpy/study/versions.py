@@ -19,6 +19,7 @@ _OF_RESULTS: Final = (
     "engine",
     "mpi",
     "platforms",
+    "records",
     "units.py",
 )
 
