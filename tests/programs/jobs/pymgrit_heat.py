@@ -22,7 +22,7 @@ def solve(problem, comm):
     """Solve on all ranks: print what each knows."""
     mgrit = Mgrit(problem=problem, tol=1e-10, comm_time=comm, logging_lvl=logging.WARNING)
     info = mgrit.solve()
-    print("norms of residuals", [f"{norm:.6e}" for norm in info["conv"]])
+    print("norms of residuals", [f"{norm:.3e}" for norm in info["conv"]])
     print("values", [f"{float(np.sum(value.get_values())):.9e}" for value in mgrit.u[0][-3:]])
 
 
