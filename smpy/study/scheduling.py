@@ -92,7 +92,7 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         stack.enter_context(_closing(client))
         try:
             points.run()
-        except _LostError as error:
+        except (_LostError, OSError, distributed.CancelledError) as error:  # `done` raises none of these
             where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
             raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
 
