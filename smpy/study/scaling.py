@@ -140,9 +140,7 @@ class Scaling(Result):
             return told if best is last else f"{told} Most work a second is done on {_ranks(best)}."
         if best is first:
             return f"More than {_ranks(first)} do not help: there it takes {_time(first)}, {_longer(last, first)}."
-        told = (
-            f"Fastest on {_ranks(best)}: {_time(best)}, {self.speedups[self.fastest]:.3g} times as fast as {_on(first)}"
-        )
+        told = f"Fastest on {_ranks(best)}: {_time(best)}, {_ratio(self.speedups[self.fastest])} times as fast as {_on(first)}"
         return f"{told}." if best is last else f"{told}; {_longer(last, best)}."
 
     def _knee_words(self) -> str:
@@ -263,7 +261,7 @@ def _time(row: Row) -> str:
 
 def _longer(row: Row, best: Row) -> str:
     """How much longer it takes on more ranks, which are no better."""
-    times = f"{row.time_s / best.time_s:.3g}"
+    times = _ratio(row.time_s / best.time_s)
     return f"{_on(row)} it takes {format_time(row.time_s)}, {'' if times == '1' else f'{times} times '}as long"
 
 
@@ -277,3 +275,7 @@ def _cell(value: float | None) -> str:
 
 def _without_nan(record: dict[str, Any]) -> dict[str, Any]:
     return {key: None if value != value else value for key, value in record.items()}
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
