@@ -140,7 +140,8 @@ class Scaling(Result):
             return told if best is last else f"{told} Most work a second is done on {_ranks(best)}."
         if best is first:
             return f"More than {_ranks(first)} do not help: there it takes {_time(first)}, {_longer(last, first)}."
-        told = f"Fastest on {_ranks(best)}: {_time(best)}, {_ratio(self.speedups[self.fastest])} times as fast as {_on(first)}"
+        times = _ratio(self.speedups[self.fastest])
+        told = f"Fastest on {_ranks(best)}: {_time(best)}, {times} times as fast as {_on(first)}"
         return f"{told}." if best is last else f"{told}; {_longer(last, best)}."
 
     def _knee_words(self) -> str:
