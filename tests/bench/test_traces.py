@@ -19,7 +19,7 @@ MESSAGES = N_RANKS * (LONG - SHORT)
 
 
 def ring(iterations: int, *options: str) -> list[str]:
-    return smpy_command("ring", (16, iterations, "sample"), N_RANKS, "fat_tree_64", options=options)
+    return smpy_command("ring", (16, iterations, "every"), N_RANKS, "fat_tree_64", options=options)
 
 
 def marginal_wall_s(short: list[str], long: list[str]) -> float:
