@@ -67,6 +67,14 @@ workers_option: Final = click.option(
     metavar="N",
     help="Processes here; by default one a core, but for one core.",
 )
+output_option: Final = click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What to write; by default a file here that is named after the study.",
+)
 
 
 def _study(what: Path, folder: Path | None) -> Study:
@@ -250,14 +258,7 @@ def _status(study: Study) -> str:
 @command.command("report")
 @study_argument
 @folder_option
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The page to write; by default NAME.html, here.",
-)
+@output_option
 def report(what: Path, folder: Path | None, path: Path | None) -> None:
     """Write one page of HTML on a study: figures to choose, a table to sort. It needs no network."""
     with errors_told():
@@ -279,14 +280,7 @@ def report(what: Path, folder: Path | None, path: Path | None) -> None:
     required=True,
     help="csv, parquet: the table; extrap: JSON for Extra-P (extrap --json).",
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="What to write; by default NAME.csv, NAME.parquet or NAME.extrap.json, here.",
-)
+@output_option
 def export(what: Path, folder: Path | None, form: str, path: Path | None) -> None:
     """Write the table of a study for other tools."""
     with errors_told():

@@ -72,10 +72,10 @@ def _extrap(table: Table) -> dict[str, Any]:
     measurements: dict[str, Any] = {}
     for (*what,), rows in frame.groupby(others, sort=False) if others else [((), frame)]:
         path = "->".join(["program", *(f"{name}={value}" for name, value in zip(others, what, strict=True))])
+        groups = [([float(number) for number in point], group) for point, group in rows.groupby(parameters, sort=True)]
         measurements[path] = {
             ("time" if metric == "makespan_s" else metric): [
-                {"point": [float(number) for number in point], "values": [float(value) for value in group[metric]]}
-                for point, group in rows.groupby(parameters, sort=True)
+                {"point": point, "values": group[metric].tolist()} for point, group in groups
             ]
             for metric in metrics
         }

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from smpy.engine.memory import limit_bytes
 from smpy.errors import SmpyError, UsageError
 from smpy.study.journal import Entry
 from smpy.study.perform import Task, perform
@@ -24,7 +25,7 @@ _TRIES_MAX: Final = 10  # of a point whose workers die
 _AHEAD: Final = 3  # points handed out, a worker
 _LEAVE_S: Final = 10.0
 _LOOK_S: Final = 0.5
-_MEMORY_SHARE: Final = 0.9  # of what this machine has, for all points together
+_MEMORY_SHARE: Final = 0.9  # of what this process may have, for all points together
 
 
 class SchedulerLostError(SmpyError):
@@ -36,9 +37,10 @@ def n_workers_here() -> int:
     return max(1, len(os.sched_getaffinity(0)) - 1)
 
 
-def memory_of_a_point(n_workers: int) -> int:
-    """What a point on this machine may hold unless its study says it, in bytes."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE / n_workers)
+def memory_of_a_point(n_workers: int) -> int | None:
+    """What a point on this machine may hold unless its study says it, in bytes; None: nobody knows."""
+    whole_bytes = limit_bytes()
+    return None if whole_bytes is None else int(whole_bytes * _MEMORY_SHARE / n_workers)
 
 
 def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: str | None = None) -> None:
@@ -64,17 +66,15 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
     SmpyError
         If workers do not start.
     KeyboardInterrupt
-        If Ctrl-C came: points that were running have ended.
+        If Ctrl-C came: points that were running here have ended.
     """
     try:
         import dask
         import distributed
     except ImportError as error:
         raise UsageError(f'a study needs dask: {error}; pip install "smpy-mpi[study]"') from error
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in ("distributed", "tornado"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what dies is ours to tell
     with dask.config.set({"distributed.scheduler.allowed-failures": _TRIES_MAX}), ExitStack() as stack:
+        stack.enter_context(_silence())
         if scheduler is None:
             cluster = distributed.LocalCluster(
                 n_workers=0, processes=False, dashboard_address=":0", silence_logs=logging.CRITICAL, protocol="tcp"
@@ -92,9 +92,23 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         stack.enter_context(_closing(client))
         try:
             points.run()
-        except (_LostError, OSError, distributed.CancelledError) as error:  # `done` raises none of these
+        except _LostError as error:
             where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
             raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What dies is ours to tell; Dask's other users in this process hear of theirs afterwards."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in ("distributed", "tornado")]
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 @contextmanager
@@ -108,6 +122,17 @@ def _closing(what: Any) -> Iterator[None]:
 
 class _LostError(Exception):
     """A point went with its scheduler."""
+
+
+@contextmanager
+def _asked() -> Iterator[None]:
+    """Something is asked of the scheduler, which may go meanwhile."""
+    from distributed import CancelledError
+
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError, CancelledError) as error:  # of a client that is closing, too
+        raise _LostError from error
 
 
 class _Points:
@@ -142,22 +167,31 @@ class _Points:
             with suppress(Empty):
                 while True:
                     futures.append(self._ended.get_nowait())
-            ended = [found for future in futures if (found := self._take(future)) is not None]
-            if ended:
-                self._done(ended)
+            self._take_all(futures)
             self._fill()
 
-    def _fill(self) -> None:
+    def _take_all(self, futures: Sequence[Any]) -> None:
+        """Hand in what has ended, even if the scheduler goes meanwhile."""
+        ended: list[tuple[Task, Entry, dict[str, str]]] = []
         try:
+            for future in futures:
+                found = self._take(future)
+                if found is not None:
+                    ended.append(found)
+        finally:
+            if ended:
+                self._done(ended)
+
+    def _fill(self) -> None:
+        with _asked():
             n = _AHEAD * max(1, self._n_threads())
-        except (OSError, RuntimeError, ValueError) as error:
-            raise _LostError from error
         while len(self._out) < n and (task := next(self._waiting, None)) is not None:
             self._hand_out(task)
 
     def _hand_out(self, task: Task) -> None:
         self._tries[task.key] = self._tries.get(task.key, 0) + 1
-        future = self._client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
+        with _asked():
+            future = self._client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
         self._out[future] = task
         future.add_done_callback(self._ended.put)
 
@@ -167,12 +201,14 @@ class _Points:
 
         task = self._out.pop(future)
         if future.status == "finished":
-            found: tuple[Entry, dict[str, str]] = future.result()
+            with _asked():
+                found: tuple[Entry, dict[str, str]] = future.result()
             future.release()
             return task, *found
         if future.status != "error":
             raise _LostError
-        error = future.exception()
+        with _asked():
+            error = future.exception()
         if not isinstance(error, KilledWorker):
             return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), {}
         if self._tries[task.key] < _TRIES_MAX:

@@ -1,0 +1,71 @@
+"""Points are handed out and in, whatever becomes of the scheduler."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from smpy.study import scheduling
+from smpy.study.journal import Entry
+from smpy.study.perform import Task
+
+
+def task(key: str) -> Task:
+    return Task(key, (), ".", ".", (), False, False, None, None, {})
+
+
+class Ended:
+    """A future: finished, or lost when its result is fetched."""
+
+    status = "finished"
+
+    def __init__(self, *, is_lost: bool) -> None:
+        self.is_lost = is_lost
+
+    def result(self) -> tuple[Entry, dict[str, str]]:
+        if self.is_lost:
+            raise ConnectionResetError(104, "Connection reset by peer")
+        return Entry({"makespan_s": 1.0}), {}
+
+    def release(self) -> None:
+        pass
+
+
+def test_what_has_come_is_handed_in_even_if_the_scheduler_goes_with_the_next():
+    kept: list[str] = []
+    points = scheduling._Points(
+        SimpleNamespace(), [], lambda ended: kept.extend(task.key for task, _, _ in ended), lambda: None, lambda: 1
+    )
+    futures = [Ended(is_lost=False), Ended(is_lost=True)]
+    points._out = {future: task(f"point {i}") for i, future in enumerate(futures)}
+    with pytest.raises(scheduling._LostError):
+        points._take_all(futures)
+    assert kept == ["point 0"]
+
+
+def test_a_full_disk_is_not_told_as_a_lost_scheduler():
+    def full(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    points = scheduling._Points(SimpleNamespace(), [], full, lambda: None, lambda: 1)
+    future = Ended(is_lost=False)
+    points._out = {future: task("point")}
+    with pytest.raises(OSError, match="No space left"):
+        points._take_all([future])
+
+
+def test_points_share_what_memory_the_container_has(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(scheduling, "limit_bytes", lambda: 8_000)
+    assert scheduling.memory_of_a_point(4) == 1_800
+    monkeypatch.setattr(scheduling, "limit_bytes", lambda: None)
+    assert scheduling.memory_of_a_point(4) is None
+
+
+def test_dasks_loggers_are_silent_for_a_study_alone():
+    logger = logging.getLogger("distributed.smpy_test")
+    logger.setLevel(logging.INFO)
+    with scheduling._silence():
+        assert not logger.isEnabledFor(logging.CRITICAL)
+    assert logger.level == logging.INFO
