@@ -8,6 +8,7 @@ that the rank can have. Each look takes simulated time, so that waiting for a da
 from __future__ import annotations
 
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from types import FrameType
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
+from smpy.emulate.randomness import SEED
 from smpy.emulate.ranks import RankState, running
 from smpy.engine.running import named_call
 
@@ -44,17 +46,28 @@ def install_time(patches: Patches) -> None:
 
 
 def install_uuid_time(patches: Patches) -> None:
-    """Have `uuid.uuid1` make its numbers of simulated dates; `uuid` has been imported."""
+    """Have `uuid.uuid1` make its numbers of simulated dates and hosts; `uuid` has been imported."""
     uuid: Any = sys.modules["uuid"]
-    real = uuid._generate_time_safe  # of the operating system, or None
+    real_getnode, real_generate = uuid.getnode, uuid._generate_time_safe  # the latter of the system, or None
+
+    def getnode() -> int:
+        state = running()
+        return real_getnode() if state is None else _node(state)
 
     def generate_time_safe() -> tuple[bytes, int | None]:
-        if running() is None:
-            return real()  # type: ignore[no-any-return]
-        return uuid.uuid1(clock_seq=int.from_bytes(os.urandom(2)) >> 2).bytes, None
+        state = running()
+        if state is None:
+            return real_generate()  # type: ignore[no-any-return]
+        return uuid.uuid1(_node(state), int.from_bytes(os.urandom(2)) >> 2).bytes, None
 
-    if real is not None:
+    patches.attribute(uuid, "getnode", getnode)
+    if real_generate is not None:
         patches.attribute(uuid, "_generate_time_safe", generate_time_safe)
+
+
+def _node(state: RankState) -> int:
+    """48 bits that stand for the rank's host; the multicast bit is set, as in all that are no hardware address."""
+    return random.Random(f"{SEED} node {state.engine.host_name(state.rank)}").getrandbits(48) | 1 << 40
 
 
 def look_s(state: RankState, caller: FrameType) -> float:

@@ -201,7 +201,8 @@ def test_uuids_made_at_one_date_differ(emulated: Callable):
     assert len(set(lines(ran))) == 400
 
 
-def test_making_a_uuid_draws_no_random_number(emulated: Callable):
+def test_making_a_uuid_draws_no_random_number(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(uuid, "_node", None)  # as where nobody has asked for it
     ran = emulated(
         """
         import random, uuid
@@ -211,3 +212,17 @@ def test_making_a_uuid_draws_no_random_number(emulated: Callable):
         """
     )
     assert ran.code == 0, ran.error
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_node_of_a_uuid_is_the_ranks_host(emulated: Callable, monkeypatch: pytest.MonkeyPatch, is_known: bool):
+    monkeypatch.setattr(uuid, "_node", uuid.getnode() if is_known else None)
+    program = RANK + "import uuid\nprint(MPI.Get_processor_name(), uuid.uuid1().node, uuid.getnode())\n"
+    nodes: dict[str, set[str]] = {}
+    ran = lines(emulated(program, 4, ranks_per_host=2))
+    for line in ran:
+        host, *of_rank = line.split()
+        nodes.setdefault(host, set()).update(of_rank)
+    assert all(len(node) == 1 for node in nodes.values())
+    assert len(set.union(*nodes.values())) == len(nodes) == 2
+    assert lines(emulated(program, 4, ranks_per_host=2)) == ran
