@@ -1,25 +1,24 @@
-"""`smpy export`: a trace in the format of another tool."""
+"""`smpy export`: a trace, or the table of a study, in the format of another tool."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from smpy.cli.results import errors_told
 from smpy.errors import UsageError
 
-EXIT_USAGE = 2
 
-
-@click.command("export", short_help="Write a trace in the format of another tool.")
-@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
+@click.command("export", short_help="Write a trace or a study in the format of another tool.")
+@click.argument("what", metavar="TRACE|STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["perfetto", "csv"]),
+    type=click.Choice(["perfetto", "csv", "parquet", "extrap"]),
     required=True,
-    help="perfetto: JSON for https://ui.perfetto.dev and chrome://tracing; csv: a folder with a file for each table.",
+    help="perfetto: JSON for https://ui.perfetto.dev and chrome://tracing; csv: of a trace a folder with a file for "
+    "each table, of a study its table; parquet: a study's table; extrap: JSON for Extra-P (extrap --json).",
 )
 @click.option(
     "-o",
@@ -27,21 +26,28 @@ EXIT_USAGE = 2
     "path",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="What to write; by default TRACE.perfetto.json or TRACE.csv, here. A JSON that ends in .gz is compressed, and "
-    "Perfetto reads it so.",
+    help="What to write; by default a file or folder here that is named after the trace or study. A JSON for Perfetto "
+    "that ends in .gz is compressed, and it reads that.",
 )
-def command(folder: Path, form: str, path: Path | None) -> None:
-    """Write a trace, which smpy run --trace has recorded, in the format of another tool.
+def command(what: Path, form: str, path: Path | None) -> None:
+    """Write a trace, which smpy run --trace has recorded, or the table of a study in the format of another tool.
 
     \b
       smpy export trace --to perfetto -o trace.json.gz
+      smpy export capacity.toml --to csv
     """
-    from smpy.records.export import export
+    from smpy.records.export import FORMATS, export
     from smpy.records.trace import Trace
+    from smpy.study.export import SUFFIXES
+    from smpy.study.study import Study, is_study
 
-    try:
-        written = export(Trace(folder), form, path)
-    except UsageError as error:
-        click.echo(f"smpy: {error}", err=True)
-        sys.exit(EXIT_USAGE)
-    click.echo(f"{written} is written", err=True)
+    with errors_told():
+        formats = SUFFIXES if is_study(what) else FORMATS
+        if form not in formats:
+            raise UsageError(f"{what} is not written as {form}, but as {' or '.join(formats)}")
+        if is_study(what):
+            from smpy.cli.study import write_table_as
+
+            write_table_as(form, Study(what), path)
+            return
+        click.echo(f"{export(Trace(what), form, path)} is written", err=True)

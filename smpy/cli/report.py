@@ -1,59 +1,66 @@
-"""`smpy report`: one page on a trace."""
+"""`smpy report`: one page on a trace, or on a study."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smpy.cli.progress import replays_told
+from smpy.cli.results import errors_told
 from smpy.errors import SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.report.page import Analysis
 
-EXIT_USAGE: Final = 2
 
-
-@click.command("report", short_help="Write a page on a trace, to look at.")
-@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
+@click.command("report", short_help="Write a page on a trace or a study, to look at.")
+@click.argument("what", metavar="TRACE|STUDY", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
     "path",
     type=click.Path(path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
     metavar="FILE",
-    help="The page to write.",
+    help="The page to write; by default report.html, or, of a study, a file that is named after it.",
 )
 @click.option(
     "--no-replay", is_flag=True, help="Leave out what replays find, efficiencies and bounds: that takes time."
 )
-def command(folder: Path, path: Path, *, no_replay: bool) -> None:
-    """Write one page of HTML on a trace: where the time went, what bounds the run, a timeline of its ranks.
+def command(what: Path, path: Path | None, *, no_replay: bool) -> None:
+    """Write one page of HTML. It needs no network: any browser shows it from the file.
 
-    The page needs no network: any browser shows it from the file.
+    On a trace: where the time went, what bounds the run, a timeline of its ranks. On a study, its TOML file or its
+    folder: figures to choose, a table to sort.
 
     \b
       smpy run -np 64 --trace trace jacobi.py
       smpy report trace -o jacobi.html
     """
+    from smpy.study.study import Study, is_study
+
+    with errors_told():
+        if not is_study(what):
+            _write_page(what, path or Path("report.html"), with_replays=not no_replay)
+            return
+        if no_replay:
+            raise UsageError("--no-replay is for the page of a trace: that of a study has no replays")
+        from smpy.cli.study import write_page
+
+        write_page(Study(what), path)
+
+
+def _write_page(folder: Path, path: Path, *, with_replays: bool) -> None:
     from smpy.records.files import check_writable
     from smpy.records.trace import Trace
     from smpy.report.page import write_report
 
-    try:
-        check_writable(path)
-        trace = Trace(folder)
-        write_report(trace, path, {} if no_replay else _analyses(trace))
-    except UsageError as error:
-        click.echo(f"smpy: {error}", err=True)
-        sys.exit(EXIT_USAGE)
+    check_writable(path)
+    trace = Trace(folder)
+    write_report(trace, path, _analyses(trace) if with_replays else {})
     click.echo(f"{path} is written", err=True)
 
 

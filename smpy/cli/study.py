@@ -262,12 +262,16 @@ def _status(study: Study) -> str:
 def report(what: Path, folder: Path | None, path: Path | None) -> None:
     """Write one page of HTML on a study: figures to choose, a table to sort. It needs no network."""
     with errors_told():
-        from smpy.report.study_page import write_study_report
+        write_page(_study(what, folder), path)
 
-        study = _study(what, folder)
-        target = Path(f"{study.name}.html") if path is None else path
-        write_study_report(_table(study), target)
-        _say(f"{target} is written")
+
+def write_page(study: Study, path: Path | None) -> None:
+    """Write the page of a study, by default to a file here that is named after it, and say so."""
+    from smpy.report.study_page import write_study_report
+
+    target = Path(f"{study.name}.html") if path is None else path
+    write_study_report(_table(study), target)
+    _say(f"{target} is written")
 
 
 @command.command("export")
@@ -284,12 +288,16 @@ def report(what: Path, folder: Path | None, path: Path | None) -> None:
 def export(what: Path, folder: Path | None, form: str, path: Path | None) -> None:
     """Write the table of a study for other tools."""
     with errors_told():
-        from smpy.study.export import SUFFIXES, write_table
+        write_table_as(form, _study(what, folder), path)
 
-        study = _study(what, folder)
-        target = Path(study.name + SUFFIXES[form]) if path is None else path
-        write_table(_table(study), form, target)
-        _say(f"{target} is written")
+
+def write_table_as(form: str, study: Study, path: Path | None) -> None:
+    """Write the table of a study, by default to a file here that is named after it, and say so."""
+    from smpy.study.export import SUFFIXES, write_table
+
+    target = Path(study.name + SUFFIXES[form]) if path is None else path
+    write_table(_table(study), form, target)
+    _say(f"{target} is written")
 
 
 def _table(study: Study) -> Any:

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 _DEFINITION: Final = "study.json"
 
 
+def is_study(what: Path) -> bool:
+    """Whether this is the file of a study, or the folder of one: a trace is a folder, too."""
+    return what.suffix == ".toml" or (what / _DEFINITION).is_file()
+
+
 class Study:
     """One program over machines, sizes, numbers of ranks, ...: many runs, compared.
 

@@ -1,0 +1,158 @@
+"""What commands tell of a study, and the pages and tables that they make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import smpy
+from smpy.cli.main import main
+from tests.records.synthetic_trace import late_sender
+from tests.study.studies import study_table
+
+DEFINITION = """
+name = "small"
+program = "program.py"
+args = ["{n}", "{what}"]
+[options]
+compute = "none"
+platform = "fat-tree hosts=4 cores=1 nic=10Gb/s latency=1us"
+[axes]
+ranks = [2, 4]
+"args.n" = [1, 1000]
+"args.what" = ["well", "fails"]
+[results]
+carried = 'carried (\\d+)'
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of eight points, half of which fail, that has run."""
+    folder = tmp_path_factory.mktemp("small")
+    study_table(folder)  # the program
+    path = folder / "small.toml"
+    path.write_text(DEFINITION)
+    smpy.Study(path).run(workers=1)
+    return path
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *args: CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def test_a_plan_lists_points_and_what_is_left_of_them(tmp_path: Path, told: Callable[..., Result]):
+    study_table(tmp_path)
+    (tmp_path / "new.toml").write_text(DEFINITION)
+    done = told("study", "plan", tmp_path / "new.toml")
+    assert done.exit_code == 0, done.output
+    head, names, *rows = done.output.splitlines()
+    assert "8 points" in head
+    assert names.split() == ["point", "ranks", "args.n", "args.what"]
+    assert rows[0].split() == ["0", "2", "1", "well"]
+    assert "how long they take is known when some have run" in rows[-1]
+    assert "4 are left: about " in told("study", "plan", tmp_path / "new.toml", "--probe", 4).output
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_plan_of_what_has_run_leaves_nothing(study: Path, told: Callable[..., Result]):
+    assert told("study", "plan", study).output.splitlines()[-1] == "all have run"
+
+
+@pytest.mark.parametrize("by_folder", [False, True])
+def test_the_status_tells_how_many_have_ended_and_which_failed(
+    study: Path, told: Callable[..., Result], by_folder: bool
+):
+    done = told("study", "status", study.parent / "small.study" if by_folder else study)
+    assert done.exit_code == 0, done.output
+    assert "ended          8 of 8" in done.output
+    assert "failed         4 (--retry-failed runs them again)" in done.output
+    assert "point 1 (ranks 2, args.n 1, args.what fails): rank 0 failed" in done.output
+
+
+def test_a_run_of_which_points_failed_says_so_by_its_exit_code(study: Path, told: Callable[..., Result]):
+    assert told("study", "run", study, "--quiet").exit_code == 1
+
+
+@pytest.mark.parametrize("command", [["study", "export"], ["export"]], ids=" ".join)
+def test_the_table_is_the_same_as_csv_and_as_parquet(study: Path, told: Callable[..., Result], command: list[str]):
+    frame = smpy.Study(study).table().frame
+    for form, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+        done = told(*command, study, "--to", form)
+        assert done.exit_code == 0, done.output
+        assert f"small.{form} is written" in done.output
+        written = read(f"small.{form}")
+        assert list(written.columns) == list(frame.columns)
+        for name in ("ranks", "args.n", "args.what", "makespan_s", "messages", "carried"):
+            pd.testing.assert_series_equal(written[name], frame[name], check_dtype=form == "parquet")
+
+
+@pytest.mark.parametrize("command", [["study", "export"], ["export"]], ids=" ".join)
+def test_extra_p_gets_axes_of_numbers_as_parameters_and_no_failed_point(
+    study: Path, told: Callable[..., Result], command: list[str]
+):
+    done = told(*command, study, "--to", "extrap", "-o", "of_numbers.json")
+    assert done.exit_code == 0, done.output
+    content = json.loads(Path("of_numbers.json").read_text())
+    assert content["parameters"] == ["ranks", "n"]
+    (path,) = content["measurements"]
+    assert path == "program->args.what=well"
+    frame = smpy.Study(study).table().frame
+    made_well = frame[frame["args.what"] == "well"]
+    times = content["measurements"][path]["time"]
+    assert [entry["point"] for entry in times] == [[2, 1], [2, 1000], [4, 1], [4, 1000]]
+    assert [entry["values"] for entry in times] == [[time_s] for time_s in made_well["makespan_s"]]
+    carried = content["measurements"][path]["carried"]
+    assert [entry["values"] for entry in carried] == [[1.0], [1000.0], [1.0], [1000.0]]
+
+
+@pytest.mark.parametrize("command", [["study", "report"], ["report"]], ids=" ".join)
+@pytest.mark.parametrize("options", [[], ["-o", "other.html"]], ids=["named after it", "named"])
+def test_a_page_is_written_on_a_study(study: Path, told: Callable[..., Result], command: list[str], options: list[str]):
+    for what in study, study.parent / "small.study":
+        done = told(*command, what, *options)
+        assert done.exit_code == 0, done.output
+        path = Path(options[-1] if options else "small.html")
+        assert f"{path} is written" in done.output
+        assert "args.what" in path.read_text()
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["report", "--no-replay"], "--no-replay is for the page of a trace"),
+        (["export", "--to", "perfetto"], "is not written as perfetto, but as csv or parquet or extrap"),
+    ],
+)
+def test_what_is_for_traces_is_refused_for_a_study(
+    study: Path, told: Callable[..., Result], arguments: list[str], why: str
+):
+    done = told(*arguments, study)
+    assert done.exit_code == 2
+    assert why in done.output
+    assert not list(Path.cwd().iterdir())
+
+
+def test_what_is_for_studies_is_refused_for_a_trace(tmp_path: Path, told: Callable[..., Result]):
+    done = told("export", late_sender().write(tmp_path / "trace"), "--to", "extrap")
+    assert done.exit_code == 2
+    assert "is not written as extrap, but as perfetto or csv" in done.output
+
+
+def test_a_study_none_of_whose_points_has_ended_has_no_page_and_no_table(tmp_path: Path, told: Callable[..., Result]):
+    study_table(tmp_path)
+    (tmp_path / "new.toml").write_text(DEFINITION)
+    for command in ["report"], ["export", "--to", "csv"], ["study", "report"], ["study", "export", "--to", "extrap"]:
+        done = told(*command, tmp_path / "new.toml")
+        assert done.exit_code == 2
+        assert "no point of the study has ended: run it first" in done.output
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".html", ".csv", ".json")]
