@@ -1,6 +1,8 @@
 #include "heap.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ARITY = 4 };
 
@@ -21,9 +23,23 @@ void heap_free(heap *h)
     *h = (heap){0};
 }
 
+/* Items as numbers: dates are never negative, so that their bits have their order. */
+static inline unsigned __int128 key(const heap_item *it)
+{
+    uint64_t date;
+    memcpy(&date, &it->date_s, sizeof date);
+    return (unsigned __int128)date << 64 | ((uint64_t)it->order ^ (uint64_t)1 << 63);
+}
+
 static inline int before(const heap_item *a, const heap_item *b)
 {
-    return a->date_s < b->date_s || (a->date_s == b->date_s && a->order < b->order);
+    return key(a) < key(b);
+}
+
+/* The first of two, without a branch: nobody can foresee it. */
+static inline int first_of(const heap *h, int a, int b)
+{
+    return a ^ ((a ^ b) & -before(&h->item[b], &h->item[a]));
 }
 
 static inline void put(heap *h, int at, heap_item it)
@@ -45,14 +61,16 @@ static void rise(heap *h, int at, heap_item it)
 
 static void sink(heap *h, int at, heap_item it)
 {
-    for (;;) {
-        int first = at * ARITY + 1, best = -1;
-        int last = first + ARITY < h->n ? first + ARITY : h->n;
-        for (int child = first; child < last; child++)
-            if (best < 0 || before(&h->item[child], &h->item[best])) best = child;
-        if (best < 0 || !before(&h->item[best], &it)) break;
+    int best;
+    for (int first; (first = at * ARITY + 1) < h->n; at = best) {
+        if (first + ARITY <= h->n) {
+            best = first_of(h, first_of(h, first, first + 1), first_of(h, first + 2, first + 3));
+        } else {
+            best = first;
+            for (int child = first + 1; child < h->n; child++) best = first_of(h, best, child);
+        }
+        if (!before(&h->item[best], &it)) break;
         put(h, at, h->item[best]);
-        at = best;
     }
     put(h, at, it);
 }
@@ -125,8 +143,8 @@ void heap_remove(heap *h, int id)
 
 int heap_check(const heap *h)
 {
-    for (int i = 1; i < h->n; i++)
-        if (before(&h->item[i], &h->item[(i - 1) / ARITY])) return 0;
+    for (int i = 0; i < h->n; i++)
+        if (signbit(h->item[i].date_s) || (i && before(&h->item[i], &h->item[(i - 1) / ARITY]))) return 0;
     for (int i = 0; h->place && i < h->n; i++)
         if (h->place[h->item[i].id] != i) return 0;
     return 1;

@@ -1,6 +1,6 @@
 /* heap.h -- a 4-ary min-heap of dated items.
  *
- * Invariants: (1) items are ordered by (date, order), so equal dates leave in order of `order`;
+ * Invariants: (1) items are ordered by (date, order), so equal dates leave in order of `order`; dates are not negative;
  *             (2) place[id] is the index of item id while it is in the heap, -1 otherwise (only when places are kept). */
 #ifndef SMPY_HEAP_H
 #define SMPY_HEAP_H
