@@ -68,11 +68,26 @@ static void count_up_to_date(sim *s, timeline *t)
     t->n_sends_seen = t->answer ? -1 : p->n_sends_queued;
 }
 
-static int step(sim *s, int id, action *a)
+/* A look has told its answer: the action is over, or begins anew. */
+static int learn(sim *s, int id, action *a)
 {
     timeline *t = &s->timelines.at[id];
     const poll_question asked = question(t, a);
+    poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
+    if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
+    if (s->trace) write_poll(s, id, a);
+    if (t->answer || (a->kind->nature != ACTION_REPEATED_POLL && a->kind != &iprobe_until_kind))
+        action_end(s, id);
+    else
+        a->stage = MADE;
+    return FREE_OF_CHARGE;
+}
+
+static int call(sim *s, int id, action *a)
+{
+    timeline *t = &s->timelines.at[id];
     if (s->model.polling.notice && a->stage == MADE) {
+        const poll_question asked = question(t, a);
         a->stage = LOOK;
         return poll_begin(s, id, &asked, s->model.polling.iprobe_s, 0);
     }
@@ -91,15 +106,15 @@ static int step(sim *s, int id, action *a)
         t->answer = found;
         return found < 0 ? found : MADE_A_CALL;
     }
-    default: /* KNOWN */
-        poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
-        if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
-        if (s->trace) write_poll(s, id, a);
-        if (t->answer || (a->kind->nature != ACTION_REPEATED_POLL && a->kind != &iprobe_until_kind))
-            action_end(s, id);
-        else
-            a->stage = MADE;
-        return FREE_OF_CHARGE;
+    default: /* KNOWN */ return learn(s, id, a);
+    }
+}
+
+static int step(sim *s, int id, action *a)
+{
+    for (;;) {
+        const int result = call(s, id, a);
+        if (result != MADE_A_CALL || s->paths || !timelines_one_runs(&s->timelines)) return result;
     }
 }
 

@@ -37,9 +37,10 @@ static inline int before(const heap_item *a, const heap_item *b)
 }
 
 /* The first of two, without a branch: nobody can foresee it. */
-static inline int first_of(const heap *h, int a, int b)
+static inline const heap_item *first_of(const heap_item *a, const heap_item *b)
 {
-    return a ^ ((a ^ b) & -before(&h->item[b], &h->item[a]));
+    const uintptr_t at = (uintptr_t)a, other = (uintptr_t)b;
+    return (const heap_item *)(at ^ ((at ^ other) & -(uintptr_t)before(b, a)));
 }
 
 static inline void put(heap *h, int at, heap_item it)
@@ -61,16 +62,16 @@ static void rise(heap *h, int at, heap_item it)
 
 static void sink(heap *h, int at, heap_item it)
 {
-    int best;
-    for (int first; (first = at * ARITY + 1) < h->n; at = best) {
-        if (first + ARITY <= h->n) {
-            best = first_of(h, first_of(h, first, first + 1), first_of(h, first + 2, first + 3));
-        } else {
-            best = first;
-            for (int child = first + 1; child < h->n; child++) best = first_of(h, best, child);
-        }
-        if (!before(&h->item[best], &it)) break;
-        put(h, at, h->item[best]);
+    const unsigned __int128 own = key(&it);
+    for (int child; (child = at * ARITY + 1) < h->n;) {
+        const heap_item *first = &h->item[child];
+        if (child + ARITY <= h->n)
+            first = first_of(first_of(first, first + 1), first_of(first + 2, first + 3));
+        else
+            for (const heap_item *next = first + 1; next < h->item + h->n; next++) first = first_of(first, next);
+        if (own <= key(first)) break;
+        put(h, at, *first);
+        at = (int)(first - h->item);
     }
     put(h, at, it);
 }

@@ -78,6 +78,12 @@ static inline int timeline_probes_on(const timeline *t)
     return t->n && t->queue[t->first].kind->nature == ACTION_REPEATED_POLL;
 }
 
+/* Does nobody else have a turn at this date? Then the calls of the one that runs follow each other. */
+static inline int timelines_one_runs(const timelines *all)
+{
+    return all->n_turn == 1 && all->n_next_turn == 0;
+}
+
 static inline int is_timeline(const timelines *all, int timeline)
 {
     return timeline >= 0 && timeline < all->n;
