@@ -1,0 +1,138 @@
+/* Dated items leave in order, whatever is pushed, moved and removed: beside a list in which the first is searched for. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "heap.h"
+#include "lanes.h"
+
+enum { MOST = 300 };
+
+typedef struct {
+    heap_item item[MOST];
+    int n;
+} list;
+
+static uint64_t drawn = 88172645463325252u;
+
+static uint64_t draw(uint64_t n)
+{
+    drawn ^= drawn << 13;
+    drawn ^= drawn >> 7;
+    drawn ^= drawn << 17;
+    return drawn % n;
+}
+
+/* Few dates, so that many are equal; the ends of what a date can be; and dates that differ in their last bit. */
+static double draw_date_s(void)
+{
+    switch (draw(8)) {
+    case 0: return INFINITY;
+    case 1: return 0;
+    case 2: return 5e-324;
+    case 3: return nextafter(1, 2);
+    default: return (double)draw(20) / 4;
+    }
+}
+
+static int is_before(const heap_item *a, const heap_item *b)
+{
+    return a->date_s != b->date_s ? a->date_s < b->date_s : a->order < b->order;
+}
+
+static int first_of(const list *l)
+{
+    int first = 0;
+    for (int i = 1; i < l->n; i++)
+        if (is_before(&l->item[i], &l->item[first])) first = i;
+    return first;
+}
+
+static void assert_same(const heap_item *a, const heap_item *b)
+{
+    assert(a->date_s == b->date_s && a->order == b->order && a->id == b->id);
+}
+
+/* Orders are drawn of both signs, and no two are equal. */
+static heap_item drawn_item(int64_t count, int id)
+{
+    return (heap_item){draw_date_s(), draw(2) ? count : -count, id};
+}
+
+static void test_items_leave_in_order_of_date_and_then_of_order(void)
+{
+    for (int most = 1; most <= MOST; most += most < 20 ? 1 : 70) {
+        heap h;
+        list l = {.n = 0};
+        heap_init(&h, 0);
+        for (int step = 1; step < 4000; step++) {
+            if (l.n < most && draw(9) < 5) {
+                const heap_item it = l.item[l.n++] = drawn_item(step, (int)draw(1000));
+                assert(heap_push(&h, it.date_s, it.order, it.id) == 0);
+            } else if (l.n) {
+                const int first = first_of(&l);
+                assert_same(&h.item[0], &l.item[first]);
+                heap_pop(&h);
+                l.item[first] = l.item[--l.n];
+            }
+            assert(h.n == l.n && heap_check(&h));
+        }
+        heap_free(&h);
+    }
+}
+
+static void test_items_that_are_moved_or_removed_keep_the_order_of_the_others(void)
+{
+    heap h;
+    list l = {.n = 0};
+    heap_init(&h, 1);
+    for (int step = 1; step < 100000; step++) {
+        const int id = (int)draw(MOST);
+        int at = 0;
+        while (at < l.n && l.item[at].id != id) at++;
+        assert(heap_has(&h, id) == (at < l.n));
+        if (at == l.n) {
+            const heap_item it = l.item[l.n++] = drawn_item(step, id);
+            assert(heap_push(&h, it.date_s, it.order, it.id) == 0);
+        } else if (draw(2)) {
+            l.item[at].date_s = draw_date_s();
+            heap_move(&h, id, l.item[at].date_s);
+        } else {
+            l.item[at] = l.item[--l.n];
+            heap_remove(&h, id);
+        }
+        assert(h.n == l.n && heap_check(&h));
+        if (l.n) assert_same(&h.item[0], &l.item[first_of(&l)]);
+    }
+    heap_free(&h);
+}
+
+static void test_lanes_give_the_same_order_as_a_heap(void)
+{
+    lanes a;
+    heap h;
+    lanes_init(&a);
+    heap_init(&h, 0);
+    for (int step = 1; step < 100000; step++) {
+        if (h.n < MOST && draw(9) < 5) {
+            const heap_item it = drawn_item(step, step);
+            assert(lanes_push(&a, it.date_s, it.order, it.id) == 0 && heap_push(&h, it.date_s, it.order, it.id) == 0);
+        } else if (h.n) {
+            assert_same(lanes_first(&a), &h.item[0]);
+            lanes_pop(&a);
+            heap_pop(&h);
+        }
+        assert((lanes_first(&a) == NULL) == (h.n == 0));
+    }
+    lanes_free(&a);
+    heap_free(&h);
+}
+
+int main(void)
+{
+    test_items_leave_in_order_of_date_and_then_of_order();
+    test_items_that_are_moved_or_removed_keep_the_order_of_the_others();
+    test_lanes_give_the_same_order_as_a_heap();
+    puts("heap: all well");
+    return 0;
+}
