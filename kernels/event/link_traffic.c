@@ -68,7 +68,7 @@ void link_traffic_solved(link_traffic *all, const fair *shares, int n_changed, d
     for (int i = 0; i < n_changed; i++) {
         for (int j = 0; j < fair_n_links(shares, changed[i]); j++) {
             const int link = fair_link_at(shares, changed[i], j);
-            saturate(&all->at[link], fair_is_saturated(shares, link), now_s);
+            if (!all->at[link].is_doubtful) doubt(all, link);
         }
     }
     for (int i = 0; i < all->n_doubtful; i++) {

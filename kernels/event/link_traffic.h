@@ -4,7 +4,8 @@
  *
  * Invariants: (1) n_flows is the number of flows on a link;
  *             (2) a link is saturated only while it has flows;
- *             (3) a link that was saturated when a flow left it is in `doubtful` until it is looked at again. */
+ *             (3) a link that was saturated when a flow left it is in `doubtful` until the next solve, which looks once at each
+ *                 of them, and of the links of flows whose shares have changed. */
 #ifndef SMPY_LINK_TRAFFIC_H
 #define SMPY_LINK_TRAFFIC_H
 #include "fair.h"
