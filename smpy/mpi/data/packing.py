@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from smpy.engine.kernel import ffi, lib
+from smpy.engine.messages import Ranges
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
 from smpy.mpi.data.strided import strided
@@ -16,7 +17,7 @@ from smpy.mpi.state.exceptions import fail
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_bounds", "gathered", "pack", "spread", "unpack"]
+__all__ = ["check_bounds", "gathered", "pack", "packed_ranges", "spread", "unpack"]
 
 _BATCH = 1 << 16
 """Stretches without a rule are moved so many at a time: what is needed besides the bytes stays small."""
@@ -73,6 +74,34 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
         entry = np.array(pack(typemap, memory, last, 1))
         entry[:rest] = whole[-rest:]
         _move(typemap, memory, last, 1, entry, is_packing=False)
+
+
+def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> Ranges:
+    """Where the bytes in `ranges` of the memory travel: ranges of the packed bytes of `count` entries from `start` on.
+
+    Costs what the entries have stretches, however far apart these are.
+    """
+    import numpy as np
+
+    firsts, lasts = np.array(ranges, np.int64).reshape(-1, 2).T
+    found = [np.empty((0, 2), np.int64)]
+    for run in looped(typemap.runs, count, typemap.extent, typemap.size):
+        for batch in _batches(run.moved(start, 0)):
+            at, packed = _places(batch)
+            low = np.searchsorted(lasts, at, "right")  # of each stretch: the first range that reaches into it
+            n_ranges = np.maximum(np.searchsorted(firsts, at + run.length) - low, 0)
+            which = np.repeat(np.arange(len(at)), n_ranges)
+            of_stretch = np.arange(len(which)) - np.repeat(np.cumsum(n_ranges) - n_ranges, n_ranges)
+            hit = low[which] + of_stretch
+            begin, end = np.maximum(firsts[hit], at[which]), np.minimum(lasts[hit], at[which] + run.length)
+            found.append(np.column_stack((begin, end)) + (packed - at)[which, None])
+    pieces = np.concatenate(found)
+    if not len(pieces):
+        return []
+    begin, end = pieces[np.argsort(pieces[:, 0])].T
+    is_apart = begin[1:] != end[:-1]
+    begins, ends = begin[np.insert(is_apart, 0, True)], end[np.append(is_apart, True)]
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
 def _as_c(layout: bytes) -> Any:

@@ -15,7 +15,7 @@ from smpy.engine.running import current
 from smpy.mpi.data.buffers import Memory
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
-from smpy.mpi.data.packing import check_bounds, pack, unpack
+from smpy.mpi.data.packing import check_bounds, pack, packed_ranges, unpack
 from smpy.mpi.data.strided import strided
 
 __all__ = ["Part", "Parts"]
@@ -86,13 +86,7 @@ class Part:
         back, ahead = sorted((0, (count - 1) * typemap.extent))
         first, last = start + back + typemap.true_lb, start + ahead + typemap.true_ub
         ranges = private_ranges(memory.address + first, last - first)
-        if not ranges:
-            return ranges
-        marks = bytearray(last - first)
-        for begin, end in ranges:
-            marks[begin:end] = b"\1" * (end - begin)
-        packed = pack(typemap, Memory(marks, memoryview(marks), "B"), start - first, count)
-        return _runs_of_ones(bytes(packed))
+        return packed_ranges(typemap, ranges, start - first, count) if ranges else ranges
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | PartialBytes | None:
         """The bytes of some blocks, without gaps, or None when none has a content; the view's format may be any."""
@@ -152,16 +146,6 @@ class Part:
         if layout.is_contiguous and 0 <= self.start <= self.start + count * layout.size <= memory.nbytes:
             return
         check_bounds(layout, memory, self.start, count)
-
-
-def _runs_of_ones(marks: bytes) -> Ranges:
-    """Where bytes are 1."""
-    found, end = [], 0
-    while (start := marks.find(1, end)) >= 0:
-        end = marks.find(0, start)
-        end = len(marks) if end < 0 else end
-        found.append((start, end))
-    return found
 
 
 class Parts(Sequence[Part]):
