@@ -105,19 +105,20 @@ class _Walk:
         at = self._last_event()
         rank = int(np.searchsorted(timeline.first, at, side="right")) - 1
         date_s, came_with = float(timeline.end_s[at]), _NO_MESSAGE
-        seen, seen_s = {rank}, date_s  # ranks, at this date
+        seen, seen_s = {rank: at}, date_s  # the earliest interval of each rank, at this date
         while True:
             if date_s < seen_s - ONE_DATE_S:
-                seen, seen_s = {rank}, date_s
+                seen, seen_s = {}, date_s
+            seen[rank] = at
             cause = self._cause(at, rank, date_s, came_with)
-            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or cause.rank not in seen):
+            before = -1 if cause is None else self._interval(cause.rank, cause.date_s)
+            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.rank, before + 1)):
                 if cause.message >= 0:
                     self.rows.append((at, at, cause.date_s, date_s, cause.message))
                 elif cause.date_s < date_s:  # while it still looked
                     self.rows.append((self._interval(rank, cause.date_s), at, cause.date_s, date_s, _NO_MESSAGE))
                 rank, date_s, came_with = cause
-                seen.add(rank)
-                at = self._interval(rank, date_s)
+                at = before
                 if date_s <= start_s[at]:
                     return
                 continue

@@ -47,7 +47,7 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     lines = [f"{it.total_s / whole_s:6.1%} {_place(it)}: {_split(it)}".lstrip() for it in costly]
     facts = list(zip(["costs most", *[""] * len(lines)], lines, strict=False))
     waited_s = sum(profile.kept_waiting_s)
-    if waited_s >= _SMALLEST_SHARE * whole_s:
+    if waited_s > 0 and waited_s >= _SMALLEST_SHARE * whole_s:
         rank = max(range(len(profile.kept_waiting_s)), key=profile.kept_waiting_s.__getitem__)
         kept_s = profile.kept_waiting_s[rank]
         facts.append(("waited for", f"rank {rank} most: {kept_s / waited_s:.1%} of what ranks wait for others"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 pytest.importorskip("pyarrow")
 
@@ -22,6 +22,7 @@ def seconds(path: CriticalPath) -> dict[tuple[str, str, int], float]:
 
 
 @settings(max_examples=50)
+@example((2, [Compute(0, 1.0, 1), Barrier(1), Message(0, 1, 1, 1)]))  # a message that takes no longer than one date
 @given(programs())
 def test_its_parts_follow_each_other_and_add_up_to_the_makespan(program: tuple[int, list[Step]]):
     run = perform(*program)

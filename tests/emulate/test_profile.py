@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, MessagePairs, Profile
@@ -265,6 +265,7 @@ def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> 
 
 
 @settings(deadline=None)
+@example([(0, 0, [0.0] * (len(KINDS) - 1) + [5e-324])])  # a share of it is nothing
 @given(
     st.lists(
         st.tuples(
