@@ -114,14 +114,14 @@ def test_an_array_is_held_by_its_request_until_it_completes() -> None:
 @pytest.mark.parametrize("given", [(None,), ("x", 1), ([3, DOUBLE], 1), (bytearray(4), 7), (bytearray(4), 1, -1)])
 def test_handing_over_leaves_no_reference(given: tuple[Any, ...]) -> None:
     def body() -> None:
-        for call in 100 * (WORLD.Send, WORLD.Isend, WORLD.Recv, WORLD.Irecv):
+        for call in 1000 * (WORLD.Send, WORLD.Isend, WORLD.Recv, WORLD.Irecv):
             call(*given)
 
     before = [sys.getrefcount(x) for x in given]
     run(body)
     Recorder.handed_over.clear()
     after = [sys.getrefcount(x) for x in given]
-    assert all(abs(x - y) < 50 for x, y in zip(before, after, strict=True)), (before, after)  # None is others', too
+    assert all(abs(x - y) < 500 for x, y in zip(before, after, strict=True)), (before, after)  # None is others', too
 
 
 def test_odd_lengths_and_foreign_types_are_not_kept_exported() -> None:
