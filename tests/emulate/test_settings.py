@@ -380,7 +380,10 @@ def test_what_is_changed_for_a_while_is_what_it_was_afterwards(emulated: Callabl
     assert ran.error == ""
 
 
-def test_what_a_shared_module_sets_when_imported_holds_for_all_ranks(emulated: Callable):
+def test_what_a_shared_module_sets_when_imported_holds_for_all_ranks(
+    emulated: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SMPY_TEST", "before")  # and is there no more for other tests
     ran = emulated(
         """
         import builtins, os, sys, tempfile
