@@ -110,6 +110,7 @@ static int call(sim *s, int id, action *a)
     }
 }
 
+/* One call; where nobody else has a turn, those that follow it at this date, too. */
 static int step(sim *s, int id, action *a)
 {
     for (;;) {

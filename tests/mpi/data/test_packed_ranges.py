@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smpy
@@ -17,10 +17,11 @@ from smpy.mpi.data.packing import packed_ranges
 from tests.mpi.conftest import run_world
 from tests.mpi.data.reference_typemaps import datatype, recipes, reference
 
-SPAN = 400
+SPAN = 60
 TERABYTE = 1 << 40
 
 
+@settings(max_examples=300)
 @given(
     recipes(), st.integers(1, 3), st.integers(-SPAN, SPAN), st.lists(st.integers(-SPAN, SPAN), unique=True, max_size=12)
 )
