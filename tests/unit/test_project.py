@@ -15,6 +15,13 @@ PAGES = sorted(
 )
 
 
+TOP_LEVEL = {
+    *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"),
+    *("apps", "calibration", "docs", "kernels", "smpy", "tests"),
+    *("build", "dist", "smpy.egg-info"),  # made, not kept
+}
+
+
 def links(page: Path) -> list[str]:
     text = re.sub(r"`[^`]*`", "", (ROOT / page).read_text(encoding="utf-8"))
     return re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
@@ -27,6 +34,10 @@ def test_every_link_into_the_project_leads_to_something(page: Path):
         if inside or not re.match(r"https?:|#", link):
             target = ROOT / inside[1] if inside else (ROOT / page).parent / link.partition("#")[0]
             assert target.exists(), link
+
+
+def test_nothing_else_lies_beside_the_projects_files():
+    assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} <= TOP_LEVEL
 
 
 def test_links_of_the_page_that_pypi_shows_are_absolute_or_within_it():
