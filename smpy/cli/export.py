@@ -11,7 +11,7 @@ from smpy.errors import UsageError
 
 
 @click.command("export", short_help="Write a trace or a study in the format of another tool.")
-@click.argument("what", metavar="TRACE|STUDY", type=click.Path(path_type=Path))
+@click.argument("what", metavar="TRACE|STUDY", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--to",
     "form",

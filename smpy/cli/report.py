@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report", short_help="Write a page on a trace or a study, to look at.")
-@click.argument("what", metavar="TRACE|STUDY", type=click.Path(path_type=Path))
+@click.argument("what", metavar="TRACE|STUDY", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",

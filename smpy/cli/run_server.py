@@ -44,6 +44,7 @@ from smpy.errors import Interrupted, NoRoomError, SmpyError, UsageError
 from smpy.records.files import check_writable
 from smpy.records.this_machine import this_machine
 from smpy.runs.files_read import FilesRead
+from smpy.runs.reads import Reads
 from smpy.runs.request import (
     BEGUN,
     ENDED,
@@ -56,6 +57,7 @@ from smpy.runs.request import (
     read_value,
     write_value,
 )
+from smpy.runs.variables_read import VariablesRead
 
 _WATCH_S: Final = 0.02  # between two looks at how much memory runs hold
 _LAST_WORDS_S: Final = 1.0  # for a run that holds too much, to tell where it was
@@ -294,7 +296,7 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
     request = read_value(descriptor)
     assert isinstance(request, Request)
     _enter(request)
-    files = FilesRead() if request.notes_files else None
+    noted = (FilesRead(), VariablesRead()) if request.notes_reads else None
     end: Callable[[int], NoReturn] = _end_process
     with own_streams():
         try:
@@ -315,8 +317,8 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
                 reply = _with_flushed_streams(reply)
                 if reply.failure is not None:
                     end = leave
-    if files is not None and isinstance(reply, Reply):
-        reply = replace(reply, files=files.hashes())
+    if noted is not None and isinstance(reply, Reply):
+        reply = replace(reply, reads=Reads(*(each.hashes() for each in noted)))
     write_value(descriptor, reply)
     end(reply.exit_code if isinstance(reply, Reply) else 0)
 

@@ -66,8 +66,8 @@ class _Variables(MutableMapping[bytes, bytes]):
 
     def __iter__(self) -> Iterator[bytes]:
         state = running()
-        keys = self._common if state is None else {**self._common, **self._told, **(state.environment or {})}
-        return (key for key in keys if self._find(key) is not None)
+        own = {} if state is None else {**dict.fromkeys(self._told, b""), **(state.environment or {})}
+        return (key for key in {**dict.fromkeys(self._common), **own} if own.get(key, b"") is not None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

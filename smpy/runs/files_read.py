@@ -111,6 +111,12 @@ def _folders_of_packages() -> tuple[str, ...]:
 
 
 _INSTALLED: Final = _folders_of_packages()
+_OF_OTHERS: Final = (*_folders_of_python(), *_INSTALLED, os.path.join(Path(__file__).parent.parent, ""), "<frozen ")
+
+
+def is_of_the_program(path: str) -> bool:
+    """Whether source code in this file is a program's own: not Python's, smpy's, or an installed package's."""
+    return not path.startswith(_OF_OTHERS)
 
 
 def state_of(path: str, before_ns: int | None = None) -> str | None:

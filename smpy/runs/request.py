@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.errors import SmpyError
+from smpy.runs.reads import Reads
 
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
@@ -76,8 +77,8 @@ class Request:
         The machine, if it was made in Python.
     made : MadeProgram or None
         The program, if it was made for this run.
-    notes_files : bool
-        Whether the reply tells which files were read.
+    notes_reads : bool
+        Whether the reply tells what was read.
     is_check : bool
         Whether the options and the machine are read, and nothing runs.
     """
@@ -87,7 +88,7 @@ class Request:
     environment: Mapping[str, str]
     platform: Description | None = None
     made: MadeProgram | None = None
-    notes_files: bool = False
+    notes_reads: bool = False
     is_check: bool = False
 
 
@@ -109,8 +110,8 @@ class Reply:
         Of what it printed.
     trace : Path or None
         Folder that has its trace.
-    files : mapping of str to str
-        Files that were read, if the request wants to know, and their hashes (`FilesRead.hashes`).
+    reads : Reads
+        What it has read, if the request wants to know.
     fingerprint : str
         Of the machine and what it costs, if it was only read.
     """
@@ -121,7 +122,7 @@ class Reply:
     summary: Summary | None = None
     encoding: str = "utf-8"
     trace: Path | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
     fingerprint: str = ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -11,6 +10,7 @@ from smpy.errors import SmpyError
 from smpy.records.profile import Profile
 from smpy.records.summary import Summary
 from smpy.records.trace import Trace
+from smpy.runs.reads import Reads
 from smpy.units import format_time
 
 
@@ -28,8 +28,8 @@ class Run:
         That of `smpy run`.
     trace_folder : Path or None
         What was recorded, where `trace` said so.
-    files : mapping of str to str
-        Files that it has read, if they were noted, and their hashes (`smpy.runs.files_read`).
+    reads : Reads
+        Files and environment variables that it has read, if they were noted.
     """
 
     summary: Summary
@@ -37,7 +37,7 @@ class Run:
     stderr: str
     exit_code: int = 0
     trace_folder: Path | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
 
     @property
     def makespan_s(self) -> float:
@@ -91,8 +91,8 @@ class RunError(SmpyError):
     failure : SmpyError or None
         What went wrong, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
         process of the run died.
-    files : mapping of str to str
-        As a `Run` has them.
+    reads : Reads
+        As a `Run` has it.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RunError(SmpyError):
         exit_code: int = 1,
         summary: Summary | None = None,
         failure: SmpyError | None = None,
-        files: Mapping[str, str] | None = None,
+        reads: Reads | None = None,
     ) -> None:
         super().__init__(message)
         self.stdout = stdout
@@ -112,7 +112,7 @@ class RunError(SmpyError):
         self.exit_code = exit_code
         self.summary = summary
         self.failure = failure
-        self.files = files or {}
+        self.reads = reads or Reads()
 
 
 class TimeLimitError(RunError):

@@ -14,6 +14,7 @@ from smpy.engine import running
 from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.platforms.description import Description
 from smpy.runs.command_line import command_line
+from smpy.runs.reads import Reads
 from smpy.runs.request import Elsewhere, MadeProgram, Reply, Request, Threads, read_bytes, read_value, write_value
 from smpy.runs.run import MemoryLimitError, Run, RunError, TimeLimitError
 from smpy.runs.warm_server import Ended, Files, empty_file, warm_server
@@ -118,7 +119,7 @@ def run_line(
     stdin: str = "",
     show: Callable[[bytes, bytes], None] | None = None,
     directory: str | None = None,
-    notes_files: bool = False,
+    notes_reads: bool = False,
 ) -> Run:
     """Perform `smpy run` with these arguments, in a process of its own.
 
@@ -136,8 +137,8 @@ def run_line(
         Given what has been printed, on standard output and on standard error, as the run goes on.
     directory : str, optional
         Where it runs; by default, here.
-    notes_files : bool
-        Whether it tells which files it has read.
+    notes_reads : bool
+        Whether it tells what it has read.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def run_line(
     _check_limit("timeout_s", timeout_s)
     _check_limit("memory_limit_bytes", memory_limit_bytes)
     where = _directory() if directory is None else directory
-    request = Request(tuple(arguments), where, dict(os.environ), platform, made, notes_files)
+    request = Request(tuple(arguments), where, dict(os.environ), platform, made, notes_reads)
     return _value(*_answer(request, stdin, timeout_s, memory_limit_bytes, show), timeout_s, memory_limit_bytes)
 
 
@@ -257,10 +258,10 @@ def _value(
     exit_code = code if code >= 0 else _SIGNALLED - code
     failure = reply.failure if reply is not None else None
     summary = reply.summary if reply is not None else None
-    read = reply.files if reply is not None else {}
+    reads = reply.reads if reply is not None else Reads()
 
     def error(kind: type[RunError], message: str) -> RunError:
-        return kind(message, stdout=out, stderr=err, exit_code=exit_code, summary=summary, failure=failure, files=read)
+        return kind(message, stdout=out, stderr=err, exit_code=exit_code, summary=summary, failure=failure, reads=reads)
 
     where = f":\n{failure}" if isinstance(failure, Interrupted) else ""
     if ended.by_memory_limit:
@@ -282,7 +283,7 @@ def _value(
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
     assert summary is not None  # it went well
-    return Run(summary, out, err, exit_code, reply.trace, read)
+    return Run(summary, out, err, exit_code, reply.trace, reads)
 
 
 def _raise(error: RunError) -> Run:

@@ -34,10 +34,13 @@ class Origin:
         What it read, by path (relative to the study's folder where it lies in it), and hashes.
     versions : mapping of str to str
         Of smpy, numpy and Python.
+    variables : mapping of str to str
+        Environment variables that it read, by name, and hashes.
     """
 
     files: Mapping[str, str]
     versions: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

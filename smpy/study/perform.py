@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, SmpyError, UsageError
+from smpy.runs.reads import Reads
 from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
 from smpy.runs.simulate import run_line
 from smpy.study.bill import parts_record
@@ -60,15 +61,15 @@ class Task:
     environment: Mapping[str, str]
 
 
-def perform(task: Task) -> tuple[Entry, dict[str, str]]:
+def perform(task: Task) -> tuple[Entry, Reads]:
     """Run a point.
 
     Returns
     -------
     Entry
         Also when it failed.
-    dict of str to str
-        What it has read, and hashes.
+    Reads
+        What it has read.
 
     Raises
     ------
@@ -89,18 +90,18 @@ def perform(task: Task) -> tuple[Entry, dict[str, str]]:
             timeout_s=task.limit_s,
             memory_limit_bytes=task.limit_bytes,
             directory=task.directory,
-            notes_files=True,
+            notes_reads=True,
         )
     except SmpyError as error:
         wall_s = perf_counter() - began_s
-        entry, files, summary = (
+        entry, reads, summary = (
             _failed(error, wall_s, task),
-            getattr(error, "files", {}),
+            getattr(error, "reads", Reads()),
             getattr(error, "summary", None),
         )
     else:
         wall_s = perf_counter() - began_s
-        files, summary = run.files, run.summary
+        reads, summary = run.reads, run.summary
         output, matches = kept_output(run.stdout, task.patterns)
         is_measured = run.summary.compute == "measured" and run.summary.inputs.replayed_from is None
         entry = Entry(_row(run.summary, wall_s), output=output, is_measured=is_measured, matches=matches)
@@ -110,7 +111,7 @@ def perform(task: Task) -> tuple[Entry, dict[str, str]]:
         profiles = Path(task.folder, "profiles")
         profiles.mkdir(exist_ok=True)
         summary.write_json(profiles / f"{task.key}.json")
-    return entry, dict(files)
+    return entry, reads
 
 
 def _have(environment: Mapping[str, str]) -> None:

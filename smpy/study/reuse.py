@@ -14,6 +14,7 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.runs.files_read import are_as_they_were
 from smpy.runs.simulate import check_line
+from smpy.runs.variables_read import changed_variable
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.points import Point
@@ -61,9 +62,11 @@ class Results:
         files = located(origin.files, self._directory)
         if origin.versions != versions() or not are_as_they_were(files, self._states):
             return None
+        if changed_variable(origin.variables, os.environ):
+            return None
         if not (files.keys() >= self._definition.input_paths and are_known(self._definition.results, entry)):
             return None
-        ours = Origin(relative_to(files, self._directory), origin.versions)
+        ours = replace(origin, files=relative_to(files, self._directory))
         return ours, replace(entry, row={**entry.row, "is_reused": True})
 
     def keep(self, point: Point, origin: Origin, entry: Entry) -> None:
@@ -72,7 +75,7 @@ class Results:
             return
         files = located(origin.files, self._directory)
         named = {name: state for path, state in files.items() for name in self._names(path, self._home(point))}
-        self._journal.add([(self._key(point), Origin(named, origin.versions), entry)])
+        self._journal.add([(self._key(point), replace(origin, files=named), entry)])
 
     def close(self) -> None:
         self._journal.close()

@@ -15,11 +15,12 @@ from typing import Any, Final
 
 from smpy.engine.memory import limit_bytes
 from smpy.errors import SmpyError, UsageError
+from smpy.runs.reads import Reads
 from smpy.study.journal import Entry
 from smpy.study.perform import Task, perform
 from smpy.study.workers import workers
 
-Done = Callable[[Sequence[tuple[Task, Entry, dict[str, str]]]], None]
+Done = Callable[[Sequence[tuple[Task, Entry, Reads]]], None]
 
 _TRIES_MAX: Final = 10  # of a point whose workers die
 _AHEAD: Final = 3  # points handed out, a worker
@@ -172,7 +173,7 @@ class _Points:
 
     def _take_all(self, futures: Sequence[Any]) -> None:
         """Hand in what has ended, even if the scheduler goes meanwhile."""
-        ended: list[tuple[Task, Entry, dict[str, str]]] = []
+        ended: list[tuple[Task, Entry, Reads]] = []
         try:
             for future in futures:
                 found = self._take(future)
@@ -195,14 +196,14 @@ class _Points:
         self._out[future] = task
         future.add_done_callback(self._ended.put)
 
-    def _take(self, future: Any) -> tuple[Task, Entry, dict[str, str]] | None:
+    def _take(self, future: Any) -> tuple[Task, Entry, Reads] | None:
         """What came of a point; None: it is handed out again."""
         from distributed.scheduler import KilledWorker
 
         task = self._out.pop(future)
         if future.status == "finished":
             with _asked():
-                found: tuple[Entry, dict[str, str]] = future.result()
+                found: tuple[Entry, Reads] = future.result()
             future.release()
             return task, *found
         if future.status != "error":
@@ -210,11 +211,11 @@ class _Points:
         with _asked():
             error = future.exception()
         if not isinstance(error, KilledWorker):
-            return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), {}
+            return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), Reads()
         if self._tries[task.key] < _TRIES_MAX:
             self._hand_out(task)
             return None
-        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), {}
+        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), Reads()
 
 
 def _in_words(error: BaseException) -> str:

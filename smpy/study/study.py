@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.errors import UsageError
 from smpy.records.files import in_place_when_whole, write_whole
 from smpy.runs.files_read import are_as_they_were, state_of
+from smpy.runs.reads import Reads
 from smpy.runs.simulate import check_line
+from smpy.runs.variables_read import changed_variable
 from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import with_one_type_a_column
 from smpy.study.journal import Entry, Journal, Origin
@@ -260,15 +262,16 @@ class Study:
         for path in files:
             if not are_as_they_were({path: files[path]}, known):
                 return f"{path} has changed"
-        return ""
+        name = changed_variable(origin.variables, os.environ)
+        return f"the environment variable {name} has changed" if name else ""
 
-    def origin(self, files: Mapping[str, str]) -> Origin:
-        """What a run came of that has read these files."""
+    def origin(self, reads: Reads) -> Origin:
+        """What a run came of that has read this."""
         folder = self.definition.folder
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
-        states = {path: state_of(path) for path in self.definition.input_paths | more if path not in files}
-        whole = {**{path: state for path, state in states.items() if state}, **files}
-        return Origin(relative_to(whole, folder), versions())
+        states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}
+        whole = {**{path: state for path, state in states.items() if state}, **reads.files}
+        return Origin(relative_to(whole, folder), versions(), reads.variables)
 
     def _wanted(
         self, state: State, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None

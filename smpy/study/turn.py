@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
+from smpy.runs.reads import Reads
 from smpy.study.estimate import seconds_left
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
@@ -51,7 +52,7 @@ class Turn:
     results : Results or None
         Those of other studies.
     origin : callable
-        Makes an origin of the files that a run has read.
+        Makes an origin of what a run has read.
     n_workers : int
         How many run at a time.
     progress : callable or None
@@ -65,7 +66,7 @@ class Turn:
         state: State,
         journal: Journal,
         results: Results | None,
-        origin: Callable[[Mapping[str, str]], Origin],
+        origin: Callable[[Reads], Origin],
         n_workers: int,
         progress: Callable[[Progress], None] | None,
     ) -> None:
@@ -89,7 +90,7 @@ class Turn:
         """Points that have not ended."""
         return list(self._waiting.values())
 
-    def note(self, ended: Sequence[tuple[Task, Entry, Mapping[str, str]]]) -> None:
+    def note(self, ended: Sequence[tuple[Task, Entry, Reads]]) -> None:
         """Write down what has ended.
 
         Raises
@@ -97,7 +98,7 @@ class Turn:
         SmpyError
             If there is no room for it.
         """
-        found = [(self._waiting[task.key], self._origin(files), entry) for task, entry, files in ended]
+        found = [(self._waiting[task.key], self._origin(reads), entry) for task, entry, reads in ended]
         self._add(found)
         for point, origin, entry in found:
             if not entry.error:

@@ -115,6 +115,7 @@ def test_what_is_no_trace_or_cannot_be_written_is_told(tmp_path: Path):
     folder = late_sender().write(tmp_path / "trace")
     for arguments, told in (
         ([str(tmp_path)], "is not a trace"),
+        ([str(tmp_path / "no")], "does not exist"),
         ([str(folder), "-o", str(tmp_path / "no" / "page.html")], "cannot write"),
     ):
         done = CliRunner().invoke(main, ["report", *arguments])

@@ -17,7 +17,9 @@ from smpy.runs.simulate import run_line
 def files_of(folder: Path, program: str) -> dict[str, str]:
     """What a run of this program has read."""
     (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
-    return dict(run_line(["-np", "1", "--compute=none", "program.py"], directory=str(folder), notes_files=True).files)
+    return dict(
+        run_line(["-np", "1", "--compute=none", "program.py"], directory=str(folder), notes_reads=True).reads.files
+    )
 
 
 def test_a_file_that_was_not_there_is_noted(tmp_path: Path):

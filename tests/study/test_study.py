@@ -14,6 +14,7 @@ import pytest
 
 import smpy
 from smpy.errors import NoRoomError, UsageError
+from smpy.runs.reads import Reads
 from smpy.runs.run import RunError
 from smpy.runs.simulate import run_line
 from smpy.study.journal import Entry, Journal, Origin
@@ -139,17 +140,35 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
         "from mpi4py import MPI\nimport time\nfrom pathlib import Path\n"
         "time.sleep(float(Path(__file__).with_name('data.txt').read_text()))\n"
     )
-    run = run_line(["-np", "1", "--compute=none", "reads.py"], directory=str(tmp_path), notes_files=True)
-    assert {Path(path).name for path in run.files} == {"data.txt", "reads.py"}
+    run = run_line(["-np", "1", "--compute=none", "reads.py"], directory=str(tmp_path), notes_reads=True)
+    assert {Path(path).name for path in run.reads.files} == {"data.txt", "reads.py"}
     journal = Journal(tmp_path / "journal.sqlite")
     study = Study(
         {"program": str(tmp_path / "reads.py"), "options": {"ranks": 1, "compute": "none"}, "axes": {"seed": [1]}}
     )
-    journal.add([(study.points[0].key, study.origin(run.files), Entry({"makespan_s": run.makespan_s}))])
+    journal.add([(study.points[0].key, study.origin(run.reads), Entry({"makespan_s": run.makespan_s}))])
     assert not study._state(journal).stale
     (tmp_path / "data.txt").write_text("5")
     assert "data.txt has changed" in study._state(journal).stale[study.points[0].key]
     journal.close()
+
+
+def test_variables_that_a_program_reads_are_of_its_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given = study_table(tmp_path, axes={"args.n": [1]})
+    (tmp_path / "program.py").write_text(
+        "from mpi4py import MPI\nimport os, time\ntime.sleep(float(os.environ.get('SMPY_TEST_LENGTH', 1)))\n"
+    )
+    study, cache = smpy.Study(given, tmp_path / "one"), tmp_path / "cache"
+    for value, length_s in (("3", 3), ("2", 2), (None, 1)):
+        monkeypatch.delenv("SMPY_TEST_LENGTH", raising=False)
+        if value is not None:
+            monkeypatch.setenv("SMPY_TEST_LENGTH", value)
+        stale = list(study.state().stale.values())
+        assert stale == (["the environment variable SMPY_TEST_LENGTH has changed"] if value != "3" else [])
+        frame = study.run(workers=1, cache=cache)
+        assert frame["makespan_s"].tolist() == pytest.approx([length_s], rel=1e-3)
+        assert frame["is_reused"].tolist() == [False]
+    assert smpy.Study(given, tmp_path / "two").run(workers=1, cache=cache)["is_reused"].all()
 
 
 def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
@@ -157,11 +176,11 @@ def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
     given = study_table(tmp_path, axes={"args.n": [1]})
     study = Study(given)
     journal = Journal(tmp_path / "journal.sqlite")
-    journal.add([(study.points[0].key, study.origin({}), Entry({}))])
+    journal.add([(study.points[0].key, study.origin(Reads()), Entry({}))])
     assert not study._state(journal).stale
     grown = Study({**given, "inputs": [str(tmp_path / "mesh")]})
     assert "mesh is an input now" in grown._state(journal).stale[study.points[0].key]
-    journal.add([(study.points[0].key, grown.origin({}), Entry({}))])
+    journal.add([(study.points[0].key, grown.origin(Reads()), Entry({}))])
     assert not grown._state(journal).stale
     journal.close()
 
@@ -174,8 +193,8 @@ def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Pa
     )
     (tmp_path / "seen.txt").write_text("x")
     os.utime(tmp_path / "seen.txt", (1, 1))
-    run = run_line(["-np", "1", "--compute=none", "writes.py"], directory=str(tmp_path), notes_files=True)
-    states = {Path(path).name: state for path, state in run.files.items()}
+    run = run_line(["-np", "1", "--compute=none", "writes.py"], directory=str(tmp_path), notes_reads=True)
+    states = {Path(path).name: state for path, state in run.reads.files.items()}
     assert states.keys() == {"writes.py", "seen.txt"}
     assert states["seen.txt"] == ""
 

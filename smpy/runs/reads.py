@@ -1,0 +1,22 @@
+"""What a run has read beside its command line: where that is another, the run is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a run has read.
+
+    Attributes
+    ----------
+    files : mapping of str to str
+        Files, by path, and hashes (`smpy.runs.files_read`).
+    variables : mapping of str to str
+        Environment variables, by name, and hashes (`smpy.runs.variables_read`).
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)

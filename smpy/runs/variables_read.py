@@ -1,0 +1,101 @@
+"""The environment variables that a run's program has read by name, each with a hash."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from types import FrameType
+from typing import Final
+
+from smpy.runs.files_read import is_of_the_program
+
+_ABSENT: Final = "absent"
+_ACCESSORS: Final = frozenset({"os", "collections.abc", "_collections_abc", "smpy.emulate.environment", __name__})
+
+
+class VariablesRead:
+    """Notes the variables that the program reads through `os.environ`, from now on.
+
+    A variable that was not set is noted, too; one that the program has set itself is not, nor what Python and installed
+    packages look up for themselves (`HOME`, `TERM`, `COLUMNS`): it differs from one login to the next. Whoever copies
+    all variables, for a child process, reads none of them.
+    """
+
+    def __init__(self) -> None:
+        self._variables = _Noting(vars(os.environ)["_data"])
+        for environ in (os.environ, os.environb):
+            vars(environ)["_data"] = self._variables
+
+    def hashes(self) -> dict[str, str]:
+        """Of each variable that was read, by its name."""
+        return {os.fsdecode(name): _state(value) for name, value in sorted(self._variables.read.items())}
+
+
+class _Noting(dict[bytes, bytes]):
+    """Encoded variables, and those of them that were read before they were written, as they were."""
+
+    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
+        super().__init__(variables)
+        self.read: dict[bytes, bytes | None] = {}
+        self._written: set[bytes] = set()
+        self._listed: set[bytes] = set()
+
+    def _note(self, name: bytes) -> None:
+        if name in self._listed:
+            self._listed.remove(name)
+        elif name not in self._written and name not in self.read and _asks_for_the_program():
+            self.read[name] = super().get(name)
+
+    def __getitem__(self, name: bytes) -> bytes:
+        self._note(name)
+        return super().__getitem__(name)
+
+    def get(self, name: bytes, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
+        self._note(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._listed.update(self.keys())
+        return super().__iter__()
+
+    def __setitem__(self, name: bytes, value: bytes) -> None:
+        self._written.add(name)
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: bytes) -> None:
+        self._written.add(name)
+        super().__delitem__(name)
+
+    def pop(self, name: bytes, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
+        self._written.add(name)
+        return super().pop(name, default)
+
+
+def _asks_for_the_program() -> bool:
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") in _ACCESSORS:
+        frame = frame.f_back
+    return frame is not None and is_of_the_program(frame.f_code.co_filename)
+
+
+def _state(value: bytes | None) -> str:
+    return _ABSENT if value is None else sha256(value).hexdigest()
+
+
+def changed_variable(variables: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    """The first variable that has another value than when a run has read it; empty: there is none.
+
+    Parameters
+    ----------
+    variables : mapping of str to str
+        As `VariablesRead.hashes` tells them.
+    environment : mapping of str to str
+        The variables of now.
+    """
+    for name, state in variables.items():
+        now = environment.get(name)
+        if state != _state(None if now is None else os.fsencode(now)):
+            return name
+    return ""

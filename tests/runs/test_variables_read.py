@@ -1,0 +1,72 @@
+"""Which environment variables a run's program has read by name is known."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from smpy.runs.simulate import run_line
+from smpy.runs.variables_read import changed_variable
+
+
+@pytest.fixture(autouse=True)
+def given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMPY_TEST_SET", "1")
+    monkeypatch.delenv("SMPY_TEST_UNSET", raising=False)
+
+
+def variables_of(folder: Path, program: str) -> dict[str, str]:
+    """What a run of this program on two ranks has read."""
+    (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
+    run = run_line(["-np", "2", "--compute=none", "program.py"], directory=str(folder), notes_reads=True)
+    return dict(run.reads.variables)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "os.environ['SMPY_TEST_SET']",
+        "os.getenv('SMPY_TEST_SET')",
+        "os.environ.get('SMPY_TEST_SET', '7')",
+        "os.environb[b'SMPY_TEST_SET']",
+        "assert 'SMPY_TEST_SET' in os.environ",
+        "os.environ['SMPY_TEST_SET'] += 'x'",
+        "assert os.environ.pop('SMPY_TEST_SET') == '1'",
+        "exec(\"os.environ['SMPY_TEST_SET']\")",
+        "copy = dict(os.environ); os.environ['SMPY_TEST_SET']",
+    ],
+)
+def test_a_variable_that_is_read_by_name_is_noted_as_it_was(program: str, tmp_path: Path):
+    variables = variables_of(tmp_path, program)
+    assert variables.keys() == {"SMPY_TEST_SET"}
+    assert not changed_variable(variables, os.environ)
+    for other in ({"SMPY_TEST_SET": "2"}, {"SMPY_TEST_SET": ""}, {}):
+        assert changed_variable(variables, other) == "SMPY_TEST_SET"
+
+
+def test_a_variable_that_was_not_set_is_noted(tmp_path: Path):
+    variables = variables_of(tmp_path, "os.environ.get('SMPY_TEST_UNSET')")
+    assert not changed_variable(variables, os.environ)
+    assert changed_variable(variables, {"SMPY_TEST_UNSET": ""}) == "SMPY_TEST_UNSET"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "os.environ['SMPY_TEST_SET'] = '2'; assert os.environ['SMPY_TEST_SET'] == '2'",
+        "import shutil, tempfile; shutil.get_terminal_size(); tempfile.gettempdir(); os.path.expanduser('~')",
+        "assert os.environ['PMI_SIZE'] == '2'",
+        "{**os.environ}, dict(os.environ), os.environ.copy(), list(os.environ.items()), os.environ | {}",
+        "import subprocess, sys; subprocess.run(['true'], env={**os.environ, 'A': '1'})",
+        "import numpy.fft, json, logging",
+    ],
+)
+def test_what_no_program_has_asked_for_is_not_noted(program: str, tmp_path: Path):
+    assert variables_of(tmp_path, program) == {}
+
+
+def test_a_module_of_the_programs_own_reads_for_it(tmp_path: Path):
+    (tmp_path / "settings.py").write_text("import os\nSIZE = os.environ.get('SMPY_TEST_SET')\n")
+    assert variables_of(tmp_path, "import settings").keys() == {"SMPY_TEST_SET"}
