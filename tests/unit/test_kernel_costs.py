@@ -59,6 +59,31 @@ def test_a_machine_includes_a_calibration(machine: Path) -> None:
     assert read.calibration["warnings"] == ["loaded"]
 
 
+def test_a_kernel_replaces_the_included_one_as_a_whole(machine: Path) -> None:
+    machine.write_text(MACHINE + '[kernels.dgemm]\nsizes = ["m", "n", "k"]\nseconds = { "m*n*k" = 2e-10 }\n')
+    dgemm, zfft = read_machine(machine, 1).kernels.costs
+    assert dgemm == KernelCost("dgemm", ("m", "n", "k"), (("m*n*k", 2e-10),))
+    assert zfft == ZFFT
+
+
+def test_what_is_no_cost_of_an_included_kernel_is_replaced_alone(machine: Path) -> None:
+    machine.write_text(MACHINE + "[kernels.dgemm.noise]\nkind = 'none'\n")
+    assert read_machine(machine, 1).kernels.costs[0] == replace(DGEMM, noise=None)
+
+
+def test_kernels_that_were_measured_on_cores_of_two_speeds_are_refused(machine: Path) -> None:
+    own = '[kernels.own]\nsizes = ["n"]\nseconds = { n = 1e-9 }\n'
+    machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n" + own)
+    with pytest.raises(
+        PlatformError, match=r"machine.toml:5: kernels.reference_speed: .*calibration.toml has, such as"
+    ):
+        read_machine(machine, 1)
+    machine.write_text(MACHINE + "[kernels]\nreference_speed = '41.2Gf'\n" + own)
+    assert [cost.name for cost in read_machine(machine, 1).kernels.costs] == ["dgemm", "own", "zfft"]
+    machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n")
+    assert read_machine(machine, 1).kernels == KernelCosts(10e9, (DGEMM, ZFFT))
+
+
 def test_kernels_and_what_is_kept_beside_them_are_written_down(machine: Path, tmp_path: Path) -> None:
     read = read_machine(machine, 1)
     (tmp_path / "written.toml").write_text(write_toml(read))

@@ -233,6 +233,37 @@ def test_a_preset_can_be_included_and_its_topology_replaced(file: Path) -> None:
     assert zone.cluster.cores == 128
 
 
+def test_what_goes_by_size_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "below.toml").write_text(
+        "[host]\ncaches = { 32KiB = '100GB/s', 1MiB = '60GB/s' }\nmemory_bandwidth = '20GB/s'\n"
+        "[network]\nlatency_factor = { 0 = 1, 1KiB = 2 }\nbandwidth_factor = { 0 = 0.9, 2KiB = 0.8 }\n"
+        "[mpi]\nsend_overhead = { 0 = '1us', 2KiB = '50us' }\nrecv_overhead = { 0 = '1us', 2KiB = '50us' }\n"
+    )
+    machine = read(
+        tmp_path / "machine.toml",
+        "include = 'below.toml'\n[host]\ncaches = { 64KiB = '80GB/s' }\n[topology]\nkind = 'flat'\n"
+        "[network]\nlatency_factor = { 0 = 3, 8KiB = 4 }\n[mpi]\nsend_overhead = { 0 = '2us', 1KiB = '3us' }\n",
+    )
+    assert isinstance(machine.zone, FlatCluster)
+    memory = machine.zone.cluster.memory
+    assert [cache.size_bytes for cache in memory.caches] == [64 << 10]
+    assert memory.bandwidth_bytes_per_s == 20e9
+    network, calls = machine.models.network, machine.models.calls
+    assert network.latency_factor == (Step(0, 3), Step(8 << 10, 4))
+    assert network.bandwidth_factor == (Step(0, 0.9), Step(2 << 10, 0.8))
+    assert [step.above_bytes for step in calls.send_overhead] == [0, 1 << 10]
+    assert [step.above_bytes for step in calls.recv_overhead] == [0, 2 << 10]
+
+
+def test_a_latency_factor_stands_in_place_of_an_included_rendezvous(tmp_path: Path) -> None:
+    (tmp_path / "network.toml").write_text("[network]\nlatency_factor = { 0 = 1, 8KiB = 2 }\n")
+    machine = read(tmp_path / "machine.toml", "include = ['hdr', 'network.toml']\n")
+    assert machine.models.network.latency_factor == (Step(0, 1), Step(8 << 10, 2))
+    (tmp_path / "network.toml").write_text("[network]\nlatency_factor = 2\n[mpi]\nrendezvous = 2\n")
+    with pytest.raises(PlatformError, match=r"network.toml:4: mpi.rendezvous: .* keep one of both"):
+        read_machine(tmp_path / "machine.toml", 1)
+
+
 def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("include = 'b.toml'")
     (tmp_path / "b.toml").write_text("\ninclude = ['./a.toml']")

@@ -15,6 +15,9 @@ from smpy.platforms.own_format.settings import Setting, Tree, first_setting
 from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
 
 _DEPTH_MAX: Final = 20  # of tables within one another, and of files that include one another
+_BY_SIZE: Final = frozenset(
+    {"caches", "latency_factor", "bandwidth_factor", "send_overhead", "isend_overhead", "recv_overhead"}
+)
 
 
 def read_toml(
@@ -54,8 +57,8 @@ class _Reader:
             include = own.pop("include", None)
             if include is not None:
                 for setting in _names(include):
-                    included = merged(included, self._included(setting, (*above, real)))
-            self._trees[real] = merged(included, own)
+                    included = _stacked(included, self._included(setting, (*above, real)))
+            self._trees[real] = _stacked(included, own)
         return self._trees[real]
 
     def _included(self, setting: Setting, above: tuple[Path, ...]) -> Tree:
@@ -76,16 +79,48 @@ class _Reader:
         return self.tree(path, data, above)
 
 
-def merged(lower: Tree, upper: Tree) -> Tree:
-    """Both, where `upper` stands above `lower`; a table of another kind replaces the one beneath it."""
+def _stacked(lower: Tree, upper: Tree) -> Tree:
+    """The settings of two files, where `upper` stands above `lower`."""
+    _check_reference_speeds(_table(lower, "kernels"), _table(upper, "kernels"))
+    result = _merged(lower, upper)
+    mpi = _table(result, "mpi")
+    if "latency_factor" in _table(upper, "network") and "rendezvous" not in _table(upper, "mpi"):
+        result["mpi"] = {key: value for key, value in mpi.items() if key != "rendezvous"}
+    return result
+
+
+def _check_reference_speeds(below: Tree, above: Tree) -> None:
+    """Refuse kernels that were measured on cores of two speeds: a machine has one `reference_speed`."""
+    lower, upper = below.get("reference_speed"), above.get("reference_speed")
+    if not (isinstance(lower, Setting) and isinstance(upper, Setting)) or lower.value == upper.value:
+        return
+    others = below.keys() - above.keys()
+    if others and len(above) > 1:
+        raise upper.error(
+            f"kernels that {lower.origin.rpartition(':')[0]} has, such as {min(others)}, are those of a core of "
+            f"{lower.value}: all kernels of a machine have one reference_speed"
+        )
+
+
+def _merged(lower: Tree, upper: Tree) -> Tree:
     result = dict(lower)
     for key, value in upper.items():
         below = result.get(key)
-        if isinstance(below, dict) and isinstance(value, dict) and not _differ_in_kind(below, value):
-            result[key] = merged(below, value)
+        if isinstance(below, dict) and isinstance(value, dict) and not _replaces(key, value, below):
+            result[key] = _merged(below, value)
         else:
             result[key] = value
     return result
+
+
+def _replaces(key: str, above: Tree, below: Tree) -> bool:
+    """Whether a table is one value, of which the table beneath it is another: what a kernel costs, for instance."""
+    return key in _BY_SIZE or "seconds" in above or _differ_in_kind(below, above)
+
+
+def _table(tree: Tree, name: str) -> Tree:
+    table = tree.get(name)
+    return table if isinstance(table, dict) else {}
 
 
 def _differ_in_kind(below: Tree, above: Tree) -> bool:
