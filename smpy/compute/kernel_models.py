@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
 from smpy.compute.modelling import NOISE_SUM, KernelUse, Modelling
-from smpy.compute.roofline import core_bandwidth_bytes_per_s
+from smpy.compute.roofline import cache_bandwidth_bytes_per_s, core_bandwidth_bytes_per_s
 from smpy.engine.running import current, is_running, named_call, of_world
 from smpy.errors import UsageError
 from smpy.units import format_speed
@@ -18,6 +18,7 @@ from smpy.units import format_speed
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.platforms.kernel_costs import KernelCost
+    from smpy.platforms.memory import Memory
 
 __all__ = ["KernelModels", "charge_kernel", "takes_time"]
 
@@ -53,9 +54,9 @@ def charge_kernel(
 ) -> None:
     """Let the running rank take the time of calls; nothing outside a simulated run. Who calls has asked `takes_time`.
 
-    If the machine says what the kernel costs (`[kernels]`), that is its time, on the core alone: it was measured on one
-    busy core, with the memory traffic that it has. Otherwise it is a roofline's, as of `smpy.execute`. A call with a
-    size of 0 takes no time.
+    If the machine says what the kernel costs (`[kernels]`), that is its time on one busy core; what it moves through
+    the memory of its host then takes longer where other cores want more than there is. Otherwise it is a roofline's, as
+    of `smpy.execute`. A call with a size of 0 takes no time.
 
     Parameters
     ----------
@@ -114,7 +115,15 @@ def charge_kernel(
         flop *= n_calls
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
-    engine.compute(flop, 0.0, kernel, n_calls)
+    shared_bytes = _shared_bytes(engine.memory(), moved_bytes * n_calls, working_set_bytes, flop / speed_flop_per_s)
+    engine.compute(flop, shared_bytes, kernel, n_calls)
+
+
+def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, alone_s: float) -> float:
+    """What goes through the memory that cores share, at most as much as one core alone could move in that time."""
+    if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
+        return 0.0
+    return min(moved_bytes, alone_s * core_bandwidth_bytes_per_s(memory))
 
 
 def _add_uncertainty(

@@ -22,6 +22,7 @@ __all__ = [
     "apply_q_charges",
     "cholesky_charges",
     "eigh_charges",
+    "inverse_of_factors_charges",
     "kernel_charges",
     "least_squares_charges",
     "lu_charges",
@@ -114,10 +115,19 @@ def apply_q_charges(
     return kernel_charges(family, dtype, (m, n, k), flop, elements, n_calls, "_right" if is_right else "_left")
 
 
-def triangular_inverse_charges(dtype: np.dtype[Any], n: int, family: Literal["potri", "trtri"]) -> Charges:
+def triangular_inverse_charges(
+    dtype: np.dtype[Any], n: int, family: Literal["potri", "trtri"], n_calls: int = 1
+) -> Charges:
     """The inverse of an n x n triangle: n^3 / 3 operations; of the matrix it is a Cholesky factor of: 2 n^3 / 3."""
     flop = float(n) ** 3 * (2 if family == "potri" else 1) / 3
-    return kernel_charges(family, dtype, (n,), flop, n * (n + 1))
+    return kernel_charges(family, dtype, (n,), flop, n * (n + 1), n_calls)
+
+
+def inverse_of_factors_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
+    """The inverse of L U: that of U, and a solution with L from the right: 4 n^3 / 3 operations [2]_."""
+    elements = n * (n + 1) / 2 + 2 * n * n
+    solution = kernel_charges("trsm", dtype, (n, n), float(n) ** 3, elements, n_calls, "_right")
+    return triangular_inverse_charges(dtype, n, "trtri", n_calls) + solution
 
 
 def eigh_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1, *, with_vectors: bool) -> Charges:

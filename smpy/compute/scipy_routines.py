@@ -22,6 +22,7 @@ from smpy.compute.linear_algebra_costs import (
     apply_q_charges,
     cholesky_charges,
     eigh_charges,
+    inverse_of_factors_charges,
     least_squares_charges,
     lu_charges,
     product_charges,
@@ -93,7 +94,7 @@ def _inv(given: Given, dtype: np.dtype[Any]) -> Charges:
 
 def _inverse_of_factors(given: Given, dtype: np.dtype[Any]) -> Charges:
     n, _, n_calls = _matrix(given)
-    return solve_charges(dtype, n, n, n_calls)[1:]
+    return inverse_of_factors_charges(dtype, n, n_calls)
 
 
 def _cholesky(given: Given, dtype: np.dtype[Any]) -> Charges:

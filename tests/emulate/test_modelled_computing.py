@@ -154,8 +154,24 @@ def machine(tmp_path: Path) -> Path:
 def test_a_calibrated_kernel_takes_its_seconds_scaled_by_the_speed_of_the_core(
     emulated: Callable, machine: Path
 ) -> None:
-    source = f"{DGEMM}charge_kernel('dgemm', (100, 50, 20), flop=1e30, moved_bytes=1e30)"
+    source = f"{DGEMM}charge_kernel('dgemm', (100, 50, 20), flop=1e30, moved_bytes=1e6)"
     assert makespan_s(emulated, source, 4, machine) == pytest.approx(2 * (1e-9 * 100 * 50 * 20 + 1e-3), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize(("s_per_byte", "alone_s", "moved_bytes"), [(1e-9, 1.0, 3e9), (5e-10, 0.5, 2e9)])
+def test_calibrated_kernels_share_the_memory_of_their_host(
+    emulated: Callable, tmp_path: Path, s_per_byte: float, alone_s: float, moved_bytes: float, n_ranks: int
+) -> None:
+    costs = tmp_path / "costs.toml"
+    triad = f'[kernels.triad]\nsizes = ["bytes"]\nseconds = {{ bytes = {s_per_byte} }}\n'
+    costs.write_text(f'[kernels]\nreference_speed = "2Gf"\n{triad}')
+    source = "x, y = smpy.folded(125_000_000), smpy.folded(125_000_000); y += x"
+    took_s = makespan_s(emulated, source, n_ranks, compute="models", kernels=costs)
+    assert took_s == pytest.approx(max(alone_s, n_ranks * moved_bytes / 8e9), rel=1e-12)
+    within_a_cache = f"{CACHED.replace('1MB', '4GB')}"
+    took_s = makespan_s(emulated, source, n_ranks, within_a_cache, compute="models", kernels=costs)
+    assert took_s == pytest.approx(alone_s, rel=1e-12)
 
 
 def test_a_kernel_without_a_cost_takes_a_rooflines_time(emulated: Callable, machine: Path) -> None:

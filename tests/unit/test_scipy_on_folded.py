@@ -174,6 +174,8 @@ TAKES = {
     "scipy.linalg.lapack.dgeqrf(a, lwork=-1)": 0.0,
     "scipy.linalg.lapack.dormqr('L', 'N', a, np.ones(300), b, 99)": 2 * 300**2 * 100e-9,
     "scipy.linalg.lapack.dpotri(a)": 2 * 300**3 / 3e9,
+    "scipy.linalg.lapack.dgetri(a, np.arange(300))": 4 * 300**3 / 3e9,
+    "scipy.linalg.inv(a)": 2 * 300**3 * 1e-9,
     "scipy.linalg.lapack.dlaswp(a, np.arange(300), k1=100)": 4 * 200 * 300 * 8e-9,
     "scipy.linalg.svdvals(a)": 8 * 300**3 / 3e9,
     "scipy.linalg.eigh(a)": 9 * 300**3 * 1e-9,
