@@ -131,6 +131,42 @@ def test_a_window_on_one_is_refused(emulated):
     assert "shares its memory" in emulated(source, 1).error
 
 
+def test_what_is_not_private_is_not_packed_at_any_address(emulated):
+    source = """
+import numpy as np
+import smpy
+from mpi4py import MPI
+part, into = smpy.partial_shared_array(4, private=[(0, 2)]), np.zeros(4)
+part[:] = 1, 2, -7, -7
+at = lambda array: MPI.Datatype.Create_struct([4], [MPI.Get_address(array)], [MPI.DOUBLE]).Commit()
+MPI.COMM_WORLD.Alltoallw([MPI.BOTTOM, [1], [0], [at(part)]], [MPI.BOTTOM, [1], [0], [at(into)]])
+print(into)
+MPI.COMM_WORLD.Alltoallw([part, [4], [0], [MPI.DOUBLE]], [into, [4], [0], [MPI.DOUBLE]])
+print(into)
+"""
+    assert emulated(source, 1).out == "[1. 2. 0. 0.]\n" * 2
+
+
+@pytest.mark.parametrize(
+    "array", ["smpy.shared_array(4)", "smpy.partial_shared_array(4, private=[(0, 1)])", "smpy.folded(4)"]
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Pack({}, bytearray(32), 0, MPI.COMM_WORLD)",
+        "Unpack(bytearray(32), 0, {}, MPI.COMM_WORLD)",
+        "Pack_external('external32', {}, bytearray(32), 0)",
+        "Unpack_external('external32', bytearray(32), 0, {})",
+    ],
+)
+def test_packing_what_has_no_bytes_of_its_own_is_refused(emulated, call, array):
+    source = f"import smpy\nfrom mpi4py import MPI\nMPI.DOUBLE.{call.format(array)}"
+    assert (
+        f"{call.partition('(')[0]}: an array that is folded or shares its memory has no bytes"
+        in emulated(source, 1).error
+    )
+
+
 def test_a_run_that_shared_something_says_so(smpy_run, tmp_path):
     source = "import smpy; {}"
     for call, is_folded in [

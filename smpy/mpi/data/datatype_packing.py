@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from smpy.engine.folded_memory import private_ranges
 from smpy.engine.running import mpi_call
 from smpy.mpi.data.buffers import Memory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
@@ -147,7 +148,9 @@ class Packing(DatatypeCore):
         return _not_negative(count, "Pack_external_size") * external_size(self._layout.typemap)
 
     def _entries_in(self, memory: Memory, call: str) -> int:
-        """How many entries the memory has room for; raises when their bytes reach out of it."""
+        """How many entries the memory has room for; raises when their bytes reach out of it, or are not all its own."""
+        if memory.is_folded or private_ranges(memory.address, memory.nbytes) is not None:
+            fail("ERR_BUFFER", f"{call}: an array that is folded or shares its memory has no bytes: send it as it is")
         layout = self._layout
         if layout.extent <= 0:
             fail("ERR_TYPE", f"{call}: entries of extent {layout.extent} cannot be counted by a buffer's length")

@@ -12,7 +12,7 @@ from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Carried, Load, PartialBytes, Ranges
 from smpy.engine.running import current
-from smpy.mpi.data.buffers import Memory
+from smpy.mpi.data.buffers import EVERYWHERE, Memory
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.packing import check_bounds, pack, packed_ranges, unpack
@@ -225,7 +225,7 @@ class Parts(Sequence[Part]):
         memory, private = self._memory, self._private()
         if not nbytes or (private is not None and not private):
             return None, None
-        if private is not None:
+        if private is not None or (memory is EVERYWHERE and is_any()):
             return self._packed_in_part(nbytes)
         room = ffi.from_buffer("char[]", bytearray(nbytes))
         if self._compiled is not None:
