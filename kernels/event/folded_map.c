@@ -7,7 +7,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE_BYTES = 1 << 21 };
+enum {
+    HUGE_PAGE_BYTES = 1 << 21,
+    WORTH_HUGE_BYTES = 1 << 22 /* private stretches as large as the arrays for which numpy asks for huge pages */
+};
+
+/* A wish: where it is refused, nothing is lost. */
+static void wish_huge_pages(char *memory, byte_range s)
+{
+#ifdef MADV_HUGEPAGE
+    madvise(memory + s.start, (size_t)(s.end - s.start), MADV_HUGEPAGE);
+#else
+    (void)memory, (void)s;
+#endif
+}
 
 /* The shared stretch in front of private range k, or behind the last: rounded inward to pages. 0: there is none. */
 static int shared_stretch(int64_t bytes, int64_t n, const byte_range *private_bytes, int64_t k, int64_t page, byte_range *out)
@@ -38,9 +51,7 @@ static int map_stretch(int file, char *memory, byte_range s, int64_t block_bytes
         if (piece == MAP_FAILED) return -1;
         at = end;
     }
-#ifdef MADV_HUGEPAGE
-    madvise(memory + s.start, (size_t)(s.end - s.start), MADV_HUGEPAGE); /* a wish: refused, nothing is lost */
-#endif
+    wish_huge_pages(memory, s);
     return 0;
 }
 
@@ -69,6 +80,10 @@ char *folded_map_new(int file, int64_t bytes, int64_t block_bytes, int64_t n_pri
             errno = error;
             return NULL;
         }
+    }
+    for (int64_t k = 0; k < n_private; k++) {
+        const byte_range s = {(private_bytes[k].start + page - 1) / page * page, private_bytes[k].end / page * page};
+        if (s.end - s.start >= WORTH_HUGE_BYTES) wish_huge_pages(memory, s);
     }
     return memory;
 }

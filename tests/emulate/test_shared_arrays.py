@@ -3,6 +3,8 @@
 import gc
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,6 +131,33 @@ def test_too_many_areas_of_memory_are_named():
 def test_a_window_on_one_is_refused(emulated):
     source = "import smpy\nfrom mpi4py import MPI\nMPI.Win.Create(smpy.partial_shared_array(9, private=[(1, 2)]))"
     assert "shares its memory" in emulated(source, 1).error
+
+
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(not HUGE_PAGES.exists(), reason="this system has no transparent huge pages")
+def test_huge_pages_are_asked_for_where_memory_is_large():
+    def asked_bytes(array):
+        first, found = array.ctypes.data, 0
+        last = first + array.nbytes
+        for area in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text(), flags=re.MULTILINE)[
+            1:
+        ]:
+            start, end = (int(address, 16) for address in area.split()[0].split("-"))
+            if " hg" in re.search(r"^VmFlags:(.*)", area, re.MULTILINE)[1]:
+                found += max(0, min(end, last) - max(start, first))
+        return found
+
+    n = 1 << 21
+    local, own, small = alone(
+        lambda: [
+            smpy.shared_array(n),
+            smpy.partial_shared_array(n, private=[(0, n)]),
+            smpy.partial_shared_array(1 << 18, private=[(0, 1 << 18)]),
+        ]
+    )
+    assert [asked_bytes(array) for array in (local, own, small)] == [8 * n, 8 * n, 0]
 
 
 def test_what_is_not_private_is_not_packed_at_any_address(emulated):
