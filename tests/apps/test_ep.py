@@ -101,7 +101,9 @@ def test_a_sampled_run_draws_some_batches_and_takes_the_time_of_all(emulated: Ca
 
 
 @pytest.mark.slow
-def test_class_b_on_16384_ranks_takes_less_than_a_minute_and_a_gigabyte(smpy_run: Callable[..., Any], tmp_path: Path) -> None:
+def test_class_b_on_16384_ranks_takes_less_than_a_minute_and_a_gigabyte(
+    smpy_run: Callable[..., Any], tmp_path: Path
+) -> None:
     machine = ("--platform", "fat-tree hosts=1024 cores=16", "--quiet", "--json", "summary.json")
     ran = smpy_run(None, 16_384, *machine, str(PROGRAM), args=("--class", "B", "--sampled"))
     assert ran.code == 0, ran.err

@@ -71,6 +71,15 @@ def test_what_is_no_cost_of_an_included_kernel_is_replaced_alone(machine: Path) 
     assert read_machine(machine, 1).kernels.costs[0] == replace(DGEMM, noise=None)
 
 
+@pytest.mark.parametrize(("sizes", "order"), [('"k", "m", "n"', "m, n, k"), ('"n", "of", "m"', "m, n")])
+def test_sizes_in_another_order_than_that_of_calls_are_refused(machine: Path, sizes: str, order: str) -> None:
+    machine.write_text(MACHINE + f'[kernels.dgemm]\nsizes = [{sizes}]\nseconds = {{ "m*n" = 2e-10 }}\n')
+    with pytest.raises(
+        PlatformError, match=rf"machine.toml:5: kernels.dgemm.sizes: .* called with {order} in this order"
+    ):
+        read_machine(machine, 1)
+
+
 def test_kernels_that_were_measured_on_cores_of_two_speeds_are_refused(machine: Path) -> None:
     own = '[kernels.own]\nsizes = ["n"]\nseconds = { n = 1e-9 }\n'
     machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n" + own)

@@ -16,6 +16,8 @@ from smpy.platforms.kernel_costs import (
 from smpy.platforms.own_format.settings import Setting, Settings, number_of, shown
 from smpy.units import exact_speed, parse_speed_flop_per_s
 
+_ORDER: Final = ("m", "n", "k", "kl", "ku", "batch")
+"""Sizes of BLAS, LAPACK and FFT as calls give them, without their names."""
 _KEYS: Final = ("sizes", "seconds", "half_widths", "noise", "smallest", "largest")
 
 
@@ -49,6 +51,9 @@ def _cost(name: str, table: Settings) -> KernelCost:
     if found is None:
         raise table.error("sizes", 'it is missing: add sizes = ["m", "n", "k"]')
     sizes = _list(found, str, '["m", "n", "k"]')
+    in_order = [size for size in _ORDER if size in sizes]
+    if in_order != [size for size in sizes if size in _ORDER]:
+        raise found.error(f"kernels are called with {', '.join(in_order)} in this order: name the sizes so")
     terms = _by_term(table.table("seconds"))
     if not terms:
         raise table.error("seconds", 'it is missing: add seconds = { "m*n*k" = 4.9e-11 }')
