@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -71,6 +71,8 @@ class Done:
         Elements read and written.
     variant : str
         Ending of the kernel's name: "_left".
+    rewritten : float
+        Those of them that are in the place of others: read, and written again.
     """
 
     results: tuple[ArrayResult | complex, ...]
@@ -78,6 +80,7 @@ class Done:
     flop: float
     elements: float
     variant: str = ""
+    rewritten: float = 0
 
 
 class Bound:
@@ -152,7 +155,9 @@ class Routine:
     def charge_of(self, done: Done) -> Charge:
         """What a call costs."""
         factor = _COMPLEX_FLOP if self.dtype.kind == "c" else 1
-        return Charge(self.kernel + done.variant, done.sizes, done.flop * factor, done.elements * self.dtype.itemsize)
+        moved_bytes, rewritten_bytes = (count * self.dtype.itemsize for count in (done.elements, done.rewritten))
+        name = self.kernel + done.variant
+        return Charge(name, done.sizes, done.flop * factor, moved_bytes, rewritten_bytes=rewritten_bytes)
 
 
 def bind(routine: Routine, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,7 +248,7 @@ def _count(it: Bound, *names: str, rounds_up: bool = False, takes_fewest: bool =
 
 def _axpy(it: Bound) -> Done:
     n = _count(it, "x", "y")
-    return Done((ArrayResult((it.length("y"),), "y", True),), (n,), 2 * n, 3 * n)
+    return Done((ArrayResult((it.length("y"),), "y", True),), (n,), 2 * n, 3 * n, rewritten=n)
 
 
 def _copy(it: Bound) -> Done:
@@ -254,23 +259,23 @@ def _copy(it: Bound) -> Done:
 def _swap(it: Bound) -> Done:
     n = _count(it, "x", "y")
     results = tuple(ArrayResult((it.length(name),), name, True) for name in "xy")
-    return Done(results, (n,), 0, 4 * n)
+    return Done(results, (n,), 0, 4 * n, rewritten=2 * n)
 
 
 def _scal(it: Bound) -> Done:
     n = _count(it, "x")
-    return Done((ArrayResult((it.length("x"),), "x", True),), (n,), n, 2 * n)
+    return Done((ArrayResult((it.length("x"),), "x", True),), (n,), n, 2 * n, rewritten=n)
 
 
 def _scal_copy(it: Bound) -> Done:
     n = _count(it, "x")
-    return Done((ArrayResult((it.length("x"),), "x", it.number("overwrite_x") != 0),), (n,), n, 2 * n)
+    return Done((ArrayResult((it.length("x"),), "x", it.number("overwrite_x") != 0),), (n,), n, 2 * n, rewritten=n)
 
 
 def _rot(it: Bound) -> Done:
     n = _count(it, "x", "y", rounds_up=True)
     results = tuple(ArrayResult((it.length(name),), name, it.number(f"overwrite_{name}") != 0) for name in "xy")
-    return Done(results, (n,), 6 * n, 4 * n)
+    return Done(results, (n,), 6 * n, 4 * n, rewritten=2 * n)
 
 
 def _rotm(it: Bound) -> Done:
@@ -336,7 +341,8 @@ def _gemv(it: Bound) -> Done:
     m, n = it.matrix("a")
     n_results, n_taken = (n, m) if it.transposed("trans") else (m, n)
     _vector(it, "x", n_taken)
-    return Done((_result_vector(it, n_results),), (m, n), 2 * m * n, m * n + n_taken + 2 * n_results)
+    elements = m * n + n_taken + 2 * n_results
+    return Done((_result_vector(it, n_results),), (m, n), 2 * m * n, elements, rewritten=n_results)
 
 
 def _ger(it: Bound) -> Done:
@@ -345,7 +351,8 @@ def _ger(it: Bound) -> Done:
         check(abs(it.number(f"inc{name}", 1)) == 1, f"inc{name}==1||inc{name}==-1")
     if it.has("a"):
         _fixed("a", it.matrix("a"), (m, n))
-    return Done((ArrayResult((m, n), "a", it.number("overwrite_a") != 0),), (m, n), 2 * m * n, 2 * m * n + m + n)
+    result = ArrayResult((m, n), "a", it.number("overwrite_a") != 0)
+    return Done((result,), (m, n), 2 * m * n, 2 * m * n + m + n, rewritten=m * n)
 
 
 def _symmetric_update(vectors: str) -> Callable[[Bound], Done]:
@@ -359,7 +366,8 @@ def _symmetric_update(vectors: str) -> Callable[[Bound], Done]:
         if it.has("a"):
             _fixed("a", shape := it.matrix("a"), (n, n))
         result = ArrayResult(shape, "a", it.number("overwrite_a") != 0)
-        return Done((result,), (n,), len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n)
+        flop, elements = len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n
+        return Done((result,), (n,), flop, elements, rewritten=n * (n + 1) / 2)
 
     return rule
 
@@ -368,7 +376,7 @@ def _symv(it: Bound) -> Done:
     n = _order(it, "a")
     it.flag("lower")
     _vector(it, "x", n)
-    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n)
+    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
 
 
 def _trmv(it: Bound) -> Done:
@@ -380,7 +388,7 @@ def _trsv(it: Bound) -> Done:
     n = _order(it, "a")
     it.flag("lower"), it.flag("diag")
     result = ArrayResult((_vector(it, "x", n),), "x", it.number("overwrite_x") != 0)
-    return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n)
+    return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n, rewritten=n)
 
 
 # ---- matrices and matrices ----
@@ -399,7 +407,8 @@ def _gemm(it: Bound) -> Done:
     n_rows, n_columns = it.matrix("b")
     other_k, n = (n_columns, n_rows) if it.transposed("trans_b") else (n_rows, n_columns)
     check(k == other_k, "trans_b?kb==k:ldb==k")
-    return Done((_result_matrix(it, m, n),), (m, n, k), 2 * m * n * k, m * k + k * n + 2 * m * n)
+    elements = m * k + k * n + 2 * m * n
+    return Done((_result_matrix(it, m, n),), (m, n, k), 2 * m * n * k, elements, rewritten=m * n)
 
 
 def _symm(it: Bound) -> Done:
@@ -409,7 +418,8 @@ def _symm(it: Bound) -> Done:
     m, n = (ldb, ka) if is_right else (lda, kb)
     check(kb == lda if is_right else ka == ldb, "side? kb==lda : ka==ldb")
     order = n if is_right else m
-    return Done((_result_matrix(it, m, n),), (m, n), 2 * m * n * order, order * (order + 1) / 2 + 3 * m * n)
+    elements = order * (order + 1) / 2 + 3 * m * n
+    return Done((_result_matrix(it, m, n),), (m, n), 2 * m * n * order, elements, rewritten=m * n)
 
 
 def _syrk(it: Bound) -> Done:
@@ -417,7 +427,8 @@ def _syrk(it: Bound) -> Done:
     it.flag("lower")
     if it.transposed("trans"):
         n, k = k, n
-    return Done((_result_matrix(it, n, n),), (n, k), n * (n + 1) * k, n * k + n * (n + 1))
+    elements = n * k + n * (n + 1)
+    return Done((_result_matrix(it, n, n),), (n, k), n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
 
 
 def _syr2k(it: Bound) -> Done:
@@ -427,7 +438,8 @@ def _syr2k(it: Bound) -> Done:
     if it.transposed("trans"):
         n, k, other_k = k, n, other_n
     check(k == other_k, "trans? lda==ldb : ka==kb")
-    return Done((_result_matrix(it, n, n),), (n, k), 2 * n * (n + 1) * k, 2 * n * k + n * (n + 1))
+    elements = 2 * n * k + n * (n + 1)
+    return Done((_result_matrix(it, n, n),), (n, k), 2 * n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
 
 
 def _trmm(it: Bound) -> Done:
@@ -451,7 +463,7 @@ def _triangle_and_matrix(it: Bound) -> Done:
     order = n if is_right else m
     result = ArrayResult((m, n), "b", it.number("overwrite_b") != 0)
     flop, elements = m * n * order, order * (order + 1) / 2 + 2 * m * n
-    return Done((result,), (m, n), flop, elements, "_right" if is_right else "_left")
+    return Done((result,), (m, n), flop, elements, "_right" if is_right else "_left", rewritten=m * n)
 
 
 # ---- bands and packed triangles ----
@@ -465,7 +477,8 @@ def _gbmv(it: Bound) -> Done:
     n_results, n_taken = (n, m) if it.transposed("trans") else (m, n)
     _vector(it, "x", n_taken)
     stored = n * (kl + ku + 1)
-    return Done((_result_vector(it, n_results),), (m, n, kl, ku), 2 * stored, stored + n_taken + 2 * n_results)
+    elements = stored + n_taken + 2 * n_results
+    return Done((_result_vector(it, n_results),), (m, n, kl, ku), 2 * stored, elements, rewritten=n_results)
 
 
 def _band_and_vector(it: Bound) -> Done:
@@ -474,18 +487,18 @@ def _band_and_vector(it: Bound) -> Done:
     check(0 <= k < lda, "k>=0&&k<=lda-1")
     it.flag("lower"), it.flag("diag")
     _vector(it, "x", n)
-    return Done((), (n, k), 2 * n * (2 * k + 1), n * (k + 1) + 3 * n)
+    return Done((), (n, k), 2 * n * (2 * k + 1), n * (k + 1) + 3 * n, rewritten=n)
 
 
 def _sbmv(it: Bound) -> Done:
     done = _band_and_vector(it)
-    return Done((_result_vector(it, done.sizes[0]),), done.sizes, done.flop, done.elements)
+    return replace(done, results=(_result_vector(it, done.sizes[0]),))
 
 
 def _tbmv(it: Bound) -> Done:
     done = _band_and_vector(it)
     result = ArrayResult((it.length("x"),), "x", it.number("overwrite_x") != 0)
-    return Done((result,), done.sizes, done.flop / 2, done.elements)
+    return replace(done, results=(result,), flop=done.flop / 2)
 
 
 def _packed(it: Bound) -> int:
@@ -498,7 +511,7 @@ def _packed(it: Bound) -> int:
 def _spmv(it: Bound) -> Done:
     n = _packed(it)
     _vector(it, "x", n)
-    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n)
+    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
 
 
 def _packed_update(vectors: str) -> Callable[[Bound], Done]:
@@ -507,7 +520,8 @@ def _packed_update(vectors: str) -> Callable[[Bound], Done]:
         for name in vectors:
             _vector(it, name, n)
         result = ArrayResult((it.length("ap"),), "ap", it.number("overwrite_ap") != 0)
-        return Done((result,), (n,), len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n)
+        flop, elements = len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n
+        return Done((result,), (n,), flop, elements, rewritten=n * (n + 1) / 2)
 
     return rule
 
@@ -516,7 +530,7 @@ def _tpmv(it: Bound) -> Done:
     n = _packed(it)
     it.flag("diag")
     result = ArrayResult((_vector(it, "x", n),), "x", it.number("overwrite_x") != 0)
-    return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n)
+    return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n, rewritten=n)
 
 
 # ---- the table ----

@@ -31,6 +31,8 @@ class Charge:
         What each call reads and writes at least.
     n_calls : int
         How many.
+    rewritten_bytes : float
+        Those of the moved ones that are in the place of others: read, and written again.
     """
 
     kernel: str
@@ -38,6 +40,7 @@ class Charge:
     flop: float
     moved_bytes: float
     n_calls: int = 1
+    rewritten_bytes: float = 0.0
 
 
 def streaming(moved_bytes: float, flop: float = 0) -> tuple[Charge, ...]:
@@ -61,7 +64,7 @@ def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
             one.sizes,
             flop=one.flop,
             moved_bytes=one.moved_bytes,
-            working_set_bytes=one.moved_bytes,
+            working_set_bytes=one.moved_bytes - one.rewritten_bytes,
             n_calls=one.n_calls,
         )
 

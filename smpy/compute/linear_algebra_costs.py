@@ -41,14 +41,25 @@ _COMPLEX_FLOP: Final = 4
 
 
 def kernel_charges(
-    family: str, dtype: np.dtype[Any], sizes: Shape, flop: float, elements: float, n_calls: int = 1, variant: str = ""
+    family: str,
+    dtype: np.dtype[Any],
+    sizes: Shape,
+    flop: float,
+    elements: float,
+    n_calls: int = 1,
+    variant: str = "",
+    rewritten: float = 0,
 ) -> Charges:
-    """Calls of a kernel in numbers of a type; of a type that BLAS has not, operations are as many, by roofline."""
+    """Calls of a kernel in numbers of a type; of a type that BLAS has not, operations are as many, by roofline.
+
+    Of the elements that are read and written, the rewritten ones are in the place of others.
+    """
     if dtype.kind == "c":
         flop *= _COMPLEX_FLOP
     letter = BLAS_LETTERS.get(dtype.char, "")
     name = f"{letter}{family}{variant}" if letter else f"{family}_{dtype.name}"
-    return (Charge(name, sizes, flop, elements * dtype.itemsize, n_calls),) if n_calls else ()
+    moved_bytes, rewritten_bytes = elements * dtype.itemsize, rewritten * dtype.itemsize
+    return (Charge(name, sizes, flop, moved_bytes, n_calls, rewritten_bytes),) if n_calls else ()
 
 
 def product_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
@@ -67,41 +78,45 @@ def lu_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charge
     """Factors L and U of an m x n matrix: m n^2 - n^3 / 3 operations if it is tall, and the same of its transpose."""
     tall, short = max(m, n), min(m, n)
     flop = float(tall) * short**2 - short**3 / 3
-    return kernel_charges("getrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
+    return kernel_charges("getrf", dtype, (tall, short), flop, 2 * m * n, n_calls, rewritten=m * n)
 
 
 def qr_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
     """R, and reflectors that stand for Q: 2 m n^2 - 2 n^3 / 3 operations."""
     tall, short = max(m, n), min(m, n)
     flop = 2.0 * tall * short**2 - 2 * short**3 / 3
-    return kernel_charges("geqrf", dtype, (tall, short), flop, 2 * m * n, n_calls)
+    return kernel_charges("geqrf", dtype, (tall, short), flop, 2 * m * n, n_calls, rewritten=m * n)
 
 
 def q_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) -> Charges:
     """N columns of Q from k reflectors: 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 operations."""
     family = "ungqr" if dtype.kind == "c" else "orgqr"
     flop = 4.0 * m * n * k - 2.0 * (m + n) * k**2 + 4 * k**3 / 3
-    return kernel_charges(family, dtype, (m, n, k), flop, 2 * m * n, n_calls)
+    return kernel_charges(family, dtype, (m, n, k), flop, 2 * m * n, n_calls, rewritten=m * n)
 
 
 def cholesky_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
     """A triangle whose product with its transpose is an n x n matrix: n^3 / 3 operations."""
-    return kernel_charges("potrf", dtype, (n,), float(n) ** 3 / 3, n * (n + 1), n_calls)
+    return kernel_charges("potrf", dtype, (n,), float(n) ** 3 / 3, n * (n + 1), n_calls, rewritten=n * (n + 1) / 2)
 
 
 def triangular_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
     """An n x n triangle's solution for some right-hand sides."""
     elements = n * (n + 1) / 2 + 2 * n * n_right
     if n_right == 1:
-        return kernel_charges("trsv", dtype, (n,), float(n) ** 2, elements, n_calls)
-    return kernel_charges("trsm", dtype, (n, n_right), float(n) ** 2 * n_right, elements, n_calls, "_left")
+        return kernel_charges("trsv", dtype, (n,), float(n) ** 2, elements, n_calls, rewritten=n)
+    return _triangle_charges(dtype, n, n_right, n_calls, "_left")
+
+
+def _triangle_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int, side: str) -> Charges:
+    elements = n * (n + 1) / 2 + 2 * n * n_right
+    sizes = (n, n_right)
+    return kernel_charges("trsm", dtype, sizes, float(n) ** 2 * n_right, elements, n_calls, side, n * n_right)
 
 
 def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
     """An LU factorisation and two triangles' solutions."""
-    triangle = kernel_charges(
-        "trsm", dtype, (n, n_right), float(n) ** 2 * n_right, n * (n + 1) / 2 + 2 * n * n_right, n_calls, "_left"
-    )
+    triangle = _triangle_charges(dtype, n, n_right, n_calls, "_left")
     return (*lu_charges(dtype, n, n, n_calls), *triangle, *triangle)
 
 
@@ -112,7 +127,8 @@ def apply_q_charges(
     family, order = "unmqr" if dtype.kind == "c" else "ormqr", n if is_right else m
     flop = 4.0 * m * n * k - 2.0 * (m * n // max(order, 1)) * k**2
     elements = order * k + 2 * m * n
-    return kernel_charges(family, dtype, (m, n, k), flop, elements, n_calls, "_right" if is_right else "_left")
+    variant = "_right" if is_right else "_left"
+    return kernel_charges(family, dtype, (m, n, k), flop, elements, n_calls, variant, rewritten=m * n)
 
 
 def triangular_inverse_charges(
@@ -120,14 +136,12 @@ def triangular_inverse_charges(
 ) -> Charges:
     """The inverse of an n x n triangle: n^3 / 3 operations; of the matrix it is a Cholesky factor of: 2 n^3 / 3."""
     flop = float(n) ** 3 * (2 if family == "potri" else 1) / 3
-    return kernel_charges(family, dtype, (n,), flop, n * (n + 1), n_calls)
+    return kernel_charges(family, dtype, (n,), flop, n * (n + 1), n_calls, rewritten=n * (n + 1) / 2)
 
 
 def inverse_of_factors_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
     """The inverse of L U: that of U, and a solution with L from the right: 4 n^3 / 3 operations [2]_."""
-    elements = n * (n + 1) / 2 + 2 * n * n
-    solution = kernel_charges("trsm", dtype, (n, n), float(n) ** 3, elements, n_calls, "_right")
-    return triangular_inverse_charges(dtype, n, "trtri", n_calls) + solution
+    return triangular_inverse_charges(dtype, n, "trtri", n_calls) + _triangle_charges(dtype, n, n, n_calls, "_right")
 
 
 def eigh_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1, *, with_vectors: bool) -> Charges:
