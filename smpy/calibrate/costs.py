@@ -186,17 +186,22 @@ def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
         for sizes in (points.sizes, grid)
     )
     found = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid, weighting=weighting)
+    return _expanded(found, work, terms.combined) if work in found.seconds else found
+
+
+def _expanded(found: Fit, work: str, parts: Mapping[str, float]) -> Fit:
+    """The fit with one term as its parts, whose coefficients are off together: one was fitted."""
+    made_of = {term: (work, part) for term, part in parts.items()}
+    made_of |= {term: (term, 1.0) for term in found.seconds if term != work}
+    fitted = list(found.seconds)
+    places = [fitted.index(term) for term, _ in made_of.values()]
+    signs = np.sign([part for _, part in made_of.values()])
     return replace(
         found,
-        seconds=_expanded(found.seconds, work, terms.combined),
-        half_widths_s={k: abs(v) for k, v in _expanded(found.half_widths_s, work, terms.combined).items()},
+        seconds={term: part * found.seconds[whole] for term, (whole, part) in made_of.items()},
+        half_widths_s={term: abs(part) * found.half_widths_s[whole] for term, (whole, part) in made_of.items()},
+        correlations=found.correlations[np.ix_(places, places)] * np.outer(signs, signs),
     )
-
-
-def _expanded(values: Mapping[str, float], name: str, parts: Mapping[str, float]) -> dict[str, float]:
-    whole = values.get(name)
-    first = {} if whole is None else {term: part * whole for term, part in parts.items()}
-    return first | {term: value for term, value in values.items() if term != name}
 
 
 def _by_sizes(samples: Iterable[Sample]) -> dict[tuple[int, ...], list[float]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
 from smpy.calibrate.costs import Cost
 from smpy.calibrate.result_file import Table
+
+_CORRELATION_DECIMALS: Final = 4  # with three digits of a half width, a time's is right to 2 %
 
 
 def kernel_table(cost: Cost) -> Table:
@@ -35,12 +38,19 @@ def kernel_table(cost: Cost) -> Table:
         "sizes": list(cost.sizes),
         "seconds": {term: _significant(value, 6) for term, value in cost.fit.seconds.items()},
         "half_widths": {term: _significant(value, 3) for term, value in cost.fit.half_widths_s.items()},
+        **({"correlations": _correlations(cost)} if len(cost.fit.seconds) > 1 else {}),
         **({"noise": cost.noise} if cost.noise else {}),
         "smallest": list(cost.smallest),
         "largest": list(cost.largest),
         **({"measured_where": "m >= n: of a wide matrix, take the larger size for m"} if cost.is_tall else {}),
         **{key: _significant(value, 5) for key, value in figures.items() if math.isfinite(value)},
     }
+
+
+def _correlations(cost: Cost) -> list[list[float]]:
+    """Those of the coefficients, in the order of `seconds`."""
+    rounded: list[list[float]] = (np.round(cost.fit.correlations, _CORRELATION_DECIMALS) + 0.0).tolist()  # no -0
+    return rounded
 
 
 def _significant(value: float, digits: int) -> float:

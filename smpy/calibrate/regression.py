@@ -43,6 +43,8 @@ class Fit:
         Coefficient of each term, in seconds.
     half_widths_s : dict of str to float
         Half of each coefficient's 95 % interval, in seconds: Student's t, as if errors were normal.
+    correlations : (n_terms, n_terms) ndarray
+        Of the coefficients' errors, in the order of `seconds`.
     r_squared : float
         Share of the variance of the times, in seconds squared, that the fit explains.
     relative_residuals : (n,) ndarray
@@ -54,6 +56,7 @@ class Fit:
 
     seconds: dict[str, float]
     half_widths_s: dict[str, float]
+    correlations: Vector
     r_squared: float
     relative_residuals: Vector
     breusch_pagan_p: float
@@ -112,6 +115,7 @@ def fit(
     return Fit(
         seconds=dict(zip(terms, solved.coefficients.tolist(), strict=True)),
         half_widths_s=dict(zip(terms, half_widths.tolist(), strict=True)),
+        correlations=solved.correlations,
         r_squared=1 - float(residuals @ residuals) / spread if spread else 1.0,
         relative_residuals=relative,
         breusch_pagan_p=_breusch_pagan_p(columns * weights[:, None], residuals * weights),
@@ -269,6 +273,7 @@ class _Screening:
 class _Solution:
     coefficients: Vector
     standard_errors: Vector
+    correlations: Vector
 
 
 def _times(time_s: ArrayLike) -> Vector:
@@ -312,7 +317,9 @@ def _solve(columns: Vector, times: Vector, weights: Vector) -> _Solution:
     residuals = times * weights - weighted @ (scaled / scales)
     variance = float(residuals @ residuals) / (len(times) - columns.shape[1])
     inverse = np.linalg.inv(r)
-    return _Solution(scaled / scales, np.sqrt(variance * (inverse**2).sum(axis=1)) / scales)
+    norms = np.linalg.norm(inverse, axis=1)  # times the standard deviation of a residual: standard errors
+    directions = inverse / norms[:, None]
+    return _Solution(scaled / scales, np.sqrt(variance) * norms / scales, directions @ directions.T)
 
 
 # ---- distributions ----

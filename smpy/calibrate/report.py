@@ -95,10 +95,18 @@ def _print_coefficients(console: Console, kernels: Mapping[str, Mapping[str, Any
         table.add_column(title)
     for title in ("seconds", "95 % interval"):
         table.add_column(title, justify="right")
+    table.add_column("correlation with those above")
     for name, kernel in kernels.items():
+        correlations = kernel.get("correlations", ())
         for place, (term, seconds) in enumerate(kernel["seconds"].items()):
             width = kernel.get("half_widths", {}).get(term)
-            table.add_row("" if place else name, term, f"{seconds:.5e}", "" if width is None else f"± {width:.1e}")
+            table.add_row(
+                "" if place else name,
+                term,
+                f"{seconds:.5e}",
+                "" if width is None else f"± {width:.1e}",
+                "  ".join(f"{it:+.3f}" for it in correlations[place][:place]) if correlations else "",
+            )
     console.print()
     console.print(table)
 

@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 from math import inf, log2, sqrt
 from typing import Final
+
+from smpy.platforms.correlations import check_correlations
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _FACTOR: Final = re.compile(rf"1|log2\(({_NAME})\)|({_NAME})(?:\^([1-9]))?")
@@ -85,6 +88,8 @@ class KernelCost:
         Sizes that were measured, in the order of `sizes`; empty: they are not known.
     quality : mapping of str to float or str
         How good the fit is ("r_squared"), for people; costs that differ in nothing else are equal.
+    correlations : tuple of tuple of float
+        Of the coefficients, a row for each term, in their order; empty: they are independent.
 
     Raises
     ------
@@ -108,6 +113,7 @@ class KernelCost:
     smallest: tuple[int, ...] = ()
     largest: tuple[int, ...] = ()
     quality: Mapping[str, float | str] = field(default_factory=dict, compare=False)
+    correlations: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(_NAME, self.name):
@@ -124,6 +130,10 @@ class KernelCost:
             raise ValueError("half widths are as many as terms, or none")
         if not all(0 <= width_s < inf for width_s in self.half_widths_s):
             raise ValueError("a half width is a finite number of seconds, at least 0")
+        if self.correlations:
+            if not self.half_widths_s:
+                raise ValueError("correlations are of half widths, and there are none")
+            check_correlations(self.correlations, len(self.terms))
         for bounds in (self.smallest, self.largest):
             if len(bounds) not in (0, len(self.sizes)) or min(bounds, default=0) < 0:
                 raise ValueError("the smallest and the largest that was measured are a number for each size, or none")
@@ -139,7 +149,7 @@ class KernelCost:
         return self.estimate(sizes)[0]
 
     def half_width_s(self, sizes: tuple[float, ...]) -> float:
-        """Half the width of the 95 % interval of a call's mean time, in seconds; coefficients taken as independent.
+        """Half the width of the 95 % interval of a call's mean time, in seconds.
 
         Raises
         ------
@@ -163,12 +173,21 @@ class KernelCost:
     def estimator(self) -> Callable[..., tuple[float, float]]:
         """A function of the sizes that gives what `estimate` does: to be kept where it is called often."""
         products = _polynomial(self.sizes, tuple(term for term, _ in self.terms))
-        seconds = " + ".join(f"{each!r} * {it}" for (_, each), it in zip(self.terms, products, strict=True))
-        squares = " + ".join(f"({each!r} * {it}) ** 2" for each, it in zip(self.half_widths_s, products, strict=False))
+        costs = zip((each for _, each in self.terms), products, strict=True)
+        summands = (f"{each!r} * (t{at} := {product})" for at, (each, product) in enumerate(costs))
         names = ", ".join(f"s{at}" for at in range(len(self.sizes)))
-        source = f"lambda {names}: (max(0.0, {seconds}), sqrt({squares or 0}))"
+        source = f"lambda {names}: (max(0.0, {' + '.join(summands)}), sqrt(max(0.0, {self._square()})))"
         made: Callable[..., tuple[float, float]] = eval(source, dict(_FUNCTIONS))  # noqa: S307  # of checked terms
         return made
+
+    def _square(self) -> str:
+        """The square of a half width, as Python has it, of terms t0, t1, ...: a quadratic form of them."""
+        widths_s = self.half_widths_s
+        parts = [f"({each!r} * t{at}) ** 2" for at, each in enumerate(widths_s)]
+        for one, other in combinations(range(len(self.correlations)), 2):
+            product = 2 * self.correlations[one][other] * widths_s[one] * widths_s[other]
+            parts += [f"{product!r} * t{one} * t{other}"] if product else []
+        return " + ".join(parts) or "0.0"
 
     def is_measured_at(self, sizes: Sequence[float]) -> bool:
         """Whether each size lies within those that were measured, as far as these are known."""

@@ -20,11 +20,13 @@ def _noisy(seed: int, noise: float, constant: float = 2e-6) -> np.ndarray:
     return _line(N, 1e-9, constant) * (1 + noise * np.random.default_rng(seed).standard_normal(len(N)))
 
 
-def _curve_fit(times: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients and half of their 95 % intervals; in units in which they are about 1."""
+def _curve_fit(times: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Coefficients, half of their 95 % intervals, and their correlation; in units in which they are about 1."""
     found, covariance = optimize.curve_fit(_line, N / 1e6, times / 1e-3, (1, 1e-3), sigma=sigma)
     scale = np.array([1e-9, 1e-3])
-    return found * scale, stats.t.ppf(0.975, len(N) - 2) * np.sqrt(np.diag(covariance)) * scale
+    errors = np.sqrt(np.diag(covariance))
+    correlation = covariance[0, 1] / errors.prod()
+    return found * scale, stats.t.ppf(0.975, len(N) - 2) * errors * scale, correlation
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.2])
@@ -40,9 +42,10 @@ def test_the_relative_fit_has_the_least_sum_of_ratios_and_its_intervals_are_thos
     assert list(found.seconds.values()) == pytest.approx(np.exp(least.x), rel=1e-4)
 
     predicted = found.predict_s({"n": N})
-    coefficients, half_widths = _curve_fit(times, predicted / np.sqrt((times + predicted) / (2 * times)))
+    coefficients, half_widths, correlation = _curve_fit(times, predicted / np.sqrt((times + predicted) / (2 * times)))
     assert list(found.seconds.values()) == pytest.approx(coefficients, rel=1e-5)
     assert list(found.half_widths_s.values()) == pytest.approx(half_widths, rel=1e-4)
+    assert found.correlations == pytest.approx(np.array([[1, correlation], [correlation, 1]]), rel=1e-4)
 
 
 def test_a_term_stays_if_the_f_test_finds_it_significant():
@@ -65,7 +68,7 @@ def test_a_term_stays_if_the_f_test_finds_it_significant():
 def test_a_piece_is_the_line_of_weighted_least_squares_with_its_intervals():
     times = _noisy(1, 0.05)
     (piece,) = fit_pieces(N, times, pieces_max=1)
-    coefficients, half_widths = _curve_fit(times, times)
+    coefficients, half_widths, _ = _curve_fit(times, times)
     assert (piece.per_byte_s, piece.constant_s) == pytest.approx(tuple(coefficients), rel=1e-5)
     assert (piece.per_byte_half_width_s, piece.constant_half_width_s) == pytest.approx(tuple(half_widths), rel=1e-4)
 

@@ -84,6 +84,9 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     tables = tomllib.loads(result.read_text())
     planted = tables["kernels"]["planted"]
     assert set(planted["seconds"]) == set(planted["half_widths"]) == {"n", "1"}
+    (one, off), (same, other) = planted["correlations"]
+    assert one == other == 1
+    assert -1 < off == same < 0
     assert planted["sizes"] == ["n"]
     assert planted["smallest"][0] < planted["largest"][0] <= 2048
     assert planted["noise"]["kind"] == "empirical"
@@ -111,6 +114,7 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
     assert "R²" in shown.output
     assert "planted" in shown.output
     assert "95 % interval" in shown.output
+    assert f"{off:+.3f}" in shown.output
 
 
 def test_a_machine_file_includes_a_calibration(tmp_path):

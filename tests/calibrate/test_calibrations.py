@@ -1,12 +1,17 @@
 """The calibrations in calibration/ are what their raw data give."""
 
 import runpy
+import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from smpy.calibrate.calibration import Request, calibrate
+from smpy.calibrate.kernels import kernels
 from smpy.calibrate.result_file import core_speed_flop_per_s, toml_text
+from smpy.platforms import read_machine
 
 FOLDER = Path(__file__).parents[2] / "calibration"
 
@@ -35,6 +40,23 @@ def test_the_studys_costs_tell_the_published_times_of_large_calls():
     assert kernels["dtrsm_right"]["residual_median"] < 0.04
     assert kernels["dgemm"]["seconds"]["m*n*k"] == pytest.approx(1.65820e-10, rel=0.01)
     assert kernels["dtrsm_right"]["seconds"]["m*n^2"] == pytest.approx(8.62497e-11, rel=0.03)
+
+
+def test_the_machines_result_is_what_its_raw_times_give(tmp_path):
+    shutil.copy(FOLDER / "cloud-xeon" / "node.csv", tmp_path)
+    made = calibrate(Request(tmp_path / "node.toml", "full"), "smpy", all_kernels=kernels)
+    kept = tomllib.loads((FOLDER / "cloud-xeon" / "node.toml").read_text(encoding="utf-8"))
+    assert _close(tomllib.loads(toml_text(made.tables())), kept)
+
+
+def test_the_machines_costs_are_as_uncertain_as_their_fits():
+    """Half widths of calls with large operands: the coefficients' own add up to many times as much."""
+    costs = {cost.name: cost for cost in read_machine(FOLDER / "cloud-xeon" / "machine.toml", 1).kernels.costs}
+    told = {"daxpy": (10**6,), "dgemv": (3000, 3000), "sger": (2000, 2000), "triad": (8_000_000,)}
+    for name, sizes in told.items():
+        seconds, half_width_s = costs[name].estimate(sizes)
+        assert 0.05 < half_width_s / seconds < 0.09, name
+        assert replace(costs[name], correlations=()).half_width_s(sizes) > 4 * half_width_s
 
 
 def test_a_run_that_takes_its_speed_from_a_calibration_loads_no_blas_of_its_own(smpy_run):

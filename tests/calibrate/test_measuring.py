@@ -249,6 +249,9 @@ def test_a_count_of_operations_that_is_a_sum_is_fitted_as_one_term(tmp_path):
     assert cost.fit.seconds == pytest.approx(planted)
     assert cost.fit.half_widths_s.keys() == planted.keys()
     assert min(cost.fit.half_widths_s.values()) >= 0
+    assert cost.fit.correlations.shape == (3, 3)
+    assert cost.fit.correlations[0] == pytest.approx([1, -1, -cost.fit.correlations[1, 2]])
+    assert 0 < abs(cost.fit.correlations[0, 2]) < 1
 
 
 def test_cold_calls_come_after_other_memory_was_written(tmp_path):

@@ -88,6 +88,21 @@ def test_intervals_hold_the_planted_coefficients_as_often_as_they_say(noise):
     assert 0.93 <= shares.mean() <= 0.97, shares
 
 
+@pytest.mark.parametrize("noise", [0.03, 0.2])
+def test_the_interval_of_a_predicted_time_holds_it_as_often_as_it_says(noise):
+    """Of coefficients that are far from independent: n and n log2(n)."""
+    planted, at = {"n*log2(n)": 1e-10, "n": 1e-9}, {"n": np.array([1e4, 1e6])}
+    n_runs, n_held = 300, np.zeros(2)
+    for seed in range(n_runs):
+        rng = np.random.default_rng(seed)
+        sizes = {"n": np.geomspace(1e3, 1e7, 30)}
+        found = fit(sizes, _time_s(sizes, planted) * np.exp(noise * rng.standard_normal(30)), list(planted))
+        parts_s = np.stack([width * evaluate(term, at) for term, width in found.half_widths_s.items()], axis=1)
+        half_widths_s = np.sqrt(((parts_s @ found.correlations) * parts_s).sum(axis=1))
+        n_held += np.abs(found.predict_s(at) - _time_s(at, planted)) <= half_widths_s
+    assert ((n_held / n_runs > 0.92) & (n_held / n_runs < 0.98)).all(), n_held / n_runs
+
+
 def test_intervals_of_terms_that_screening_chose_hold_them_nearly_as_often():
     """Nearly: where another term stands in place of a planted one, or beside it, coefficients share what is one's."""
     held = []

@@ -110,6 +110,15 @@ def test_noise_is_of_each_call_and_coefficients_of_all(summary_of: Callable) -> 
     assert (found.noise_mean_s, found.noise_sd_s) == pytest.approx((2 * mean, sqrt(2 * variance)))
 
 
+def test_coefficients_that_make_up_for_each_other_make_a_makespan_less_uncertain(summary_of: Callable) -> None:
+    text = '[kernels]\nreference_speed = "1Gf"\n[kernels.one]\nsizes = ["n"]\nseconds = {"n" = 0.5, "1" = 0.5}\n'
+    text += 'half_widths = {"n" = 0.03, "1" = 0.04}\n'
+    assert summary_of("one(2)", text=text).uncertainty.half_width_s == pytest.approx(0.1)
+    text += "correlations = [[1, -0.96], [-0.96, 1]]\n"
+    expected_s = 2 * sqrt(0.03**2 + 0.04**2 - 2 * 0.96 * 0.03 * 0.04)
+    assert summary_of("one(2)", text=text).uncertainty.half_width_s == pytest.approx(expected_s)
+
+
 def test_ranks_on_a_faster_core_are_less_uncertain_in_proportion(summary_of: Callable) -> None:
     found = summary_of("one(2)", platform=PLATFORM.replace("1Gf", "4Gf")).uncertainty
     assert found.half_width_s == pytest.approx(0.005)

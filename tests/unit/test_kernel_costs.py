@@ -5,9 +5,10 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import replace
-from math import log2
+from math import log2, sqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ reference_speed = "41.2Gf"
 sizes = ["m", "n", "k"]
 seconds = { "m*n*k" = 4.9e-11, "m*n" = 1.1e-10, "1" = 1.3e-6 }
 half_widths = { "m*n*k" = 2e-13, "m*n" = 1e-12, "1" = 1e-8 }
+correlations = [[1, -0.9, 0.1], [-0.9, 1, -0.25], [0.1, -0.25, 1]]
 noise = { kind = "half-normal", sigma = 0.012 }
 smallest = [1, 1, 1]
 largest = [4000, 4000, 4000]
@@ -39,6 +41,7 @@ noise = { kind = "empirical", residuals = [-0.01, 0, 0.02] }
 DGEMM = KernelCost(
     *("dgemm", ("m", "n", "k"), (("m*n*k", 4.9e-11), ("m*n", 1.1e-10), ("1", 1.3e-6)), (2e-13, 1e-12, 1e-8)),
     *(HalfNormalNoise(0.012), (1, 1, 1), (4000, 4000, 4000)),
+    correlations=((1.0, -0.9, 0.1), (-0.9, 1.0, -0.25), (0.1, -0.25, 1.0)),
 )
 ZFFT = KernelCost("zfft", ("n", "batch"), (("n*log2(n)*batch", 2e-9),), noise=EmpiricalNoise((-0.01, 0.0, 0.02)))
 MACHINE = 'include = ["calibration.toml"]\n[host]\ncores = 4\n'
@@ -130,6 +133,32 @@ def test_a_cost_is_the_sum_of_its_terms(m: int, n: int, k: int) -> None:
     assert 0 < cost.half_width_s((m, n, k)) <= 0.1 * exact_s * (1 + 1e-12)
 
 
+@given(*[st.integers(1, 10**5)] * 3)
+def test_the_half_width_is_that_of_a_sum_of_correlated_coefficients(m: int, n: int, k: int) -> None:
+    parts_s = DGEMM.half_widths_s * np.array([m * n * k, m * n, 1])
+    square = parts_s @ np.array(DGEMM.correlations) @ parts_s
+    assert DGEMM.half_width_s((m, n, k)) == pytest.approx(sqrt(square), rel=1e-9)
+    independent = replace(DGEMM, correlations=())
+    assert independent.half_width_s((m, n, k)) == pytest.approx(sqrt(parts_s @ parts_s), rel=1e-12)
+
+
+def test_two_parts_of_one_coefficient_are_as_uncertain_as_it_is() -> None:
+    parts = KernelCost(
+        *("getrf", ("m", "n"), (("m*n^2", 3e-9), ("n^3", -1e-9)), (3e-10, 1e-10)), correlations=((1, -1), (-1, 1))
+    )
+    assert parts.half_width_s((20, 10)) == pytest.approx(3e-10 * (20 * 100 - 1000 / 3))
+    assert parts.half_width_s((10, 30)) == pytest.approx(0, abs=1e-20)
+
+
+def test_correlations_that_only_rounding_makes_impossible_are_taken() -> None:
+    cost = KernelCost(
+        *("it", ("n",), (("n^2", 1e-9), ("n", 1e-9), ("1", 1e-9)), (1e-10,) * 3),
+        correlations=((1, 0.578, -0.332), (0.578, 1, 0.578), (-0.332, 0.578, 1)),
+    )
+    assert np.linalg.eigvalsh(cost.correlations)[0] < 0
+    assert cost.half_width_s((1,)) > 0
+
+
 def test_a_cost_is_never_below_0() -> None:
     cost = KernelCost("it", ("n",), (("n", 1e-9), ("1", -1e-6)))
     assert cost.seconds((10,)) == 0
@@ -152,6 +181,16 @@ def test_sizes_are_measured_between_the_smallest_and_the_largest() -> None:
         ('"m*n" = 1.1e-10', '"m*n" = "long"', "'long' is no number"),
         ('"m*n" = 1e-12, ', "", "the term 'm*n' has none"),
         ('"m*n" = 1e-12', '"m" = 1e-12', "kernels.dgemm.half_widths.m: [kernels.dgemm] has no such term"),
+        ("[0.1, -0.25, 1]]", "[0.1, -0.25]]", "kernels.dgemm.correlations: correlations of 3 terms are 3 lists of 3"),
+        ("[[1, -0.9, 0.1], ", "[", "correlations of 3 terms are 3 lists of 3 numbers"),
+        ("[-0.9, 1, -0.25]", "[-0.8, 1, -0.25]", "correlations are symmetric: -0.9 and -0.8 are of the same two"),
+        ("[[1, -0.9, 0.1], [-0.9,", "[[1, -1.9, 0.1], [-1.9,", "-1.9 is no correlation: one lies between -1 and 1"),
+        ("[[1, -0.9, 0.1], [-0.9,", "[[1, nan, 0.1], [nan,", "nan is no correlation"),
+        ("[[1, -0.9,", "[[0.5, -0.9,", "a term's correlation with itself is 1, not 0.5"),
+        ("0.1], [-0.9, 1, -0.25], [0.1,", "-0.9], [-0.9, 1, -0.25], [-0.9,", "the matrix is not positive semidefinite"),
+        ("[[1, -0.9, 0.1], [-0.9, 1, -0.25], [0.1, -0.25, 1]]", "3", "3 is no such list: write it such as [[1,"),
+        ("[[1, -0.9, 0.1]", '[[1, "x", 0.1]', "is no such list: write it such as [[1,"),
+        ('half_widths = { "m*n*k" = 2e-13, "m*n" = 1e-12, "1" = 1e-8 }', "", "they are of half_widths, and there are"),
         ('reference_speed = "41.2Gf"', "", "kernels.reference_speed: it is missing"),
         ('"half-normal"', '"normal"', "'normal' is none of none, half-normal, empirical"),
         ("sigma = 0.012", "sigma = -1", "it is -1, and must be at least 0"),

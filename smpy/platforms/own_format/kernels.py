@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any, Final
 
+from smpy.platforms.correlations import check_correlations
 from smpy.platforms.kernel_costs import (
     EmpiricalNoise,
     HalfNormalNoise,
@@ -18,7 +20,7 @@ from smpy.units import exact_speed, parse_speed_flop_per_s
 
 _ORDER: Final = ("m", "n", "k", "kl", "ku", "batch")
 """Sizes of BLAS, LAPACK and FFT as calls give them, without their names."""
-_KEYS: Final = ("sizes", "seconds", "half_widths", "noise", "smallest", "largest")
+_KEYS: Final = ("sizes", "seconds", "half_widths", "correlations", "noise", "smallest", "largest")
 
 
 def read_kernels(kernels: Settings) -> KernelCosts | None:
@@ -74,6 +76,7 @@ def _cost(name: str, table: Settings) -> KernelCost:
             noise=_noise(table.table("noise")),
             smallest=smallest,
             largest=largest,
+            correlations=_correlations(table, len(widths)),
             quality=dict(table.notes(_KEYS)),
         )
     except ValueError as wrong:
@@ -89,6 +92,21 @@ def _by_term(table: Settings) -> dict[str, float]:
             raise setting.error(f"{shown(setting)} is no number of seconds")
         found[term] = number
     return found
+
+
+def _correlations(table: Settings, n_widths: int) -> tuple[tuple[float, ...], ...]:
+    found = table.value("correlations")
+    if found is None:
+        return ()
+    if not n_widths:
+        raise found.error("they are of half_widths, and there are none: add these, or remove them")
+    rows = found.value if isinstance(found.value, list) else [found.value]
+    correlations = tuple(_list(replace(found, value=row), float, "[[1, -0.98], [-0.98, 1]]") for row in rows)
+    try:
+        check_correlations(correlations, n_widths)
+    except ValueError as wrong:
+        raise found.error(str(wrong)) from None
+    return correlations
 
 
 def _noise(table: Settings) -> Noise | None:
@@ -117,6 +135,8 @@ def _settings(cost: KernelCost) -> dict[str, object]:
     if cost.half_widths_s:
         terms = (term for term, _ in cost.terms)
         settings["half_widths"] = dict(zip(terms, cost.half_widths_s, strict=True))
+    if cost.correlations:
+        settings["correlations"] = cost.correlations
     match cost.noise:
         case HalfNormalNoise(sigma):
             settings["noise"] = {"kind": "half-normal", "sigma": sigma}

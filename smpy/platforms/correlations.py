@@ -1,0 +1,53 @@
+"""Correlations of the coefficients of a cost: which matrices are some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final
+
+_ROUNDING: Final = 1e-3
+"""How far below 0 an eigenvalue may be: correlations are written with a few decimals."""
+
+
+def check_correlations(rows: Sequence[Sequence[float]], n_terms: int) -> None:
+    """See that a matrix may be the correlations of so many coefficients.
+
+    Raises
+    ------
+    ValueError
+        If it has another size, is not symmetric, has a number below -1 or above 1 or another one than 1 in its
+        diagonal, or is not positive semidefinite, rounding aside.
+
+    Examples
+    --------
+    >>> check_correlations([[1, -0.98], [-0.98, 1]], 2)
+    """
+    if len(rows) != n_terms or any(len(row) != n_terms for row in rows):
+        raise ValueError(f"correlations of {n_terms} terms are {n_terms} lists of {n_terms} numbers")
+    for at, row in enumerate(rows):
+        for other, correlation in enumerate(row):
+            if not -1 <= correlation <= 1:
+                raise ValueError(f"{correlation:g} is no correlation: one lies between -1 and 1")
+            if correlation != rows[other][at]:
+                raise ValueError(
+                    f"correlations are symmetric: {correlation:g} and {rows[other][at]:g} are of the same two terms"
+                )
+        if row[at] != 1:
+            raise ValueError(f"a term's correlation with itself is 1, not {row[at]:g}")
+    if not _is_semidefinite(rows):
+        raise ValueError("correlations contradict each other: the matrix is not positive semidefinite")
+
+
+def _is_semidefinite(rows: Sequence[Sequence[float]]) -> bool:
+    """Whether Cholesky's factor exists, once the diagonal has what rounding may have taken."""
+    factor: list[list[float]] = []
+    for at, row in enumerate(rows):
+        made: list[float] = []
+        for other, above in enumerate(factor):
+            made.append((row[other] - sum(x * y for x, y in zip(made, above, strict=False))) / above[other])
+        left = row[at] + _ROUNDING - sum(x * x for x in made)
+        if left <= 0:
+            return False
+        factor.append([*made, sqrt(left)])
+    return True
