@@ -96,6 +96,31 @@ def test_a_recorded_ping_pong_gives_its_latency_and_bandwidth(tmp_path, text):
     assert "eager limit was not measured" in costs.warnings[0]
 
 
+@pytest.mark.parametrize("build", ["MPI", "MPI-CUDA", "MPI-OPENACC", "MPI-ROCM"])
+def test_a_build_for_accelerators_prints_the_same_tables(tmp_path, build):
+    assert _read(tmp_path, OSU_LATENCY.replace("MPI", build, 1)).about["benchmarks"] == ["osu_latency"]
+    assert _read(tmp_path, OSU_BW.replace("MPI", build, 1)).about["benchmarks"] == ["osu_bw"]
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        *("MPI_Put Latency", "MPI_Get Latency", "MPI_Put-CUDA Latency", "MPI_Accumulate latency"),
+        *("MPI_Put Bandwidth", "MPI_Get Bandwidth", "MPI_Put Bi-directional Bandwidth", "One Sided MPI_Put latency"),
+        *("MPI Multi-threaded Latency", "MPI Multi-process Latency", "MPI Multi Latency", "MPI-CUDA Multi Latency"),
+        *("MPI Bi-Directional Bandwidth", "MPI-CUDA Bi-Directional Bandwidth", "MPI Persistent Latency"),
+        *("MPI Multiple Bandwidth / Message Rate", "MPI Allreduce Latency", "OpenSHMEM Put"),
+    ],
+)
+def test_other_benchmarks_of_osu_are_no_ping_pong_and_no_stream(tmp_path, benchmark):
+    other = f"# OSU {benchmark} Test v5.9\n# Window creation: MPI_Win_create\n# Size  Latency (us)\n8     7.00\n"
+    with pytest.raises(UsageError, match=f"txt: OSU {benchmark} is no benchmark that smpy knows"):
+        _read(tmp_path, other)
+    for plain in (OSU_LATENCY, OSU_BW):
+        alone = _read(tmp_path, plain).rows
+        assert _read(tmp_path, other + plain).rows == _read(tmp_path, plain + other).rows == alone
+
+
 def test_imbs_sendrecv_is_its_mean_for_a_pair(tmp_path):
     sizes, times = _read(tmp_path, IMB).medians("exchange")
     assert sizes.tolist() == SIZES

@@ -2,7 +2,8 @@
 
 Of OSU: osu_latency (microseconds one way) and osu_bw (MB/s of a stream). Of IMB: PingPong (microseconds one way) and
 Sendrecv (the mean over the ranks). Of `python -m mpi4py.bench`: pingpong (seconds one way, or MB/s alone). Other
-benchmarks of these suites are skipped; a file without any that is known is refused.
+benchmarks of these suites are skipped: one-sided ones, of several threads or pairs, in both directions at once. A file
+without any that is known is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def _us(column: int) -> Callable[[Sequence[float]], float]:
     return lambda row: row[column] * 1e-6
 
 
-_OSU: Final = re.compile(r"#\s*(?:OSU|OMB-Py)\s+MPI\S*\s+(.+?)\s+Test", re.ASCII)
+_OSU: Final = re.compile(r"#\s*((?:OSU|OMB-Py)\s+(.+?))\s+Test", re.ASCII)
+_OSU_PLAIN: Final = re.compile(r"MPI(?:-[A-Z]+)?\s+(\S+)", re.ASCII)  # MPI-CUDA; MPI_Put is one-sided
 _IMB: Final = re.compile(r"#\s*Benchmarking\s+(\S+)", re.ASCII)
 _PROCESSES: Final = re.compile(r"#\s*#processes\s*=\s*(\d+)", re.ASCII)
 _BENCH: Final = re.compile(r"#\s*MPI PingPong Test", re.ASCII)
@@ -70,43 +72,52 @@ def read_recorded(path: Path) -> Samples:
         raise UsageError(f"{path} is no output of a benchmark: it is no text") from error
     if is_raw(text):
         return read_raw(text, str(path))
-    rows, benchmarks = _rows(path, text.splitlines())
+    rows, benchmarks, skipped = _rows(path, text.splitlines())
     if not benchmarks:
         raise UsageError(
-            f"{path}: no benchmark that smpy knows: it reads what osu_latency, osu_bw, IMB-MPI1 PingPong and Sendrecv, "
-            "`python -m mpi4py.bench pingpong` and `smpy calibrate network` write, with its headings"
+            f"{path}: {' and '.join(skipped) or 'this'} is no benchmark that smpy knows: it reads what osu_latency, "
+            "osu_bw, IMB-MPI1 PingPong and Sendrecv, `python -m mpi4py.bench pingpong` and `smpy calibrate network` "
+            "write, with its headings"
         )
     if not rows:
         raise UsageError(f"{path}: {' and '.join(benchmarks)} without a row: was it interrupted?")
     return Samples(tuple(rows), {"benchmarks": benchmarks})
 
 
-def _rows(path: Path, lines: Sequence[str]) -> tuple[list[Sample], list[str]]:
+def _rows(path: Path, lines: Sequence[str]) -> tuple[list[Sample], list[str], list[str]]:
+    """The rows of benchmarks that are known, the names of these, and of those that are not."""
     rows: list[Sample] = []
     benchmarks: list[str] = []
+    skipped: list[str] = []
     table: _Columns | None = None
     n_of_table = 0
     for number, line in enumerate(lines, start=1):
         begins, processes = _begins(line), _PROCESSES.match(line)
         if begins is not None:
-            table, n_of_table = begins[0], 0
-            if table is not None and table.name not in benchmarks:
-                benchmarks.append(table.name)
+            (table, name), n_of_table = begins, 0
+            names = skipped if table is None else benchmarks
+            if name not in names:
+                names.append(name)
         elif (processes and int(processes[1]) != _PAIR) or (not line.strip() and n_of_table):
             table = None  # of more than a pair, or at its end
         elif table is not None and line.strip() and not line.lstrip().startswith("#"):
             rows.append(_row(path, number, line, table))
             n_of_table += 1
-    return rows, benchmarks
+    return rows, benchmarks, skipped
 
 
-def _begins(line: str) -> tuple[_Columns | None] | None:
-    """The table that a line begins, (None,) if it is of another benchmark; None if it begins none."""
+def _begins(line: str) -> tuple[_Columns | None, str] | None:
+    """The table that a line begins, None of a benchmark that is not known, and its name; None if it begins none."""
     if found := _OSU.match(line):
-        return (_OSU_TABLES.get(found[1]),)
-    if found := _IMB.match(line):
-        return (_IMB_TABLES.get(found[1]),)
-    return (_BENCH_TABLE,) if _BENCH.match(line) else None
+        plain = _OSU_PLAIN.fullmatch(found[2])
+        table, name = _OSU_TABLES.get(plain[1]) if plain else None, found[1]
+    elif found := _IMB.match(line):
+        table, name = _IMB_TABLES.get(found[1]), f"IMB {found[1]}"
+    elif _BENCH.match(line):
+        table, name = _BENCH_TABLE, ""
+    else:
+        return None
+    return table, table.name if table else name
 
 
 _OSU_TABLES: Final = {
