@@ -142,27 +142,48 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
         Their numbers.
     memory_bytes : int
         That all of them work in: more than caches hold.
+
+    Raises
+    ------
+    Exception
+        The first that a thread raises: the others then end, too.
     """
     n_words = memory_bytes // len(cores) // _ARRAYS // 8
-    rates_bytes_per_s = [0.0] * len(cores)
+    rates_bytes_per_s: list[float] = []
+    errors: list[Exception] = []
     ready = threading.Barrier(len(cores))
 
-    def move(at: int) -> None:
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {cores[at]})
-        x, y = np.zeros(n_words), np.ones(n_words)
-        np.add(y, x, out=y)
-        ready.wait()
-        started_s, n_calls = time.perf_counter(), 0
-        while (taken_s := time.perf_counter() - started_s) < _ALL_CORES_S:
-            np.add(y, x, out=y)
-            n_calls += 1
-        rates_bytes_per_s[at] = n_calls * n_words * 8 * _WORDS_MOVED / taken_s
+    def move(core: int) -> None:
+        try:
+            rates_bytes_per_s.append(_rate_bytes_per_s(core, n_words, ready))
+        except Exception as error:  # noqa: BLE001  # raised below, of the first thread
+            errors.append(error)
+            ready.abort()
 
-    threads = [threading.Thread(target=move, args=(at,)) for at in range(len(cores))]
-    for thread in threads:
-        thread.start()
+    threads = [threading.Thread(target=move, args=(core,)) for core in cores]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:  # of a system that has no more threads: those that have begun wait for the others
+        ready.abort()
+        raise
     for thread in threads:
         thread.join()
+    if errors:
+        raise errors[0]
     moved_bytes = int(sum(rates_bytes_per_s) * _ALL_CORES_S)
     return Sample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+
+
+def _rate_bytes_per_s(core: int, n_words: int, ready: threading.Barrier) -> float:
+    """What this thread moves a second on a core, from when all threads are ready."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})
+    x, y = np.zeros(n_words), np.ones(n_words)
+    np.add(y, x, out=y)
+    ready.wait()
+    started_s, n_calls = time.perf_counter(), 0
+    while (taken_s := time.perf_counter() - started_s) < _ALL_CORES_S:
+        np.add(y, x, out=y)
+        n_calls += 1
+    return n_calls * n_words * 8 * _WORDS_MOVED / taken_s

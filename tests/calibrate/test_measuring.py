@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from collections import Counter
 from dataclasses import replace
 
@@ -469,6 +470,23 @@ def test_the_kernels_of_a_host_run():
     pools = Pools(1 << 20, np.random.default_rng(0))
     core_speed_kernel().prepare(pools, {"n": 64}).run()
     working_set_kernel().prepare(pools, {"bytes": 1 << 15}).run()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no threads on cores of their own here")
+def test_a_core_that_is_not_there_ends_the_others_and_is_told():
+    here, told = next(iter(os.sched_getaffinity(0))), []
+
+    def run():
+        try:
+            all_cores([here, 1 << 15], 1 << 22)  # no machine has so many
+        except OSError as error:
+            told.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)  # the tests go on, should it wait for ever
+    thread.start()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+    assert isinstance(told[0], OSError)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")
