@@ -402,25 +402,27 @@ def _ffts() -> Iterator[Kernel]:
 
         return prepare
 
-    for name, function, dtype in (("zfft", np.fft.fft, np.complex128), ("dfft", np.fft.rfft, np.float64), _cfft()):
+    single = _fft_in_single_precision()
+    of_type = {"s": single.rfft, "d": np.fft.rfft, "c": single.fft, "z": np.fft.fft}
+    for letter, dtype in TYPES.items():
         yield Kernel(
-            name,
+            f"{letter}fft",
             ("n", "batch"),
             ("n*log2(n)*batch",),
             work={"n*log2(n)*batch": 5},
             operands=("n*batch",),
-            prepare=prepare_with(function, dtype),
+            prepare=prepare_with(of_type[letter], dtype),
             is_smooth=True,
         )
 
 
-def _cfft() -> tuple[str, Callable[[Array], object], type[np.generic]]:
-    """Versions of numpy before 2.0 compute it in double precision."""
+def _fft_in_single_precision() -> Any:
+    """Transforms that compute in the precision of their argument: numpy's before 2.0 do not."""
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
-        return "cfft", np.fft.fft, np.complex64
-    from scipy.fft import fft
+        return np.fft
+    from scipy import fft
 
-    return "cfft", fft, np.complex64
+    return fft
 
 
 # ---- memory ----

@@ -84,7 +84,7 @@ def test_there_is_every_kernel_in_every_type():
     sides = {f"{letter}{kind}_{side}" for letter in "sdcz" for kind in ("trsm", "trmm") for side in ("left", "right")}
     lapack = {f"{letter}{kind}" for letter in "sdcz" for kind in ("getrf", "potrf", "geqrf")}
     others = {"sger", "dger", "cgeru", "zgeru", "sdot", "ddot", "cdotu", "zdotu", "snrm2", "dnrm2", "scnrm2", "dznrm2"}
-    others |= {"isamax", "idamax", "icamax", "izamax", "zfft", "cfft", "dfft", "copy_memory", "triad"}
+    others |= {"isamax", "idamax", "icamax", "izamax", "zfft", "cfft", "dfft", "sfft", "copy_memory", "triad"}
     assert set(ALL) == blas | sides | lapack | others
 
 

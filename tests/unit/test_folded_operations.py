@@ -377,6 +377,22 @@ def test_operations_take_the_time_of_their_kernels_unless_computing_is_free(emul
         assert found[call] == (pytest.approx(expected_s, rel=1e-9, abs=1e-13), expected), call
 
 
+@pytest.mark.parametrize("module", ["numpy.fft", "scipy.fft"])
+def test_transforms_of_single_precision_take_what_the_machine_says_of_them(
+    emulated: Callable, tmp_path: Path, module: str
+) -> None:
+    if pytest.importorskip(module).rfft(np.zeros(2, "f4")).dtype != "c8":
+        pytest.skip("numpy before 2.0 computes in double precision")
+    text = '[kernels]\nreference_speed = "1Gf"\n'
+    for name, cost_s in (("sfft", 1.0), ("dfft", 3.0), ("cfft", 7.0)):
+        text += f'[kernels.{name}]\nsizes = ["n", "batch"]\nseconds = {{"batch" = {cost_s}}}\n'
+    (tmp_path / "costs.toml").write_text(text)
+    source = f"import smpy\nfrom {module} import fft, irfft, rfft\na = smpy.folded((5, 64), 'f4')\n"
+    source += "irfft(rfft(a)), fft(a)"
+    ran = emulated(source, 1, platform=MACHINE, compute="models", kernels=tmp_path / "costs.toml")
+    assert ran.outcome.summary.makespan_s == pytest.approx(2 * 5 * 1.0 + 5 * 7.0)
+
+
 def test_a_machine_says_what_a_batch_costs(emulated: Callable, tmp_path: Any) -> None:
     text = '[kernels]\nreference_speed = "1Gf"\n[kernels.dgemm]\nsizes = ["m", "n", "k"]\nseconds = {"m" = 1.0}\n'
     (tmp_path / "costs.toml").write_text(text)
@@ -413,7 +429,19 @@ def test_the_table_has_all_that_takes_time_and_nothing_else() -> None:
     of_scipy = {name[1:] for name in LAPACK} | set(SCIPY_LINALG)
     assert (of_numpy | of_scipy) - told - {"matmul"} == set()
     assert all(any(re.fullmatch(f"i?[sdcz]{{1,2}}{name}", routine) for name in of_blas) for routine in ROUTINES)
-    kernels = {"triad", "copy_memory", "zfft", "dfft", "deinsum", "dgelsd", "dsparse_product", *ROUTINES, *LAPACK}
+    kernels = {
+        "triad",
+        "copy_memory",
+        "zfft",
+        "dfft",
+        "cfft",
+        "sfft",
+        "deinsum",
+        "dgelsd",
+        "dsparse_product",
+        *ROUTINES,
+        *LAPACK,
+    }
     kernels |= {f"{name}_{side}" for name in ("dtrsm", "dormqr") for side in ("left", "right")}
     kernels |= {"dsyevd_values", "dsyevd_vectors", "dgesdd_values", "dgesdd_reduced", "dgesdd_full"}
     others = {"amax", "amin", "around", "exp", "reduce", "accumulate", "s", "optimize"}
