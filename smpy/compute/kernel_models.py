@@ -115,6 +115,7 @@ def charge_kernel(
         flop *= n_calls
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
+    use.n_without_time += n_calls * (not seconds)
     shared_bytes = _shared_bytes(engine.memory(), moved_bytes * n_calls, working_set_bytes, flop / speed_flop_per_s)
     engine.compute(flop, shared_bytes, kernel, n_calls)
 

@@ -33,12 +33,15 @@ class KernelUse:
         What they took, each on a core of its own.
     n_extrapolated : int
         Calls of sizes that the calibration did not measure.
+    n_without_time : int
+        Calls of sizes at which the calibrated cost is 0 or below.
     """
 
     is_calibrated: bool
     n_calls: int = 0
     seconds: float = 0.0
     n_extrapolated: int = 0
+    n_without_time: int = 0
 
 
 class Modelling:

@@ -85,6 +85,11 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
             for name, use in uses
             if use.n_extrapolated
         ]
+        lines += [
+            f"{name}: {use.n_without_time:,} of {use.n_calls:,} calls take no time: its cost is not above 0 there"
+            for name, use in uses
+            if use.n_without_time
+        ]
         yield Remark("kernels", tuple(lines), {"kernels": {name: asdict(use) for name, use in uses}})
     if modelling.draws is not None and not modelling.draws.n_drawn:
         text = "--noise drew none: no kernel was called whose calibration says how much it has"

@@ -194,10 +194,24 @@ def test_the_summary_says_which_kernels_are_calibrated_and_which_calls_extrapola
     (remark,) = (remark for remark in record["remarks"] if remark["topic"] == "kernels")
     dgemm_s = 2 * (5000e-9 * 201 + 2e-3)
     expected = {"is_calibrated": True, "n_calls": 2, "seconds": pytest.approx(dgemm_s), "n_extrapolated": 1}
-    assert remark["kernels"]["dgemm"] == expected
+    assert remark["kernels"]["dgemm"] == expected | {"n_without_time": 0}
+    assert "take no time" not in text
     assert remark["kernels"]["dger"]["seconds"] == pytest.approx(4.0)
     assert record["compute"] == "models"
     assert record["makespan_s"] == pytest.approx(4.0 + dgemm_s)
+
+
+def test_the_summary_says_which_calls_take_no_time_because_their_cost_is_not_above_0(
+    emulated: Callable, machine: Path
+) -> None:
+    cost = '[kernels.k]\nsizes = ["n"]\nseconds = {n = 1, 1 = -10}\n'
+    machine.write_text(f'[kernels]\nreference_speed = "1Gf"\n{cost}[host]\nspeed = "1Gf"\n')
+    source = f"{DGEMM}for n in (5, 9, 10, 12): charge_kernel('k', (n,), flop=1, n_calls=2)"
+    summary = emulated(source, 1, platform=machine, compute="models").outcome.summary
+    assert summary.makespan_s == pytest.approx(2 * 2)
+    assert "k: 6 of 8 calls take no time: its cost is not above 0 there" in summary.render()
+    (remark,) = json.loads(summary.to_json())["remarks"]
+    assert remark["kernels"]["k"]["n_without_time"] == 6
 
 
 def test_a_calibration_may_be_named_beside_any_machine(emulated: Callable, tmp_path: Path) -> None:
