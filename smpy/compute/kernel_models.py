@@ -136,6 +136,8 @@ def _add_uncertainty(
         engine.add_to_path(
             modelling.path_sum(cost.name), n_calls * half_width_s, n_calls * variance * seconds * seconds
         )
+    if variance:
+        modelling.noisy.add(engine.rank)
     if mean:
         engine.add_to_path(NOISE_SUM, n_calls * mean * seconds)
 

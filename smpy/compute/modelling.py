@@ -64,6 +64,8 @@ class Modelling:
         By kernel.
     path_sums : dict of str to int
         Where the uncertain time of a kernel is added up along the critical path; the last one takes several.
+    noisy : set of int
+        Ranks that called kernels whose noise is a part of the uncertainty.
     inside : set of int
         Ranks in the body of a kernel whose time is charged: what else they compute there takes none.
     bytes_without_bandwidth : float
@@ -90,6 +92,7 @@ class Modelling:
         self.path_sums: Final[dict[str, int]] = {}
         self._estimators: Final[dict[str, Callable[..., tuple[float, float]]]] = {}
         self._moments: Final[dict[str, tuple[float, float]]] = {}
+        self.noisy: Final[set[int]] = set()
         self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0
 

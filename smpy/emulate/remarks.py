@@ -50,6 +50,7 @@ def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...
         *_polls(engine, polling),
         *_fast_kernels(engine),
         *_modelled(engine),
+        *([] if is_partial else _uncertain(engine)),
         *_sampled(engine),
         *_left_over(left, home),
     )
@@ -98,6 +99,14 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
         moved = format_bytes(modelling.bytes_without_bandwidth)
         text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
         yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+
+
+def _uncertain(engine: Engine) -> Iterable[Remark]:
+    """The largest of several noisy times is more than any of them in the mean, which no single path knows."""
+    n_noisy = len(engine.kept.get(Modelling, Modelling()).noisy)
+    if n_noisy > 1 and engine.statistics().messages:
+        text = "± is of first order, too small where ranks wait for the slowest of several; --noise draws instead"
+        yield Remark("uncertainty", (text,), {"n_noisy_ranks": n_noisy})
 
 
 def _sampled(engine: Engine) -> Iterable[Remark]:

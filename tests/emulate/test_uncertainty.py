@@ -145,6 +145,37 @@ def test_the_summary_says_how_uncertain_a_makespan_is_unless_a_draw_was_made(sum
     assert json.loads(summary_of("").to_json())["makespan_half_width_s"] is None
 
 
+NOISY = kernels(noise='{kind = "half-normal", sigma = 0.2}')
+BARRIERS = "for _ in range(20): one(), comm.Barrier()"
+
+
+def test_a_first_order_does_not_see_that_ranks_wait_for_the_slowest_of_several_and_says_so(
+    summary_of: Callable,
+) -> None:
+    summary = summary_of(BARRIERS, 8, NOISY)
+    drawn = summary_of(BARRIERS, 8, NOISY, noise=True, seed=3)
+    assert drawn.makespan_s > summary.makespan_s + summary.uncertainty.half_width_s
+    text = "± is of first order, too small where ranks wait for the slowest of several; --noise draws instead"
+    assert f"  uncertainty    {text}" in summary.render()
+    remarks = {remark["topic"]: remark for remark in json.loads(summary.to_json())["remarks"]}
+    assert remarks["uncertainty"] == {"topic": "uncertainty", "n_noisy_ranks": 8}
+    assert "first order" not in drawn.render()
+
+
+@pytest.mark.parametrize(
+    ("source", "n_ranks", "text"),
+    [
+        (BARRIERS, 1, NOISY),
+        ("one()", 8, NOISY),  # nobody waits
+        (BARRIERS, 8, kernels()),
+        (BARRIERS, 8, kernels(noise='{kind = "empirical", residuals = [0.1]}')),  # of each call the same
+        ("one() if rank == 1 else None\ncomm.Barrier()", 8, NOISY),
+    ],
+)
+def test_a_first_order_that_holds_has_no_remark(summary_of: Callable, source: str, n_ranks: int, text: str) -> None:
+    assert "first order" not in summary_of(source, n_ranks, text).render()
+
+
 STEPS = st.one_of(
     st.tuples(st.just("one"), st.integers(0, 3), st.integers(1, 9)),
     st.tuples(st.just("sleep"), st.integers(0, 3), st.integers(1, 90)),
