@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import signature
 from math import prod
 from operator import attrgetter, index
 from typing import Any, Final
@@ -14,7 +16,20 @@ from smpy.compute.contractions import einsum
 from smpy.compute.elementwise import broadcast, reduction
 from smpy.compute.fourier import FOURIER
 from smpy.compute.linear_algebra import LINEAR_ALGEBRA
-from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in, fits_into, one_of_each, refused, traffic_bytes
+from smpy.compute.modelled_results import (
+    Modelled,
+    New,
+    Rule,
+    arrays_in,
+    as_arrays,
+    as_shape,
+    fits_into,
+    into,
+    one_of_each,
+    refused,
+    room_like,
+    traffic_bytes,
+)
 
 __all__ = ["AS_THEY_ARE", "COMPOSED", "COPIES", "ELEMENTWISE", "REDUCTIONS", "RULES", "VIEWS", "named"]
 
@@ -127,33 +142,51 @@ REDUCTIONS: Final[Mapping[str, int]] = {
     ),
 }
 """Functions that reduce axes, and how often they read their array."""
-_LIKE: Final = {"empty_like": False, "zeros_like": True, "ones_like": True, "full_like": True}
+_LIKE: Final = {
+    "empty_like": ("prototype", "dtype", "order", "subok", "shape"),
+    "zeros_like": ("a", "dtype", "order", "subok", "shape"),
+    "ones_like": ("a", "dtype", "order", "subok", "shape"),
+    "full_like": ("a", "fill_value", "dtype", "order", "subok", "shape"),
+}
+"""Functions that make an array like another, and their parameters, which compiled ones do not tell."""
 
 
 def _elementwise(function: Callable[..., Any]) -> Rule:
-    def rule(*args: Any, out: Any = None, **named: Any) -> Modelled:
-        with np.errstate(all="ignore"):
-            found = function(*map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()})
-        shape = broadcast(*arrays_in((args, named)))
-        made = out if out is not None else New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
-        return Modelled(made, streaming(traffic_bytes((args, named), (made,)), prod(shape)))
+    parameters = signature(function)
+
+    def rule(*args: Any, **named: Any) -> Modelled:
+        bound = parameters.bind(*args, **named)
+        out = bound.arguments.pop("out", None)
+        operands = as_arrays(bound.args) if function in (np.clip, np.isclose) else bound.args
+        return _on_elements(function, out, *operands, **bound.kwargs)
 
     return rule
+
+
+def _on_elements(function: Callable[..., Any], out: Any, /, *args: Any, **named: Any) -> Modelled:
+    one = partial(function, *map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()})
+    with np.errstate(all="ignore"):
+        found = one()
+    arrays = list(arrays_in((*args, *named.values())))
+    shape = broadcast(*arrays)
+    made = New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
+    result = into(out, made, found, lambda room: one(out=room), is_broadcast=function not in (np.round, np.around))
+    return Modelled(result, streaming(traffic_bytes(arrays, (result,)), prod(shape)))
 
 
 def _where(condition: Any, *values: Any) -> Modelled:
     if not values:
         raise refused("numpy.where", " without values to choose from")
-    return _elementwise(np.where)(condition, *values)
+    return _on_elements(np.where, None, *as_arrays((condition, *values)))
 
 
-def _like(function: Callable[..., Any], *, is_written: bool) -> Rule:
-    def rule(a: Any, *args: Any, shape: Any = None, **named: Any) -> Modelled:
-        found = function(
-            one_of_each(a), *map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()}
-        )
-        wanted = np.shape(a) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-        for value in arrays_in((*args, *named.values())):
+def _like(function: Callable[..., Any], parameters: Sequence[str], *, is_written: bool) -> Rule:
+    def rule(*args: Any, **named: Any) -> Modelled:
+        told = dict(zip(parameters, as_arrays(args), strict=False)) | named
+        a, shape = told.pop(parameters[0]), told.pop("shape", None)
+        found = function(one_of_each(a), **{name: one_of_each(it) for name, it in told.items()})
+        wanted = np.shape(a) if shape is None else as_shape(shape)
+        for value in arrays_in(told.values()):
             if not fits_into(value.shape, wanted):
                 raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {wanted}")
         made = New(wanted, found.reshape(-1)[:1], is_array=True)
@@ -166,8 +199,9 @@ def _cumulative(function: Callable[..., Any]) -> Rule:
     def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Modelled:
         with np.errstate(all="ignore"):
             found = function(one_of_each(a), axis, dtype)
-        made = out if out is not None else New((a.size,) if axis is None else a.shape, found.reshape(1))
-        return Modelled(made, streaming(traffic_bytes((a,), (made,)), a.size))
+        made = New((a.size,) if axis is None else a.shape or (1,), found.reshape(1))
+        result = into(out, made, found, lambda room: function(one_of_each(a), axis, dtype, room))
+        return Modelled(result, streaming(traffic_bytes((a,), (result,)), a.size))
 
     return rule
 
@@ -181,6 +215,7 @@ def _copied(shape: Sequence[int], element: Any) -> Modelled:
 
 
 def _copy(a: Any, order: Any = "K", subok: bool = False) -> Modelled:
+    np.copy(np.empty(0), order)  # refuses orders that there are not
     return _copied(a.shape, one_of_each(a))
 
 
@@ -192,7 +227,9 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Modelled:
-    np.copyto(one_of_each(dst).copy(), one_of_each(src), casting)
+    src, where = as_arrays((src, where))
+    mask = np.ones((1,) * np.ndim(where), np.asarray(where).dtype)
+    np.copyto(room_like(dst, (1,) * dst.ndim), one_of_each(src), casting, mask)  # refuses types
     if not all(fits_into(np.shape(it), dst.shape) for it in (src, where)):
         raise ValueError(f"could not broadcast input array from shape {np.shape(src)} into shape {dst.shape}")
     return Modelled(None, copying(dst.nbytes))
@@ -200,7 +237,8 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 
 def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named: Any) -> Modelled:
     arrays = [np.asanyarray(array) for array in arrays]
-    found = np.concatenate([one_of_each(array) for array in arrays], axis, **named)  # refuses axes and numbers
+    ones = [one_of_each(array) for array in arrays]
+    found = np.concatenate(ones, axis, **named)  # refuses axes and numbers
     if axis is None:
         shape = [sum(array.size for array in arrays)]
     else:
@@ -216,7 +254,7 @@ def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named:
                     )
         shape[at] = sum(array.shape[at] for array in arrays)
     made = _copied(shape, found)
-    return made if out is None else Modelled(out, made.charges)
+    return Modelled(into(out, made.result, found, lambda room: np.concatenate(ones, axis, room, **named)), made.charges)
 
 
 def _stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, **named: Any) -> Modelled:
@@ -262,19 +300,24 @@ def _triangle(function: Callable[..., Any]) -> Rule:
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Modelled:
     if is_folded(repeats):
         raise refused("numpy.repeat", " as often as a folded array says")
-    n_repeats = np.asarray(repeats)
+    a, n_repeats = np.atleast_1d(a), np.asarray(repeats)
+    if isinstance(repeats, np.ndarray):
+        np.repeat(np.zeros(1), np.ones((1,) * n_repeats.ndim, n_repeats.dtype))  # refuses types
     if n_repeats.size and n_repeats.min() < 0:
         raise ValueError("repeats may not contain negative values.")
     shape = [a.size] if axis is None else list(a.shape)
     at = 0 if axis is None else range(a.ndim)[axis]
-    shape[at] = int(np.broadcast_to(n_repeats, shape[at]).sum()) if n_repeats.size > 1 else shape[at] * int(n_repeats)
+    is_one = n_repeats.size == 1 and n_repeats.ndim < 2
+    shape[at] = shape[at] * int(n_repeats.item()) if is_one else int(np.broadcast_to(n_repeats, (shape[at],)).sum())
     return _copied(shape, one_of_each(a))
 
 
 def _tile(A: Any, reps: Any) -> Modelled:  # noqa: N803  # numpy's name
     if is_folded(reps):
         raise refused("numpy.tile", " as often as a folded array says")
-    times = (reps,) if isinstance(reps, int) else tuple(1 if count == 1 else index(count) for count in reps)
+    times = tuple(1 if count == 1 else index(count) for count in (reps if np.ndim(reps) else (reps,)))
+    if min(times, default=0) < 0:
+        raise ValueError("negative dimensions are not allowed")
     n_dimensions = max(len(times), A.ndim)
     shape = (1,) * (n_dimensions - A.ndim) + A.shape
     times = (1,) * (n_dimensions - len(times)) + times
@@ -290,18 +333,20 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
         at = range(a.ndim)[axis]
         shape = a.shape[:at] + taken + a.shape[at + 1 :]
     places, n_places = np.asarray(indices), a.size if axis is None else a.shape[axis]
-    if isinstance(indices, np.ndarray):
-        np.take(np.zeros(1), np.zeros(1, places.dtype))  # refuses types
+    one = one_of_each(a)
+    zeros = np.zeros((1,) * len(taken), places.dtype if isinstance(indices, np.ndarray) else int)
+    found = np.take(one, zeros, axis, mode=mode)  # refuses types
     if mode == "raise" and places.size and not is_folded(indices):
         for place in (places.min(), places.max()):
             if not -n_places <= place < n_places:
                 raise IndexError(f"index {place} is out of bounds for an axis of size {n_places}")
-    made = New(tuple(shape), one_of_each(a).reshape(-1)[:1])
-    return Modelled(made if out is None else out, copying(made.nbytes))
+    made = New(tuple(shape), one.reshape(-1)[:1])
+    result = into(out, made, found, lambda room: np.take(one, zeros, axis, room, mode))
+    return Modelled(result, copying(made.nbytes))
 
 
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = as_shape(shape)
     np.broadcast_to(array.view(np.ndarray), wanted)  # refuses what does not fit
     return Modelled(New(wanted, one_of_each(array).reshape(1), is_array=True))
 
@@ -313,14 +358,16 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Modelled:
 
 
 def _ravel(a: Any, order: Any = "C") -> Modelled:
+    np.ravel(np.empty(1), order)  # refuses orders that there are not
     return Modelled(a.reshape(-1, order="F" if order == "F" else "C"))
 
 
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Modelled:
     diagonal = a.diagonal(offset, axis1, axis2)
     found = np.trace(one_of_each(a), 0, axis1, axis2, dtype)
-    made = out if out is not None else New(diagonal.shape[:-1], np.asarray(found).reshape(1))
-    return Modelled(made, streaming(diagonal.nbytes, diagonal.size))
+    made = New(diagonal.shape[:-1], np.asarray(found).reshape(1))
+    result = into(out, made, found, lambda room: np.trace(one_of_each(a), 0, axis1, axis2, dtype, room))
+    return Modelled(result, streaming(diagonal.nbytes, diagonal.size))
 
 
 COPIES: Final[Mapping[str, Rule]] = {
@@ -356,8 +403,8 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
     found = {getattr(np, name): _elementwise(getattr(np, name)) for name in ELEMENTWISE if name not in rules}
     for name, n_passes in REDUCTIONS.items():
         found[getattr(np, name)] = reduction(getattr(np, name), n_passes)
-    for name, is_written in _LIKE.items():
-        found[getattr(np, name)] = _like(getattr(np, name), is_written=is_written)
+    for name, parameters in _LIKE.items():
+        found[getattr(np, name)] = _like(getattr(np, name), parameters, is_written=name != "empty_like")
     for name in ("cumsum", "cumprod"):
         found[getattr(np, name)] = _cumulative(getattr(np, name))
     return found | {function: rule for name, rule in rules.items() if (function := named(name)) is not None}

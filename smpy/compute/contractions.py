@@ -14,7 +14,7 @@ import numpy as np
 
 from smpy.compute.charges import Charge, streaming
 from smpy.compute.linear_algebra_costs import kernel_charges, product_charges
-from smpy.compute.modelled_results import Modelled, new, traffic_bytes
+from smpy.compute.modelled_results import Modelled, into, new, traffic_bytes
 from smpy.compute.small_arrays import SmallSizes
 
 __all__ = ["einsum"]
@@ -26,12 +26,12 @@ Term = tuple[Any, ...]
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any) -> Modelled:
     """The rule of `numpy.einsum`."""
     small = SmallSizes(operands)
-    found = np.einsum(*map(small.cut, operands), optimize=optimize, **named)  # refuses what does not fit
+    cut = [small.cut(operand) for operand in operands]
+    found = np.einsum(*cut, optimize=optimize, **named)  # refuses what does not fit
     shape = small.shape(np.shape(found))
     arrays, terms, result = _parsed(operands)
-    if out is not None and out.shape != shape:
-        raise ValueError(f"einsum: the result has the shape {shape}, and out {out.shape}")
-    made = new(shape, found.dtype, is_array=isinstance(found, np.ndarray)) if out is None else out
+    result_of = new(shape, found.dtype, is_array=isinstance(found, np.ndarray))
+    made = into(out, result_of, found, lambda room: np.einsum(*cut, optimize=optimize, out=room, **named))
     sizes: dict[Any, int] = {}
     for array, term in zip(arrays, terms, strict=True):
         for index, size in zip(term, array.shape, strict=True):

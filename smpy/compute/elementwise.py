@@ -5,7 +5,8 @@ Numpy itself is asked for types, errors and the value of the one element: it com
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from math import prod
 from typing import Any, Final
 
@@ -13,7 +14,18 @@ import numpy as np
 
 from smpy.compute.charges import streaming
 from smpy.compute.linear_algebra import GENERALIZED
-from smpy.compute.modelled_results import Modelled, New, fits_into, one_of_each, refused, traffic_bytes
+from smpy.compute.modelled_results import (
+    Modelled,
+    New,
+    Rule,
+    as_arrays,
+    fits_into,
+    into,
+    one_of_each,
+    refused,
+    room_like,
+    traffic_bytes,
+)
 
 __all__ = ["broadcast", "of_ufunc", "reduced_shape", "reduction"]
 
@@ -47,7 +59,7 @@ def of_ufunc(
         return rule(*inputs, out=out[0] if out else None, **named)
     if all(set(types) <= set("O->") for types in ufunc.types):
         raise refused(f"numpy.{ufunc.__name__}", " by a function of Python's")
-    inputs = tuple(np.asarray(it) if isinstance(it, (list, tuple)) else it for it in inputs)
+    inputs = as_arrays(inputs)
     if method == "__call__":
         return _on_elements(ufunc, inputs, out, named)
     if method == "reduce":
@@ -55,17 +67,15 @@ def of_ufunc(
     if method == "accumulate":
         return _same_shape(ufunc.accumulate, inputs[0], out, named)
     if method == "outer":
-        n_dimensions = np.ndim(inputs[1])
-        first = inputs[0][(..., *(None,) * n_dimensions)] if n_dimensions else inputs[0]
-        return _on_elements(ufunc, (first, inputs[1]), out, named)
+        first, second = map(np.asanyarray, inputs)
+        return _on_elements(ufunc, (first[(..., *(None,) * second.ndim)], second), out, named)
     raise refused(f"numpy.{ufunc.__name__}.{method}")
 
 
 def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...], named: Mapping[str, Any]) -> Modelled:
-    cut = {name: one_of_each(value) for name, value in named.items()}
-    cut["where"] = True
+    cut = _cut(named)
     if out:
-        cut["out"] = tuple(None if array is None else _room(array) for array in out)
+        cut["out"] = tuple(None if array is None else room_like(array, (1,) * array.ndim) for array in out)
     with np.errstate(all="ignore"):
         found = ufunc(*map(one_of_each, inputs), **cut)
     found = found if isinstance(found, tuple) else (found,)
@@ -86,35 +96,41 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     return Modelled(result, streaming(traffic_bytes(inputs, results), flop))
 
 
+def _cut(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments cut to one element, of which all are computed."""
+    cut = {name: one_of_each(value) for name, value in named.items()}
+    if isinstance(named.get("where"), np.ndarray):
+        cut["where"] = np.ones_like(cut["where"], subok=False)
+    return cut
+
+
 def _reduce(ufunc: np.ufunc, array: Any, out: tuple[Any, ...], named: Mapping[str, Any]) -> Modelled:
-    axis = named.get("axis", 0)
-    kept = {name: value for name, value in named.items() if name != "where"}
-    return _reduced(lambda one: ufunc.reduce(one, **kept), array, axis, named.get("keepdims", False), out)
+    return _reduced(ufunc.reduce, array, {"axis": 0, **named}, out[0] if out else None)
 
 
-def reduction(function: Any, n_passes: int = 1) -> Any:
+def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
     """The rule of a function like `numpy.sum`, which reads its array so many times."""
+    parameters = signature(function)
 
-    def rule(a: Any, axis: Any = None, *args: Any, **named: Any) -> Modelled:
-        out, keepdims = named.pop("out", None), named.get("keepdims", False)
-        kept = {name: value for name, value in named.items() if name != "where"}
-        return _reduced(
-            lambda one: function(one, axis, *args, **kept), a, axis, keepdims, () if out is None else (out,), n_passes
-        )
+    def rule(*args: Any, **named: Any) -> Modelled:
+        given = parameters.bind(*args, **named).arguments
+        told = {name: value for name, value in given.items() if value is not np._NoValue}
+        array, out = np.asanyarray(told.pop("a")), told.pop("out", None)
+        return _reduced(function, array, told, out, n_passes)
 
     return rule
 
 
-def _reduced(reduce: Any, array: Any, axis: Any, keepdims: Any, out: tuple[Any, ...], n_passes: int = 1) -> Modelled:
+def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], out: Any, n_passes: int = 1) -> Modelled:
+    """A reduction; `named` are the arguments besides the array and what receives the result."""
+    cut = _cut(named)
+    if not fits_into(np.shape(named.get("where", True)), array.shape):
+        raise ValueError(f"non-broadcastable operand: a mask of shape {np.shape(named['where'])}, not {array.shape}")
     with np.errstate(all="ignore"):
-        found = reduce(one_of_each(array))
-    shape = reduced_shape(array.shape, axis, keepdims=keepdims is True)
-    if out and out[0] is not None:
-        if out[0].shape != shape:
-            raise ValueError(f"output parameter for reduction has the wrong shape {out[0].shape}, not {shape}")
-        result: Any = out[0]
-    else:
-        result = New(shape, np.asarray(found).reshape(1))
+        found = reduce(one_of_each(array), **cut)
+    shape = reduced_shape(array.shape, named.get("axis"), keepdims=bool(named.get("keepdims", False)))
+    made = New(shape, np.asarray(found).reshape(1))
+    result = into(out, made, found, lambda room: reduce(one_of_each(array), out=room, **cut))
     flop = n_passes * array.size if array.dtype.kind in _COMPUTED_KINDS else 0
     return Modelled(result, streaming(n_passes * array.nbytes + traffic_bytes((), (result,)), flop))
 
@@ -131,7 +147,8 @@ def reduced_shape(shape: Shape, axis: Any, *, keepdims: bool) -> Shape:
 def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[str, Any]) -> Modelled:
     with np.errstate(all="ignore"):
         found = function(one_of_each(array), **named)
-    result = out[0] if out and out[0] is not None else New(array.shape, found.reshape(1))
+    made = New(array.shape, found.reshape(1))
+    result = into(out[0] if out else None, made, found, lambda room: function(one_of_each(array), out=room, **named))
     return Modelled(result, streaming(traffic_bytes((array,), (result,)), array.size))
 
 
@@ -149,10 +166,6 @@ def broadcast(*arrays: Any) -> Shape:
     except ValueError:
         told = " ".join(map(_spelled, filter(None, shapes)))
         raise ValueError(f"operands could not be broadcast together with shapes {told} ") from None
-
-
-def _room(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.empty((1,) * array.ndim, array.dtype)
 
 
 def _spelled(shape: Shape) -> str:

@@ -18,7 +18,7 @@ from smpy.compute.array_functions import COPIES, RULES, VIEWS
 from smpy.compute.charges import charge
 from smpy.compute.elementwise import of_ufunc
 from smpy.compute.indexing import assigned, is_of_fields, taken
-from smpy.compute.modelled_results import Modelled, New, are_folded, refused
+from smpy.compute.modelled_results import Modelled, New, are_folded, as_shape, refused
 from smpy.engine.running import current, is_running, named_call
 
 __all__ = ["Folded", "folded", "perform", "without_backing"]
@@ -120,7 +120,7 @@ class Folded(np.ndarray):
         """As of `numpy.ndarray`."""
         if not self.__smpy_folded__:
             return super().astype(dtype, order, casting, subok, copy)
-        self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, casting=casting)  # refuses what cannot be
+        self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, order, casting)  # refuses what cannot be
         return perform(COPIES["astype"], self, dtype, copy=copy)
 
     @property
@@ -175,7 +175,7 @@ class Folded(np.ndarray):
 
     def copy(self, order: Any = "C") -> Any:
         """As of `numpy.ndarray`."""
-        return perform(COPIES["copy"], self) if self.__smpy_folded__ else super().copy(order)
+        return perform(COPIES["copy"], self, order) if self.__smpy_folded__ else super().copy(order)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -185,10 +185,11 @@ class Folded(np.ndarray):
 
     def flatten(self, order: Any = "C") -> Any:
         """As of `numpy.ndarray`."""
-        return self.copy().reshape(-1) if self.__smpy_folded__ else super().flatten(order)
+        return self.copy(order).reshape(-1) if self.__smpy_folded__ else super().flatten(order)
 
     def fill(self, value: Any) -> None:
         """As of `numpy.ndarray`."""
+        np.empty(0, self.dtype).fill(value)  # refuses what is no element
         self[...] = value
 
 
@@ -281,7 +282,7 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
         import smpy.compute.conversions  # noqa: F401  # which numpy's functions ask from now on
 
         current().has_folded = True
-    return without_backing((shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype))
+    return without_backing(as_shape(shape), np.dtype(dtype))
 
 
 def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:

@@ -7,14 +7,14 @@ benchFFT), and cosine and sine transforms as much as those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import log2, prod
 from typing import Any, Final
 
 import numpy as np
 
 from smpy.compute.charges import BLAS_LETTERS, Charge, copying
-from smpy.compute.modelled_results import Modelled, New, Rule, new, one_of_each
+from smpy.compute.modelled_results import Modelled, New, Rule, into, new, one_of_each
 
 __all__ = ["FOURIER", "OF_ONE_AXIS", "transforms"]
 
@@ -46,12 +46,14 @@ def _of_one_axis(name: str, function: Callable[..., Any]) -> Rule:
         a = np.asanyarray(a)
         if not -a.ndim <= axis < a.ndim:
             function(one_of_each(a), n=n, axis=axis, **named)  # which refuses it; in a stack it would be another one
-        found = function(np.empty((0, *a.shape), a.dtype), n=n, axis=axis - a.ndim if axis >= 0 else axis, **named)
-        made = new(found.shape[1:], found.dtype)
+        stack, at = np.empty((0, *a.shape), a.dtype), axis - a.ndim if axis >= 0 else axis
+        found = function(stack, n=n, axis=at, **named)
+        made = new(found.shape[1:], found.dtype, is_array=True)
+        result = into(out, made, found, lambda room: function(stack, n=n, axis=at, out=room, **named))
         is_half = name in _HALF_SPECTRA or name in _OF_REAL_NUMBERS
         length = made.shape[axis] if name in ("irfft", "hfft") else a.shape[axis] if n is None else int(n)
         others = prod(made.shape) // max(made.shape[axis], 1)
-        return Modelled(out if out is not None else made, _lines(length, length * others, found.dtype, is_half=is_half))
+        return Modelled(result, _lines(length, length * others, found.dtype, is_half=is_half))
 
     return rule
 
@@ -59,18 +61,18 @@ def _of_one_axis(name: str, function: Callable[..., Any]) -> Rule:
 def _of_axes(name: str, function: Callable[..., Any]) -> Rule:
     default = (-2, -1) if name.endswith("2") else None
 
-    def rule(
-        a: Any, s: int | Sequence[int] | None = None, axes: Any = default, *, out: Any = None, **named: Any
-    ) -> Modelled:
+    def rule(a: Any, s: Any = None, axes: Any = default, *, out: Any = None, **named: Any) -> Modelled:
         a = np.asanyarray(a)
-        s, axes = ((it,) if isinstance(it, int) else it for it in (s, axes))
+        s, axes = (None if it is None else (it,) if not np.ndim(it) else it for it in (s, axes))
         if axes is None:
             axes = range(-(a.ndim if s is None else len(s)), 0)
         if not all(-a.ndim <= at < a.ndim for at in axes) or (s is not None and len(s) != len(axes)):
             function(one_of_each(a), s=s, axes=axes, **named)  # likewise
         axes = [at - a.ndim if at >= 0 else at for at in axes]  # from the end: the stack's axis is in front
-        found = function(np.empty((0, *a.shape), a.dtype), s=s, axes=axes, **named)
-        made = new(found.shape[1:], found.dtype)
+        stack = np.empty((0, *a.shape), a.dtype)
+        found = function(stack, s=s, axes=axes, **named)
+        made = new(found.shape[1:], found.dtype, is_array=True)
+        result = into(out, made, found, lambda room: function(stack, s=s, axes=axes, out=room, **named))
         full = list(made.shape if name.startswith("irfft") else a.shape)
         if s is not None:
             for at, size in zip(axes, s, strict=True):
@@ -83,7 +85,7 @@ def _of_axes(name: str, function: Callable[..., Any]) -> Rule:
             is_half = name in _OF_REAL_NUMBERS or (name.startswith(("rfft", "irfft")) and at == axes[-1])
             n_elements = prod(full if is_half else spectrum)
             charges += _lines(full[at], n_elements, found.dtype, is_half=is_half)
-        return Modelled(out if out is not None else made, tuple(charges))
+        return Modelled(result, tuple(charges))
 
     return rule
 
@@ -112,6 +114,9 @@ def _of_numpy(name: str, rule: Rule) -> Rule:
     """With numpy's order of arguments: the norm is the fourth, what receives the result the fifth."""
 
     def in_order(a: Any, size: Any = None, *axis: Any, **named: Any) -> Modelled:
+        for told in (size, *axis[:1], named.get("s"), named.get("axes")) if name in _OF_AXES else ():
+            if told is not None and not np.ndim(told):
+                raise TypeError(f"{name}: sizes and axes are sequences, not {told!r}")
         placed = dict(zip(("axis" if name in OF_ONE_AXIS else "axes", "norm", "out"), axis, strict=False))
         return rule(a, **({"n" if name in OF_ONE_AXIS else "s": size} | placed | named))
 

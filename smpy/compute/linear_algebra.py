@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from smpy.compute.charges import streaming
+from smpy.compute.charges import is_folded, streaming
 from smpy.compute.linear_algebra_costs import (
     cholesky_charges,
     eigh_charges,
@@ -23,7 +23,19 @@ from smpy.compute.linear_algebra_costs import (
     solve_charges,
     svd_charges,
 )
-from smpy.compute.modelled_results import Modelled, New, Rule, fits_into, new, refused, traffic_bytes
+from smpy.compute.modelled_results import (
+    Modelled,
+    New,
+    Rule,
+    arrays_in,
+    fits_into,
+    into,
+    new,
+    one_of_each,
+    refused,
+    room_like,
+    traffic_bytes,
+)
 from smpy.compute.small_arrays import SmallSizes
 
 __all__ = ["GENERALIZED", "LINEAR_ALGEBRA"]
@@ -33,12 +45,15 @@ __all__ = ["GENERALIZED", "LINEAR_ALGEBRA"]
 
 
 def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
+    if "axes" in named:
+        raise refused("numpy.matmul", " with axes of its own")
     a, b = np.asanyarray(a), np.asanyarray(b)
     if not (a.ndim and b.ndim):
         room = None if out is None else np.empty(1, out.dtype)
         np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # which refuses numbers
     if out is not None:
-        np.matmul(*(np.empty((0, 1, 1), array.dtype) for array in (a, b, out)), **named)  # refuses types
+        one, other = (np.empty((0, 1, 1), array.dtype) for array in (a, b))
+        np.matmul(one, other, room_like(out, (0, 1, 1)), **named)  # refuses types
     rows = a.shape if a.ndim > 1 else (1, *a.shape)
     columns = b.shape if b.ndim > 1 else (*b.shape, 1)
     n_dimensions = max(len(rows), len(columns))
@@ -71,7 +86,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     dtype = np.result_type(a, b)
     if not (a.ndim and b.ndim):
-        made = _into(out, new(a.shape + b.shape, dtype))
+        made = _dot_into(out, new(a.shape + b.shape, dtype))
         return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
     at = max(b.ndim - 2, 0)
     if a.shape[-1] != b.shape[at]:
@@ -80,8 +95,20 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
             f"{b.shape[at]} (dim {at})"
         )
     left, right = a.shape[:-1], b.shape[:at] + b.shape[at + 1 :]
-    made = _into(out, new(left + right, dtype))
+    made = _dot_into(out, new(left + right, dtype))
     return Modelled(made, product_charges(dtype, prod(left), prod(right), a.shape[-1]))
+
+
+def _dot_into(out: Any, result: New) -> Any:
+    """`numpy.dot` takes no array of another type, and none that is not C-contiguous."""
+    if isinstance(out, np.ndarray):
+        is_contiguous = is_folded(out) or out.flags.c_contiguous
+        if (out.shape, out.dtype) != (result.shape, result.element.dtype) or not is_contiguous:
+            raise ValueError(
+                "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+            )
+    one, number = (np.zeros((1,) * n_dimensions, result.element.dtype) for n_dimensions in (len(result.shape), 0))
+    return into(out, result, one, lambda room: np.dot(one, number, room))
 
 
 def _spelled(array: Any) -> str:
@@ -113,9 +140,9 @@ def _inner(a: Any, b: Any, /) -> Modelled:
 def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     made = new((a.size, b.size), np.result_type(a, b))
-    if out is not None:
-        made = out if fits_into(made.shape, out.shape) else _into(out, made)
-    return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
+    one, other = (np.ones((1, 1), array.dtype) for array in (a, b))
+    result = into(out, made, one, lambda room: np.multiply(one, other, room), is_broadcast=True)
+    return Modelled(result, streaming(traffic_bytes((a, b), (result,)), a.size * b.size))
 
 
 def _linalg_outer(x1: Any, x2: Any, /) -> Modelled:
@@ -126,13 +153,23 @@ def _linalg_outer(x1: Any, x2: Any, /) -> Modelled:
     return _outer(x1, x2)
 
 
+def _different_axes(n_dimensions: int, told: list[int]) -> list[int]:
+    """Axes counted from the first one."""
+    axes = told if len(set(told)) < len(told) else [range(n_dimensions)[at] for at in told]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"an axis is told twice: {told}")
+    return axes
+
+
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     try:
-        of_a, of_b = ([it] if isinstance(it, int) else list(it) for it in axes)
+        pair = iter(axes)
     except TypeError:
         of_a, of_b = list(range(-axes, 0)), list(range(axes))
-    of_a, of_b = [range(a.ndim)[at] for at in of_a], [range(b.ndim)[at] for at in of_b]
+    else:
+        of_a, of_b = (list(it) if np.ndim(it) else [it] for it in pair)
+    of_a, of_b = _different_axes(a.ndim, of_a), _different_axes(b.ndim, of_b)
     if [a.shape[at] for at in of_a] != [b.shape[at] for at in of_b]:
         raise ValueError("shape-mismatch for sum")
     left = [size for at, size in enumerate(a.shape) if at not in of_a]
@@ -266,6 +303,10 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, **named: Any) -> M
         raise refused("numpy.linalg.pinv", " with hermitian=True")
     _is_matrix(a)
     *stack, m, n = np.shape(a)
+    np.linalg.pinv(np.ones((1, 1)), one_of_each(rcond), **{name: one_of_each(it) for name, it in named.items()})
+    for cutoff in arrays_in((rcond, *named.values())):
+        if not fits_into(cutoff.shape, tuple(stack)):
+            raise ValueError(f"cutoffs of shape {cutoff.shape} for a stack of shape {tuple(stack)}")
     dtype = np.linalg.inv(np.empty((0, 1, 1), np.asanyarray(a).dtype)).dtype
     n_calls = prod(stack)
     charges = svd_charges(dtype, m, n, n_calls, vectors="reduced") + product_charges(dtype, n, m, min(m, n), n_calls)

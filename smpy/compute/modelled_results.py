@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,14 @@ __all__ = [
     "Rule",
     "are_folded",
     "arrays_in",
+    "as_arrays",
+    "as_shape",
     "fits_into",
+    "into",
     "new",
     "one_of_each",
     "refused",
+    "room_like",
     "traffic_bytes",
 ]
 
@@ -84,6 +89,28 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
             yield from arrays_in(argument)
 
 
+def as_arrays(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    """Arguments with lists as the arrays that numpy takes them for."""
+    return tuple(np.asanyarray(it) if isinstance(it, (list, tuple)) else it for it in arguments)
+
+
+def as_shape(told: Any) -> tuple[int, ...]:
+    """A shape as numpy understands it: a number is one axis.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none.
+    """
+    try:
+        shape: tuple[int, ...] = (index(told),)
+    except TypeError:
+        shape = tuple(map(index, told))
+    if min(shape, default=0) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return shape
+
+
 def one_of_each(argument: Any) -> Any:
     """An argument with its arrays cut to one element, of as many dimensions.
 
@@ -109,6 +136,50 @@ def fits_into(shape: tuple[int, ...], room: tuple[int, ...]) -> bool:
     n_more = max(len(shape) - len(room), 0)
     pairs = zip(reversed(shape[n_more:]), reversed(room), strict=False)
     return all(size == 1 for size in shape[:n_more]) and all(size in (1, place) for size, place in pairs)
+
+
+def room_like(out: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """What numpy is given in place of an array that receives a result: it refuses types and flags."""
+    room = np.empty(shape, out.dtype)
+    room.flags.writeable = out.flags.writeable
+    return room
+
+
+def into(out: Any, made: New, found: Any, call: Callable[[Any], Any], *, is_broadcast: bool = False) -> Any:
+    """The array that a program gives to receive a result, which stays as it is; without one, the result.
+
+    Parameters
+    ----------
+    out : numpy.ndarray, None or ...
+        The array; with `...`, numbers are arrays of no dimension.
+    made : New
+        The result.
+    found : array_like
+        What numpy gives for the small arrays that stand for the arguments.
+    call : callable
+        The same call, given an array as small to receive what it gives: numpy refuses types and flags.
+    is_broadcast : bool
+        Whether a result may be repeated along axes of the array.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    if out is None:
+        return made
+    room: Any = out
+    if isinstance(out, np.ndarray):
+        room = room_like(out, (1,) * out.ndim if is_broadcast else np.shape(found))
+    with np.errstate(all="ignore"):
+        returned = call(room)
+    if out is ... or returned is not room:  # some functions do not look at it
+        return replace(made, is_array=isinstance(returned, np.ndarray))
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"what receives the result is no array, but {type(out).__name__}")
+    if out.shape != made.shape and not (is_broadcast and fits_into(made.shape, out.shape)):
+        raise ValueError(f"output array has the shape {out.shape}, and the result {made.shape}")
+    return out
 
 
 def refused(function: str, what: str = "") -> UsageError:

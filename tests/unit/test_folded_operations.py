@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smpy
@@ -235,6 +235,133 @@ def test_transforms_of_several_axes_are_those_of_numpy(
 ) -> None:
     if sizes is None or axes is not None:  # numpy warns of sizes without axes
         agree(lambda a: getattr(np.fft, name)(a, sizes, axes), (shape, dtype))
+
+
+COUNT = np.int64
+MASK = np.array([True, False, True, True])
+ARGUMENTS: dict[str, Callable[..., Any]] = {
+    "keepdims of a number": lambda a: a.sum(0, keepdims=1),
+    "keepdims of numpy's bool": lambda a: np.max(a, -1, keepdims=np.True_),
+    "keepdims of argmax": lambda a: np.argmax(a, 0, keepdims=1),
+    "keepdims of count_nonzero": lambda a: np.count_nonzero(a, 0, keepdims=1),
+    "keepdims of nanvar": lambda a: np.nanvar(a, 0, None, None, 0, 1),
+    "keepdims of reduce": lambda a: np.maximum.reduce(a, 0, None, None, 1),
+    "keepdims of a word": lambda a: np.sum(a, 0, keepdims="x"),
+    "sum by place": lambda a: np.sum(a, 0, None, None, True),
+    "max by place": lambda a: np.max(a, 0, None, True),
+    "any by place": lambda a: np.any(a, 0, None, True),
+    "ptp by place": lambda a: np.ptp(a, 0, None, True),
+    "type by place": lambda a: np.mean(a, 0, "f4"),
+    "method by place": lambda a: a.std(0, "f8", None, 1, True),
+    "mean given": lambda a: np.std(a, 0, mean=a.mean(0, keepdims=True)),
+    "mask": lambda a: np.sum(a, 0, where=MASK),
+    "mask without an initial value": lambda a: np.max(a, where=MASK),
+    "mask that is larger": lambda a: np.max(a, initial=0, where=np.ones((2, 1, 1), bool)),
+    "mask of numbers": lambda a: np.add(a, 1, where=np.ones(4)),
+    "no such argument": lambda a: np.sum(a, pieces=1),
+    "first by name": lambda a: np.sum(a=a),
+    "prototype by name": lambda a: np.empty_like(prototype=a),
+    "outer with a number": lambda a: np.multiply.outer(2.0, a),
+    "outer of a number": lambda a: np.multiply.outer(a, 2.0),
+    "tile": lambda a: np.tile(a, COUNT(3)),
+    "tile by an array": lambda a: np.tile(a, np.array([2, 1])),
+    "tile less than never": lambda a: np.tile(a, -1),
+    "repeat": lambda a: np.repeat(a, [COUNT(2)], COUNT(0)),
+    "repeat 2.5 times": lambda a: np.repeat(a, np.array([2.5])),
+    "broadcast_to": lambda a: np.broadcast_to(a, COUNT(4)),
+    "broadcast_to an array": lambda a: np.broadcast_to(a, np.array([4, 4])),
+    "zeros_like": lambda a: np.zeros_like(a, shape=COUNT(3)),
+    "zeros_like by place": lambda a: np.zeros_like(a, "f4", "C", True, (COUNT(2), 3)),
+    "zeros_like of less than nothing": lambda a: np.zeros_like(a, shape=-1),
+    "full_like of a list": lambda a: np.full_like(a, [1, 2, 3, 4]),
+    "where of a list": lambda a: np.where(a, [1, 2, 3, 4], 0),
+    "copyto of a list": lambda a: np.copyto(a, [1, 2, 3, 4], "unsafe"),
+    "copyto by numbers": lambda a: np.copyto(a, 1, where=np.ones(4)),
+    "tensordot": lambda a: np.tensordot(a, a, (COUNT(0), 0)),
+    "tensordot twice of an axis": lambda a: np.tensordot(a, a, ([0, 0], [0, 0])),
+    "order of astype": lambda a: a.astype("f4", order="Q"),
+    "order of a copy": lambda a: a.copy("Q"),
+    "order of ravel": lambda a: a.ravel("Q"),
+    "fill with an array": lambda a: a.fill(np.ones(4)),
+    "fftn of an axis": lambda a: np.fft.fftn(a, 3, 0),
+    "pinv with two cutoffs": lambda a: np.linalg.pinv(a, 1e-3, rtol=1e-3),
+    "concatenate to a type": lambda a: np.concatenate([np.atleast_1d(a)] * 2, out=np.ones(8), dtype="f8"),
+    "cumsum": lambda a: np.cumsum(a, COUNT(0)),
+}
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(sorted(ARGUMENTS)), st.sampled_from([(), (1,), (4,), (3, 4), (4, 4), (2, 3, 4)]), DTYPES)
+def test_arguments_are_those_of_numpy(name: str, shape: tuple[int, ...], dtype: str) -> None:
+    if name.startswith("fill") and dtype == "?":
+        return  # numpy warns of what it takes for a bool
+    agree(ARGUMENTS[name], (shape, dtype))
+
+
+RECEIVED: dict[str, Callable[..., Any]] = {
+    "sum": lambda a, out: np.sum(a, 0, None, out),
+    "sum method": lambda a, out: a.sum(0, None, out),
+    "sum of all": lambda a, out: np.sum(a, out=out),
+    "max": lambda a, out: np.max(a, -1, out),
+    "std": lambda a, out: np.std(a, 0, None, out),
+    "mean": lambda a, out: np.mean(a, 0, None, out),
+    "argmax": lambda a, out: np.argmax(a, 0, out),
+    "any": lambda a, out: a.any(0, out=out),
+    "nanmax": lambda a, out: np.nanmax(a, 0, out=out),
+    "reduce": lambda a, out: np.add.reduce(a, 0, None, out),
+    "cumsum": lambda a, out: np.cumsum(a, 0, None, out),
+    "cumprod": lambda a, out: np.cumprod(a, None, None, out),
+    "clip": lambda a, out: np.clip(a, 0, 1, out),
+    "fix": np.fix,
+    "take": lambda a, out: np.take(a, [0, 0, 0], 0, out),
+    "take method": lambda a, out: a.take([0, 1], out=out),
+    "concatenate": lambda a, out: np.concatenate([a, a], 0, out),
+    "concatenate flat": lambda a, out: np.concatenate([a, a], None, out, casting="unsafe"),
+    "stack": lambda a, out: np.stack([a, a], 0, out),
+    "trace": lambda a, out: np.trace(a, 0, 0, 1, None, out),
+    "dot": lambda a, out: np.dot(a, np.ones((a.shape or (1,))[-1], a.dtype), out),
+    "matmul": lambda a, out: np.matmul(a, a.T, out),
+    "outer": lambda a, out: np.outer(a, [1, 2], out),
+    "ufunc outer": lambda a, out: np.add.outer(2, a, out=out),
+    "einsum": lambda a, out: np.einsum("ij->j", a, out=out),
+    "einsum along a path": lambda a, out: np.einsum("ij,kj->ik", a, a, out=out, optimize=True),
+    "fft": lambda a, out: np.fft.fft(a, None, -1, None, out),
+    "irfft": lambda a, out: np.fft.irfft(a, 4, out=out),
+    "hfft": lambda a, out: np.fft.hfft(a, 4, out=out),
+    "rfft2": lambda a, out: np.fft.rfft2(a, out=out),
+}
+OUT_SHAPES = [(), (3,), (4,), (12,), (24,), (1, 4), (3, 1), (3, 3), (3, 4), (4, 4), (6, 4), (2, 3, 4), (12, 2)]
+
+
+def received(call: Callable[..., Any], array: Any, out: Any) -> Any:
+    """Whether it is refused, or is what was given, or the description of something else."""
+    results: list[Any] = []
+    found = outcome(lambda: results.append(call(array, out)) or results[0])
+    return "refused" if not results else "the array" if results[0] is out else found
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(sorted(RECEIVED)),
+    st.sampled_from([(4,), (3, 4), (4, 4), (2, 3, 4)]),
+    DTYPES,
+    st.sampled_from(OUT_SHAPES),
+    st.sampled_from(["f8", "f4", "c16", "i8", "?"]),
+    st.booleans(),
+)
+def test_what_receives_a_result_is_refused_where_numpy_refuses_it(
+    name: str, shape: tuple[int, ...], dtype: str, out_shape: tuple[int, ...], out_dtype: str, is_writeable: bool
+) -> None:
+    if name.startswith("cum") and len(out_shape) != (len(shape) if name == "cumsum" else 1):
+        return  # numpy crashes
+    there, kept = np.full(out_shape, 7, out_dtype), np.full(out_shape, 7, out_dtype)
+    real = kept.copy()
+    real.flags.writeable = there.flags.writeable = is_writeable
+    expected = received(RECEIVED[name], plain(shape, dtype), real)
+    assert received(RECEIVED[name], smpy.folded(shape, dtype), there) == expected
+    assert (there == kept).all()
+    if is_writeable:
+        assert received(RECEIVED[name], smpy.folded(shape, dtype), smpy.folded(out_shape, out_dtype)) == expected
 
 
 def test_results_are_folded_and_arrays_that_are_there_are_not_touched() -> None:
