@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
 from smpy.compute.array_functions import COPIES
-from smpy.compute.modelled_results import Modelled, Rule
+from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in
 
-__all__ = ["CONVERSIONS", "REFUSED"]
+__all__ = ["CONVERSIONS", "REFUSED", "has_one_of"]
+
+_NUMBERS: Final = (bool, int, float, complex, str, bytes, np.generic)
+_LISTS: Final = frozenset({list, tuple})
+
+
+def has_one_of(kind: type, items: Sequence[Any]) -> bool:
+    """Whether an array of a kind is in a list, or in lists in it.
+
+    A list that begins with a number has numbers, and so have those beside it: numpy refuses others.
+    """
+    while items and not isinstance(items[0], _NUMBERS):
+        kinds = set(map(type, items))
+        if kind in kinds:
+            return True
+        lists = items if kinds <= _LISTS else [part for part in items if type(part) in _LISTS]
+        if not lists or not lists[0] or isinstance(lists[0][0], _NUMBERS):
+            return False
+        items = list(chain.from_iterable(lists))
+    return False
 
 
 def _array(
@@ -25,8 +45,9 @@ def _array(
     like: Any = None,
 ) -> Modelled:
     if isinstance(object, (list, tuple)):
-        object = np.concatenate([np.asanyarray(part)[None] for part in object])  # noqa: A001
-        copy = None
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return _joined(object, dtype, ndmin)
     wanted = object.dtype if dtype is None else np.dtype(dtype)
     if ndmin > object.ndim:
         object = object.reshape((1,) * (ndmin - object.ndim) + object.shape)  # noqa: A001
@@ -35,6 +56,25 @@ def _array(
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return COPIES["astype"](object, wanted)
     return COPIES["copy"](object) if copy else Modelled(object)
+
+
+def _joined(parts: Sequence[Any], dtype: Any, ndmin: int) -> Modelled:
+    """An array of what a list has, also in lists of its own."""
+    shape, arrays = _shape_and_arrays(parts)
+    joined = COPIES["concatenate"]([array.ravel() for array in arrays], dtype=dtype, casting="unsafe")
+    whole = (1,) * (ndmin - len(shape)) + shape
+    return Modelled(New(whole, joined.result.element, is_array=True), joined.charges)
+
+
+def _shape_and_arrays(part: Any) -> tuple[tuple[int, ...], list[Any]]:
+    if not isinstance(part, (list, tuple)) or not any(True for _ in arrays_in(part)):
+        array = np.asanyarray(part)
+        return array.shape, [array]
+    found = [_shape_and_arrays(one) for one in part]
+    shapes = {shape for shape, _ in found}
+    if len(shapes) > 1:
+        raise ValueError("setting an array element with a sequence: the parts of a list have different shapes")
+    return (len(part), *shapes.pop()), [array for _, arrays in found for array in arrays]
 
 
 def _asarray(

@@ -22,8 +22,7 @@ def _install(patches: Patches) -> None:
 
     numpy = sys.modules["numpy"]
     for name, rule in CONVERSIONS.items():
-        keeps = name in ("asarray", "asanyarray")
-        patches.attribute(numpy, name, _converting(getattr(numpy, name), rule, keeps=keeps))
+        patches.attribute(numpy, name, _converting(getattr(numpy, name), name, rule))
     for name in REFUSED:
         home, _, last = name.rpartition(".")
         owner = attrgetter(home)(numpy) if home else numpy
@@ -31,20 +30,24 @@ def _install(patches: Patches) -> None:
     patches.attribute(numpy.vectorize, "__call__", _refusing(numpy.vectorize.__call__, "numpy.vectorize"))
 
 
-def _converting(original: Callable[..., Any], rule: Callable[..., Any], *, keeps: bool) -> Callable[..., Any]:
-    """A conversion that has a rule for folded arrays; without a type it may keep them as they are."""
+def _converting(original: Callable[..., Any], name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion that has a rule for folded arrays; without a type some keep them as they are."""
+    from smpy.compute.conversions import has_one_of
     from smpy.compute.folded import Folded, perform
+    from smpy.compute.modelled_results import are_folded
+
+    keeps, keyword = name in ("asarray", "asanyarray"), "object" if name == "array" else "a"
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if args:
-            kind = type(args[0])
-            if kind is Folded:
-                if keeps and len(args) == 1 and not kwargs:
-                    return args[0]
-                if args[0].__smpy_folded__:
-                    return perform(rule, *args, **kwargs)
-            elif (kind is list or kind is tuple) and args[0] and type(args[0][0]) is Folded:
+        given: Any = args[0] if args else kwargs.get(keyword)
+        kind = type(given)
+        if kind is Folded:
+            if keeps and len(args) == 1 and not kwargs:
+                return given
+            if given.__smpy_folded__:
                 return perform(rule, *args, **kwargs)
+        elif (kind is list or kind is tuple) and has_one_of(Folded, given) and are_folded(given):
+            return perform(rule, *args, **kwargs)
         return original(*args, **kwargs)
 
     return call

@@ -543,6 +543,53 @@ print(np.array([1, 2]).sum(), type(np.asarray([1.0])).__name__)
     assert ran.out.splitlines() == [*(f"{shape} {dtype} True" for shape, dtype in expected), "3 ndarray"]
 
 
+LISTS = [
+    "[r, a]",
+    "(a, r)",
+    "[[a, r], [r, a]]",
+    "[[[a]], [[r]]]",
+    "[[r[0], r[1]], [a[0], a[1]]]",
+    "[r.tolist(), a]",
+    "[[1.0, 2.0, 3.0], a[0]]",
+    "[a, r[0]]",
+    "[[a, a], [a]]",
+    "[a[0, 0], 1]",
+]
+
+
+@pytest.mark.parametrize("conversion", ["array", "asarray", "ascontiguousarray", "stack"])
+def test_lists_that_have_a_folded_array_anywhere_are_folded_in_a_run(emulated: Callable, conversion: str) -> None:
+    source = f"""
+import numpy as np, smpy
+def tried(a, of):
+    r = np.ones((2, 3), "f4")
+    try:
+        found = np.{conversion}(eval(of))
+    except ValueError as error:
+        return "refused", True
+    return (found.shape, found.dtype), getattr(found, "__smpy_folded__", False)
+for of in {LISTS}:
+    expected, _ = tried(np.ones((2, 3), "f4"), of)
+    found, is_folded = tried(smpy.folded((2, 3), "f4"), of)
+    if expected != found or not is_folded and "a[0, 0]" not in of:
+        print(of, expected, found, is_folded)
+"""
+    if conversion == "stack":  # which asks nothing that is in a list of the list
+        source = source.replace(str(LISTS), str([one for one in LISTS if "[[" not in one]))
+    ran = emulated(source, 1)
+    assert (ran.out, ran.error) == ("", "")
+
+
+def test_a_list_with_a_folded_array_is_copied_once(emulated: Callable) -> None:
+    calls = ["np.array([[np.ones(100), f(100)], [f(100), f(100)]], 'f4')", "np.array(object=[np.ones(200), f(200)])"]
+    preparation = "import numpy as np, smpy\nf = smpy.folded"
+    found = timed_calls(emulated, calls, preparation, platform=MACHINE, compute="models")
+    assert [found[call] for call in calls] == [
+        (pytest.approx(2 * 1600e-9, rel=1e-9), "copy_memory"),
+        (pytest.approx(2 * 3200e-9, rel=1e-9), "copy_memory"),
+    ]
+
+
 # ---- the table of what costs what ----
 
 
