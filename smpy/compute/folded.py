@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from pickle import PickleBuffer
 from typing import Any, Final
 
 import numpy as np
@@ -183,6 +184,25 @@ class Folded(np.ndarray):
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As many bytes as of a real array: messages of objects and files have its size, and what is read is folded."""
+        if not self.__smpy_folded__ or not self.nbytes:
+            return super().__reduce_ex__(protocol)
+        if self.dtype.hasobject:
+            raise refused("pickle", " where its elements are objects")
+        if protocol < 5:
+            return _frombuffer, (super().tobytes(), self.dtype, self.shape, "C"), None
+        content: Any = np.zeros(self.nbytes, np.uint8)  # of which only the first element is read again
+        content[: self.itemsize] = memoryview(_getitem(self, (0,) * self.ndim).tobytes())
+        return _frombuffer, (PickleBuffer(content), self.dtype, self.shape, "C"), None
+
+    def __reduce__(self) -> Any:
+        return self.__reduce_ex__(2) if self.__smpy_folded__ and self.nbytes else super().__reduce__()
+
+    def __setstate__(self, state: Any) -> None:
+        if state is not None:  # of one that is not folded
+            super().__setstate__(state)
+
     def flatten(self, order: Any = "C") -> Any:
         """As of `numpy.ndarray`."""
         return self.copy(order).reshape(-1) if self.__smpy_folded__ else super().flatten(order)
@@ -278,11 +298,22 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
     >>> matrix[:, 3].shape
     (100000,)
     """
+    _note_in_run()
+    return without_backing(as_shape(shape), np.dtype(dtype))
+
+
+def _note_in_run() -> None:
+    """A run that has folded arrays says so, and numpy's functions ask for them."""
     if is_running():
-        import smpy.compute.conversions  # noqa: F401  # which numpy's functions ask from now on
+        import smpy.compute.conversions  # noqa: F401  # which is what patches them
 
         current().has_folded = True
-    return without_backing(as_shape(shape), np.dtype(dtype))
+
+
+def _frombuffer(content: Any, dtype: np.dtype[Any], shape: tuple[int, ...], _order: str) -> Folded:
+    """A folded array that was pickled, as `numpy._core.numeric._frombuffer` is for others: the name counts, too."""
+    _note_in_run()
+    return _of_element(shape, np.frombuffer(content, dtype, 1))
 
 
 def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:

@@ -1,9 +1,13 @@
 """Folded arrays: they have a size and no content."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import smpy
+from smpy.errors import UsageError
 from smpy.mpi import MPI
 
 
@@ -93,6 +97,74 @@ def test_collectives_of_folded_arrays_take_the_time_of_their_size(run_ranks):
         return run_ranks(4, main).finish_s
 
     assert times(smpy.folded) == times(np.zeros)
+
+
+VIEWS = {
+    "array": lambda a: a,
+    "number in it": lambda a: a[3, 4:5],
+    "no dimension": lambda a: a[3, 4:5].reshape(()),
+    "transposed": lambda a: a.T,
+    "strided": lambda a: a[::2, 5:],
+    "computed": lambda a: a + 1,
+    "complex": lambda a: a + 1j,
+    "record": lambda a: smpy.folded(50, "i4,f8") if hasattr(a, "__smpy_folded__") else np.zeros(50, "i4,f8"),
+}
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_pickled_folded_array_is_as_large_as_a_real_one_and_stays_folded(name, protocol):
+    folded, real = VIEWS[name](smpy.folded((30, 40))), VIEWS[name](np.ones((30, 40)))
+    pickled = pickle.dumps({"it": folded}, protocol)
+    assert len(pickled) == pytest.approx(len(pickle.dumps({"it": real}, protocol)), abs=64)
+    found = pickle.loads(pickled)["it"]
+    assert found.__smpy_folded__
+    assert (found.shape, found.dtype) == (real.shape, real.dtype)
+    assert found.ravel()[0] == real.ravel()[0]
+    for copied in (copy.copy(folded), copy.deepcopy([folded])[0]):
+        assert (copied.shape, copied.dtype, copied.__smpy_folded__) == (real.shape, real.dtype, True)
+
+
+def test_what_is_left_of_a_folded_array_is_pickled():
+    found = pickle.loads(pickle.dumps(smpy.folded((3, 4))[:0]))
+    assert found.shape == (0, 4)
+    with pytest.raises(UsageError, match=r"^pickle of a folded array is not modelled where its elements are objects"):
+        pickle.dumps(smpy.folded(3, object))
+
+
+def test_a_pickler_that_asks_for_constructor_and_state_gets_both():
+    constructor, arguments, state = smpy.folded(1000).__reduce__()
+    found = constructor(*arguments)
+    found.__setstate__(state)
+    assert found.__smpy_folded__
+    assert found.shape == (1000,)
+
+
+@pytest.mark.parametrize("n", [1, 1000, 10**6])
+def test_messages_of_folded_objects_take_the_time_of_real_ones(run_ranks, n):
+    def times(make):
+        def main(rank):
+            world = MPI.COMM_WORLD
+            found = [world.bcast(make(n) if rank == 0 else None), *world.allgather(make(n))]
+            if rank == 0:
+                world.send({"it": make(n)}, 1)
+            elif rank == 1:
+                found.append(world.recv(source=0)["it"])
+            found.append(world.allreduce(make(n)))
+            return [getattr(one, "__smpy_folded__", False) for one in found]
+
+        return run_ranks(4, main)
+
+    folded, real = times(smpy.folded), times(np.ones)
+    assert folded.finish_s == pytest.approx(real.finish_s, rel=1e-6)
+    assert all(map(all, folded.returned))
+
+
+def test_buffers_of_folded_arrays_are_out_of_band():
+    header, buffers = MPI.pickle.dumps_oob(smpy.folded(10**6))
+    assert len(header) < 300
+    assert [memoryview(one).nbytes for one in buffers] == [8 * 10**6]
+    assert MPI.pickle.loads_oob(header, buffers).__smpy_folded__
 
 
 def test_a_folded_array_is_nowhere():
