@@ -180,6 +180,15 @@ def _where(condition: Any, *values: Any) -> Modelled:
     return _on_elements(np.where, None, *as_arrays((condition, *values)))
 
 
+def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Modelled:
+    array = np.asanyarray(x)
+    np.nan_to_num(*map(one_of_each, (array, True, nan, posinf, neginf)))  # refuses types
+    for value in (nan, posinf, neginf):
+        if array.dtype.kind in "fc" and not fits_into(np.shape(value), array.shape):
+            raise ValueError(f"could not broadcast values of shape {np.shape(value)} into shape {array.shape}")
+    return _on_elements(np.nan_to_num, None, array)
+
+
 def _like(function: Callable[..., Any], parameters: Sequence[str], *, is_written: bool) -> Rule:
     def rule(*args: Any, **named: Any) -> Modelled:
         told = dict(zip(parameters, as_arrays(args), strict=False)) | named
@@ -394,6 +403,7 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
         **FOURIER,
         **COPIES,
         "where": _where,
+        "nan_to_num": _nan_to_num,
         "broadcast_to": _broadcast_to,
         "broadcast_arrays": _broadcast_arrays,
         "einsum": einsum,

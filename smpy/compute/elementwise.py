@@ -124,8 +124,9 @@ def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
 def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], out: Any, n_passes: int = 1) -> Modelled:
     """A reduction; `named` are the arguments besides the array and what receives the result."""
     cut = _cut(named)
-    if not fits_into(np.shape(named.get("where", True)), array.shape):
-        raise ValueError(f"non-broadcastable operand: a mask of shape {np.shape(named['where'])}, not {array.shape}")
+    for name in ("where", "mean"):
+        if not fits_into(shape := np.shape(named.get(name, 0)), array.shape):
+            raise ValueError(f"non-broadcastable operand: {name} of shape {shape} for an array of {array.shape}")
     with np.errstate(all="ignore"):
         found = reduce(one_of_each(array), **cut)
     shape = reduced_shape(array.shape, named.get("axis"), keepdims=bool(named.get("keepdims", False)))

@@ -84,10 +84,12 @@ class Folded(np.ndarray):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any
     ) -> Any:
-        if are_folded((inputs, out)):
+        if are_folded((inputs, out, named.get("where"))):
             return perform(of_ufunc, ufunc, method, inputs, out, named)
         if out:
             named["out"] = tuple(_plain(array) for array in out)
+        if "where" in named:
+            named["where"] = _plain(named["where"])
         return getattr(ufunc, method)(*(_plain(array) for array in inputs), **named)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
