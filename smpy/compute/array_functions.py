@@ -191,8 +191,10 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
 
 def _like(function: Callable[..., Any], parameters: Sequence[str], *, is_written: bool) -> Rule:
     def rule(*args: Any, **named: Any) -> Modelled:
-        told = dict(zip(parameters, as_arrays(args), strict=False)) | named
+        told = dict(zip(parameters, args, strict=False)) | named
         a, shape = told.pop(parameters[0]), told.pop("shape", None)
+        if "fill_value" in told:
+            (told["fill_value"],) = as_arrays((told["fill_value"],))
         found = function(one_of_each(a), **{name: one_of_each(it) for name, it in told.items()})
         wanted = np.shape(a) if shape is None else as_shape(shape)
         for value in arrays_in(told.values()):

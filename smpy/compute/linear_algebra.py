@@ -303,9 +303,9 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, **named: Any) -> M
         raise refused("numpy.linalg.pinv", " with hermitian=True")
     _is_matrix(a)
     *stack, m, n = np.shape(a)
-    np.linalg.pinv(
-        np.ones((1,) * np.ndim(a)), one_of_each(rcond), **{name: one_of_each(it) for name, it in named.items()}
-    )
+    if rcond is not None or named:
+        cutoffs = {name: one_of_each(it) for name, it in named.items()}
+        np.linalg.pinv(np.ones((1,) * np.ndim(a)), one_of_each(rcond), **cutoffs)  # refuses two
     for cutoff in arrays_in((rcond, *named.values())):
         if not fits_into(cutoff.shape, tuple(stack)):
             raise ValueError(f"cutoffs of shape {cutoff.shape} for a stack of shape {tuple(stack)}")

@@ -156,7 +156,7 @@ def test_messages_of_folded_objects_take_the_time_of_real_ones(run_ranks, n):
         return run_ranks(4, main)
 
     folded, real = times(smpy.folded), times(np.ones)
-    assert folded.finish_s == pytest.approx(real.finish_s, rel=1e-6)
+    assert folded.finish_s == pytest.approx(real.finish_s, rel=1e-3)
     assert all(map(all, folded.returned))
 
 
