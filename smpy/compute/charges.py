@@ -32,7 +32,7 @@ class Charge:
     n_calls : int
         How many.
     rewritten_bytes : float
-        Those of the moved ones that are in the place of others: read, and written again.
+        Those of the moved ones that were moved before: what is read and then written, or read again.
     """
 
     kernel: str
@@ -43,10 +43,11 @@ class Charge:
     rewritten_bytes: float = 0.0
 
 
-def streaming(moved_bytes: float, flop: float = 0) -> tuple[Charge, ...]:
+def streaming(moved_bytes: float, flop: float = 0, rewritten_bytes: float = 0) -> tuple[Charge, ...]:
     """An operation on each element: the machine's triad, y += a x, moves as many bytes."""
     array_bytes = round(moved_bytes / _ARRAYS_OF_TRIAD) or int(moved_bytes > 0)
-    return (Charge("triad", (array_bytes,), flop, moved_bytes),) if moved_bytes else ()
+    charge = Charge("triad", (array_bytes,), flop, moved_bytes, rewritten_bytes=rewritten_bytes)
+    return (charge,) if moved_bytes else ()
 
 
 def copying(result_bytes: int) -> tuple[Charge, ...]:

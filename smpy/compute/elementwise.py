@@ -23,6 +23,7 @@ from smpy.compute.modelled_results import (
     into,
     one_of_each,
     refused,
+    rewritten_bytes,
     room_like,
     traffic_bytes,
 )
@@ -93,7 +94,7 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     ]
     flop = prod(shape) if any(np.asarray(element).dtype.kind in _COMPUTED_KINDS for element in found) else 0
     result = results[0] if len(results) == 1 else tuple(results)
-    return Modelled(result, streaming(traffic_bytes(inputs, results), flop))
+    return Modelled(result, streaming(traffic_bytes(inputs, results), flop, rewritten_bytes(inputs, results)))
 
 
 def _cut(named: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +134,8 @@ def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], o
     made = New(shape, np.asarray(found).reshape(1))
     result = into(out, made, found, lambda room: reduce(one_of_each(array), out=room, **cut))
     flop = n_passes * array.size if array.dtype.kind in _COMPUTED_KINDS else 0
-    return Modelled(result, streaming(n_passes * array.nbytes + traffic_bytes((), (result,)), flop))
+    moved_bytes = n_passes * array.nbytes + traffic_bytes((), (result,))
+    return Modelled(result, streaming(moved_bytes, flop, (n_passes - 1) * array.nbytes))
 
 
 def reduced_shape(shape: Shape, axis: Any, *, keepdims: bool) -> Shape:

@@ -77,6 +77,9 @@ class Folded(np.ndarray):
     one, computed as if an array were its one element.
     """
 
+    _taken: tuple[Any, Any] = (None, None)
+    """The array that this is a part of, and by which key."""
+
     @property
     def __smpy_folded__(self) -> bool:
         return self.size > 0 and not any(self.strides)
@@ -102,17 +105,24 @@ class Folded(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) in _BASIC or _is_view(key) or not self.__smpy_folded__:
-            return _getitem(self, key)
+            part = _getitem(self, key)
+            if isinstance(part, Folded):
+                part._taken = self, key
+            return part
         return perform(taken, self, key)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any()) if self.__smpy_folded__ else super().__contains__(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self.__smpy_folded__:
-            perform(assigned, self, key, value)
-        else:
+        if not self.__smpy_folded__:
             super().__setitem__(key, value)
+        elif not (isinstance(value, Folded) and value._is_there(self, key)):
+            perform(assigned, self, key, value)
+
+    def _is_there(self, array: Any, key: Any) -> bool:
+        """Whether it is this part of an array itself: numpy copies nothing then, at the end of `array[key] += 1`."""
+        return self._taken[0] is array and type(self._taken[1]) is type(key) and bool(self._taken[1] == key)
 
     def __repr__(self) -> str:
         return f"folded({self.shape}, dtype={self.dtype})" if self.__smpy_folded__ else super().__repr__()

@@ -131,6 +131,12 @@ def traffic_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
     return sum(array.nbytes for array in arrays.values() if array.ndim) + results
 
 
+def rewritten_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
+    """Bytes of the arrays among those that are written which are read, too."""
+    arrays = {id(array) for array in arrays_in(read)}
+    return sum(int(it.nbytes) for it in written if id(it) in arrays)
+
+
 def fits_into(shape: tuple[int, ...], room: tuple[int, ...]) -> bool:
     """Whether what has a shape can be assigned to another: by axes of 1, and more of them in front."""
     n_more = max(len(shape) - len(room), 0)

@@ -627,3 +627,53 @@ def test_the_table_has_all_that_takes_time_and_nothing_else() -> None:
     others = {"amax", "amin", "around", "exp", "reduce", "accumulate", "s", "optimize"}
     others |= {"fftpack", "signal", "ndimage", "interpolate", "integrate"}
     assert told - of_numpy - of_blas - of_scipy - kernels - others == set()
+
+
+WORKING_SETS = {  # doubles that each holds, those it moves; by what numpy or BLAS would do with 65,536 of one array
+    "operator.iadd(y, x)": (2, 3),
+    "y.__setitem__(slice(1, None), operator.iadd(y[1:], x[1:]))": (2, 3),
+    "np.add(x, y)": (3, 3),
+    "np.multiply(x, 2, out=x)": (1, 2),
+    "y.__setitem__(slice(None), x)": (2, 2),
+    "np.ptp(x)": (1, 2),
+    "smpy.blas.daxpy(x, y)": (2, 3),
+    "smpy.blas.dscal(2.0, x)": (1, 2),
+    "smpy.blas.dswap(x, y)": (2, 4),
+    "smpy.blas.dcopy(x, y)": (2, 2),
+    "smpy.blas.ddot(x, y)": (2, 2),
+    "smpy.blas.dger(1.0, one, one, a=square, overwrite_a=1)": (1 + 2 / 256, 2 + 2 / 256),
+    "smpy.blas.dgemv(1.0, square, one, beta=1.0, y=one)": (1 + 2 / 256, 1 + 3 / 256),
+}
+
+
+@pytest.mark.parametrize("call", WORKING_SETS)
+def test_what_is_written_where_it_was_read_is_in_the_cache_once(emulated: Callable, call: str) -> None:
+    preparation = """
+import operator
+import numpy as np, smpy
+x, y, one, square = smpy.folded(65_536), smpy.folded(65_536), smpy.folded(256), smpy.folded((256, 256))
+"""
+    held, moved = (round(arrays * 65_536 * 8) for arrays in WORKING_SETS[call])
+
+    def took_s(cache_bytes: int) -> float:
+        machine = "flat hosts=1 cores=1 speed=1000Gf host.memory_bandwidth=1GB/s"
+        machine += f" host.caches={cache_bytes}B:10GB/s"
+        return timed_calls(emulated, [call], preparation, platform=machine, compute="models")[call][0]
+
+    assert took_s(held) == pytest.approx(moved / 10e9, rel=1e-4)
+    assert took_s(held - 64) == pytest.approx(moved / 1e9, rel=1e-4)
+
+
+def test_a_part_that_is_put_where_it_was_is_not_copied(emulated: Callable) -> None:
+    preparation = "import operator, smpy\nx, y = smpy.folded(10_000), smpy.folded((100, 100))\n"
+    put = {
+        "x.__setitem__(slice(1, None), x[1:])": 0.0,
+        "y.__setitem__((slice(None), 3), y[:, 3])": 0.0,
+        "x.__setitem__(slice(1, None), x[:-1])": 2 * 9999 * 8e-9,
+        "x.__setitem__(slice(1, None), x.copy()[1:])": 4 * 10_000 * 8e-9 - 16e-9,
+        "y.__setitem__((slice(None), 3), y[:, 4])": 2 * 100 * 8e-9,
+    }
+    machine = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
+    found = timed_calls(emulated, put, preparation, platform=machine, compute="models")
+    for call, takes_s in put.items():
+        assert found[call][0] == pytest.approx(takes_s, rel=1e-6, abs=1e-13), call
