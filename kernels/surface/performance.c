@@ -332,7 +332,7 @@ static int look(performance *p)
     arrival_object *arrival = p->arrival;
     if (!arrival || arrival->is_done) return 0;
     const int waits = !is_none(arrival->source); /* for the kernel, and so for what is due */
-    if (!waits && p->written_from && catch_up(p) < 0) return -1; /* what follows may send it */
+    if (!waits && p->n_due && catch_up(p) < 0) return -1; /* what follows may send what was received, or call a function */
     const int result = arrival_look(arrival, 0, p->is_timed);
     if (result < 0) return -1;
     if (result > 0) return waits ? learn(p) : 0;
@@ -355,12 +355,12 @@ static long long number_of(const performance *p, const sequence_number *n)
     return n->plus + (n->place >= 0 ? p->given[n->place] : 0);
 }
 
-/* The function is the program's: it may read what was received, and its time is the rank's. */
+/* The function is the program's: it may read what was received and write to what was sent, and its time is the rank's. */
 static int call(performance *p, const sequence_object *of, const sequence_step *s)
 {
     PyObject *argument[STEP_NUMBERS_MAX];
     int n = 0, is_made = 1;
-    if (p->written_from && catch_up(p) < 0) return -1;
+    if (p->n_due && catch_up(p) < 0) return -1;
     for (Py_ssize_t i = s->first; is_made && i < s->end; i++) {
         argument[n] = PyLong_FromLongLong(number_of(p, &of->number[i]));
         is_made = argument[n] != NULL;

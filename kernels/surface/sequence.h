@@ -5,7 +5,8 @@
  * Laws:
  *   (1) performing it is making its calls one by one: the same actions are appended to the timeline, in the same order. They are
  *       appended together, without waiting in between, as far as nothing has to be known before:
- *   (2) bytes that a step is to send are read when they are there, after the receives before it;
+ *   (2) bytes that a step is to send are read when they are there, after the receives before it, and a function is called when
+ *       all that was waited for is over: it may read what was received, and write to what was sent;
  *   (3) all steps are checked before the first is performed: what does not fit is handed over as a whole, and smpy.engine's
  *       own loop over the steps says what is wrong with it;
  *   (4) a sequence that has been performed does not change any more;

@@ -24,18 +24,26 @@ def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **name
 ROUNDS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
+            ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute",
+             "overwritten", "overwritten within"]
         ),
         st.integers(1, N_RANKS - 1),
         st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
     ),
     min_size=1,
     max_size=8,
-)
+)  # fmt: skip
 
 
-def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:  # noqa: C901  # a branch a form
-    """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 are received."""
+def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:  # noqa: C901  # a branch a form
+    """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 received, and functions write to both."""
+
+    turns: list[int] = []
+
+    def overwrite(array: int, first: int, end: int, number: int) -> None:  # each time with something else
+        turns.append(number)
+        arrays[array][first:end] = (61 * len(turns) + 7 * number + rank) % 256
+
     sequence = smpy.MessageSequence()
     for number, (form, shift, (first, other, n)) in enumerate(rounds):
         to, source, partner = (rank + shift) % N_RANKS, (rank - shift) % N_RANKS, rank ^ 1
@@ -76,6 +84,25 @@ def written(rank: int, rounds: list[Any]) -> smpy.MessageSequence:  # noqa: C901
             inner.Call(smpy.execute, 10**4 * shift, 0)
             sequence.Perform(inner)
             sequence.Perform(inner)
+        elif form == "overwritten":  # what was sent, and what has come when it has been sent on
+            if rank % 2 == 0:
+                sequence.Send(out, partner, number)
+                sequence.Call(overwrite, *out, number)
+                sequence.Recv(into, partner, number)
+            else:
+                sequence.Recv(into, partner, number)
+                sequence.Send(into, partner, number)
+                sequence.Call(overwrite, *into, number)
+        elif form == "overwritten within":  # what a sequence has started, and waited for at its end
+            inner = smpy.MessageSequence()
+            if rank % 2 == 0:
+                inner.Isend(out, partner, number)
+                sequence.Perform(inner)
+                sequence.Call(overwrite, *out, number)
+                sequence.Recv(into, partner, number)
+            else:
+                sequence.Recv(into, partner, number)
+                sequence.Send(into, partner, number)
         elif form == "call":
             sequence.Call(smpy.execute, (0, 1000 * first))
         elif form == "execute":

@@ -53,13 +53,15 @@ import smpy
 N_RANKS, N_ROWS = 4, 6
 WRITTEN
 draw, world = random.Random(20), MPI.COMM_WORLD
-forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute"]
+forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute",
+         "overwritten", "overwritten within"]
 for turn in range(25):
     rounds = [
         (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))
         for _ in range(8)
     ]
-    mine, others, late = np.zeros((N_ROWS, 100), "B"), np.zeros((N_ROWS, 100), "B"), np.full(9, world.rank + 1, "B")
+    mine, others = np.zeros((N_ROWS, 90_000), "B"), np.zeros((N_ROWS, 90_000), "B")
+    late = np.full(9, world.rank + 1, "B")
     mine[...] = np.arange(N_ROWS)[:, None] * 16 + world.rank
     take = smpy.MessageSequence()
     if world.rank:
@@ -68,11 +70,11 @@ for turn in range(25):
         for other in range(1, N_RANKS):
             take.Send(0, other, None)
     arrival = smpy.Arrival(world, 0 if world.rank else None, 77, take, late)
-    sequence = written(world.rank, rounds)
+    sequence = written(world.rank, rounds, mine, others)
     for _ in range(2):
         sequence.perform(world, mine, others, tag=99, arrival=arrival, numbers=(9,))
     arrival.wait()
-    told = world.gather((mine[:, ::50].tolist(), others[:, ::50].tolist(), late.tolist()))
+    told = world.gather((mine[:, ::30_000].tolist(), others[:, ::30_000].tolist(), late.tolist()))
     if world.rank == 0:
         print(told)
 """

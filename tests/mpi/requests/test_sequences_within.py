@@ -30,6 +30,62 @@ def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
     assert run_ranks(2, main).returned == [[((7, 3, 10**12), 2)], [((7, 3, 10**12), 1)]]
 
 
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+@pytest.mark.parametrize("form", ["Send", "Isend, Wait", "Isend, Waitall", "Isend within", "Send, Look"])
+def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
+    """A message as long as this is read when its receive has begun, which here is late."""
+
+    def main(rank):
+        world, sent, came, answer = MPI.COMM_WORLD, np.full(100_000, 7), np.zeros(100_000, int), np.zeros(1)
+        sequence, inner = smpy.MessageSequence(), smpy.MessageSequence()
+        if rank == 1:
+            smpy.execute(1e9)
+            sequence.Recv(1, 0)
+            sequence.Send(2, 0)
+            perform(sequence, world, sent, came, answer)
+            return set(came.tolist())
+        if form.startswith("Send"):
+            sequence.Send(0, 1)
+        else:
+            step = (inner if form.endswith("within") else sequence).Isend(0, 1)
+        if form == "Isend, Wait":
+            sequence.Wait(step)
+        elif form == "Isend, Waitall":
+            sequence.Waitall()
+        elif form == "Isend within":
+            sequence.Perform(inner)
+        arrival = None
+        if form == "Send, Look":
+            inner.Call(sent.fill, -99)
+            arrival = smpy.Arrival(world, None, 0, inner)
+            sequence.Look()
+        else:
+            sequence.Call(sent.fill, -99)
+        sequence.Recv(2, 1)
+        perform(sequence, world, sent, came, answer, arrival=arrival)
+        return set(sent.tolist())
+
+    assert run_ranks(2, main).returned == [{-99}, {7}]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_what_was_sent_before_a_function_fails_arrives(run_ranks, perform):
+    def main(rank):
+        world, numbers, sequence = MPI.COMM_WORLD, np.full(100_000, 7 - 7 * rank), smpy.MessageSequence()
+        if rank == 1:
+            smpy.execute(1e9)
+            world.Recv(numbers, 0)
+            return set(numbers.tolist())
+        sequence.Send(0, 1)
+        sequence.Call({}.__getitem__, 3)
+        sequence.Recv(0, 1)
+        with pytest.raises(KeyError, match="3"):
+            perform(sequence, world, numbers)
+        return None
+
+    assert run_ranks(2, main).returned[1] == {7}
+
+
 def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
     ran = smpy_run(
         """
