@@ -159,12 +159,25 @@ static int fits(const performance *p, const sequence_object *of)
 
 /* ---- waiting ---- */
 
-/* The kernel must not touch the memory any more. */
+static void end_capsule(PyObject *capsule)
+{
+    end(PyCapsule_GetPointer(capsule, NULL));
+}
+
+/* Ends it with an exception. What was started goes on, and the arrays are kept alive until it is over. What is due is over; or
+ * the rank could not wait for it, and the kernel must not touch its memory any more. */
 static int abandon(performance *p)
 {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *memory = PyCapsule_New(p, NULL, end_capsule);
     for (int i = 0; i < p->n_started; i++)
-        if (p->started[i] > 0) request_abandon(p->started[i], p->epoch);
+        if (p->started[i] > 0 && (!memory || request_drop(p->started[i], p->epoch, memory) < 0))
+            request_abandon(p->started[i], p->epoch);
     for (int k = 0; k < p->n_due; k++) request_abandon(p->due[k], p->epoch);
+    if (!memory) end(p);
+    Py_XDECREF(memory);
+    PyErr_Restore(type, value, trace);
     return -1;
 }
 
@@ -374,11 +387,11 @@ static int call(performance *p, const sequence_object *of, const sequence_step *
     return result ? 0 : -1;
 }
 
-static int execute(const performance *p, const sequence_object *of, const sequence_step *s)
+static int execute(performance *p, const sequence_object *of, const sequence_step *s)
 {
     double flop = PyFloat_AS_DOUBLE(of->object[s->of]);
     for (Py_ssize_t i = s->first; i < s->end; i++) flop *= (double)number_of(p, &of->number[i]);
-    if (!(flop >= 0) || !isfinite(flop)) return report_no_work(flop);
+    if (!(flop >= 0) || !isfinite(flop)) return p->n_due && catch_up(p) < 0 ? -1 : report_no_work(flop);
     const int kernel = site_number(surface.name.execute);
     if (kernel < 0) return -1;
     const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, kernel, 1, flop, 0);
@@ -452,10 +465,10 @@ int sequence_perform(sequence_object *self, const sequence_gifts *given)
 {
     performance *p = begin(self, given);
     if (!p) return PyErr_Occurred() ? -1 : 0;
-    int result = fits(p, self);
-    if (result) result = perform_all(p, self) < 0 ? abandon(p) : 1;
+    const int is_ours = fits(p, self);
+    if (is_ours && perform_all(p, self) < 0) return abandon(p);
     end(p);
-    return result;
+    return is_ours;
 }
 
 int sequence_overlap(sequence_object *self, const sequence_gifts *given, int times)
@@ -463,7 +476,8 @@ int sequence_overlap(sequence_object *self, const sequence_gifts *given, int tim
     performance *p = begin(self, given);
     if (!p) return PyErr_Occurred() ? -1 : -2;
     int n = fits(p, self) ? 0 : -2;
-    while (n >= 0 && n < times && !given->arrival->is_done) n = perform_all(p, self) < 0 || look(p) < 0 ? abandon(p) : n + 1;
+    for (; n >= 0 && n < times && !given->arrival->is_done; n++)
+        if (perform_all(p, self) < 0 || look(p) < 0) return abandon(p);
     end(p);
     return n;
 }

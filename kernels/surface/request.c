@@ -103,6 +103,7 @@ static int Request_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(r->view.obj);
     Py_VISIT(r->layout);
     Py_VISIT(r->buffer);
+    Py_VISIT(r->memory);
     Py_VISIT(r->message);
     Py_VISIT(r->finish);
     return 0;
@@ -114,6 +115,7 @@ static int Request_clear(PyObject *self)
     PyBuffer_Release(&r->view); /* does nothing where there is none */
     Py_CLEAR(r->layout);
     Py_CLEAR(r->buffer);
+    Py_CLEAR(r->memory);
     Py_CLEAR(r->message);
     Py_CLEAR(r->finish);
     return 0;
@@ -132,7 +134,7 @@ void request_become_null(request_object *r)
 
 static int is_under_way(const request_object *r)
 {
-    if (!r->view.obj || r->number <= 0 || !surface.sim || r->epoch != surface.epoch) return 0;
+    if ((!r->view.obj && !r->memory) || r->number <= 0 || !surface.sim || r->epoch != surface.epoch) return 0;
     return !surface.calls->request_of(surface.sim, r->number)->is_done;
 }
 
@@ -158,6 +160,17 @@ static void Request_dealloc(PyObject *self)
     Request_clear(self);
     type->tp_free(self);
     Py_DECREF(type);
+}
+
+int request_drop(int number, unsigned epoch, PyObject *memory)
+{
+    if (!surface.sim || surface.epoch != epoch) return 0;
+    request_object *r = request_new();
+    if (!r) return -1;
+    r->number = number;
+    r->memory = Py_NewRef(memory);
+    Py_DECREF(r);
+    return 0;
 }
 
 void request_take_held(void *held, request_object **chain)

@@ -4,8 +4,9 @@
  * Laws:
  *   (1) number > 0: under way; 0: the kernel is through with it, but nobody has waited; NO_NUMBER: null;
  *   (2) `view` is held exactly while the kernel may touch the user's memory: a completed request refers to nothing of the user's;
- *   (3) a request with a view that the program drops while the transfer goes on is held: it becomes the `object` of the kernel's
- *       request and joins the list surface.held, until the delivery that tells of the end, or detach();
+ *   (3) a request with a view, its own or in `memory`, that the program drops while the transfer goes on is held: it becomes
+ *       the `object` of the kernel's request and joins the list surface.held, until the delivery that tells of the end, or
+ *       detach();
  *   (4) those with a `message` or a `finish` have more to do on completion than we know: they are handed over. */
 #ifndef SMPY_SURFACE_REQUEST_H
 #define SMPY_SURFACE_REQUEST_H
@@ -21,6 +22,7 @@ typedef struct request_object {
     Py_buffer view;                 /* .obj is NULL when there is none */
     PyObject *layout;               /* of a receive with strides: kept alive as the view is */
     PyObject *buffer;               /* what smpy.mpi keeps alive in its place */
+    PyObject *memory;               /* what holds the view in its place: the performance of a sequence that failed; or NULL */
     PyObject *message, *finish;
     struct request_object *before, *after; /* among the held ones */
 } request_object;
@@ -45,6 +47,9 @@ int request_report(PyObject *self, PyObject *call, const message *m, PyObject *s
 int request_can_report(PyObject *status);
 /* A wait that began in this epoch is broken off: the kernel must not touch the memory any more. */
 void request_abandon(int number, unsigned epoch);
+/* Nobody will wait for a request of this epoch: it goes on as one that its program drops, and `memory`, which owns its bytes, is
+ * kept alive until the transfer ends. 0, or -1 with an exception. */
+int request_drop(int number, unsigned epoch, PyObject *memory);
 
 /* Of this world, with nothing to do on completion but what the kernel says? */
 int request_is_plain(const request_object *r);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import weakref
@@ -107,17 +108,86 @@ def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
     assert ran.out.splitlines()[:2] == ["True", "True"]
 
 
-def test_the_error_of_a_function_is_the_performances(run_ranks):
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+@pytest.mark.parametrize("n", [3, 100_000])
+def test_the_error_of_a_function_is_the_performances(run_ranks, perform, n):
     def main(rank):
-        sequence, rows = smpy.MessageSequence(), np.zeros((2, 3))
+        world, sequence, rows = MPI.COMM_WORLD, smpy.MessageSequence(), np.zeros((2, n))
+        rows[1] = rank + 1
         sequence.Irecv((0, 0, 1), 1 - rank)
+        sequence.Isend((0, 1, 2), 1 - rank)
         sequence.Call({}.__getitem__, (0, 0))
         with pytest.raises(KeyError, match="3"):
-            sequence.perform(MPI.COMM_WORLD, rows, numbers=(3,))
-        MPI.COMM_WORLD.Send(np.ones(3), 1 - rank)  # for the receive, whose memory nobody writes to any more
-        return rows.sum()
+            perform(sequence, world, rows, numbers=(3,))
+        smpy.execute(1e9)
+        world.Barrier()
+        return rows[0].tolist()  # what had been started is over
 
-    assert run_ranks(2, main).returned == [0, 0]
+    assert run_ranks(2, main).returned == [[2.0] * n, [1.0] * n]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_what_a_failed_sequence_has_started_keeps_its_memory(run_ranks, perform):
+    def main(rank):
+        world, sequence, room = MPI.COMM_WORLD, smpy.MessageSequence(), bytearray(8)
+        if rank == 1:
+            smpy.execute(1e9)
+            world.Send(b"received", 0)
+            world.Send(b"likewise", 0)
+            world.Barrier()
+            return None
+        into = np.zeros(8, "B")
+        is_alive = weakref.ref(into)
+        sequence.Irecv(1, 1)
+        sequence.Irecv(0, 1)
+        sequence.Call({}.__getitem__, 3)
+        with contextlib.suppress(KeyError):
+            perform(sequence, world, room, into)
+        del into
+        with pytest.raises(BufferError):
+            room.clear()
+        was_alive = is_alive() is not None
+        world.Barrier()
+        came = bytes(room)
+        room.clear()
+        return was_alive, is_alive(), came
+
+    assert run_ranks(2, main).returned[0] == (True, None, b"likewise")
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_what_was_started_before_a_message_that_is_too_long_arrives(run_ranks, perform):
+    def main(rank):
+        world, sequence, numbers = MPI.COMM_WORLD, smpy.MessageSequence(), np.full(100_000, 7 - 7 * rank)
+        if rank == 1:
+            smpy.execute(1e9)
+            world.Send(numbers[:2], 0)
+            world.Recv(numbers, 0)
+            return set(numbers.tolist())
+        sequence.Isend(0, 1)
+        sequence.Recv((1, 0, 1), 1)
+        sequence.Call(pytest.fail)
+        with pytest.raises(MPI.Exception, match="has 16 bytes"):
+            perform(sequence, world, numbers, np.zeros(1, int))
+        return None
+
+    assert run_ranks(2, main).returned[1] == {7}
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_what_is_waited_for_before_computing_that_fails_is_over(run_ranks, perform):
+    def main(rank):
+        sequence, numbers = smpy.MessageSequence(), np.full((2, 100_000), rank)
+        if rank == 1:
+            smpy.execute(1e9)
+        sequence.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        sequence.Execute(-1.0)
+        sequence.Recv((0, 1, 2), 1 - rank)
+        with pytest.raises(ValueError, match="cannot compute"):
+            perform(sequence, MPI.COMM_WORLD, numbers)
+        return set(numbers[1].tolist())
+
+    assert run_ranks(2, main).returned == [{1}, {0}]
 
 
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
