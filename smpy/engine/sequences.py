@@ -6,6 +6,7 @@ have one by one. Elsewhere the calls are made one by one.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
@@ -385,8 +386,9 @@ def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
     if end == _WHOLE:
         return arrays[array]
     whole = arrays[array]
-    if isinstance(whole, bytes | bytearray):
-        whole = memoryview(whole)  # a part of which is no copy
+    if not hasattr(whole, "__array_interface__"):  # what is no numpy array may copy its parts, as `array.array` does
+        with contextlib.suppress(TypeError):  # or is no buffer: what is wrong with it, the call says
+            whole = memoryview(whole)
     if end > len(whole):
         raise UsageError(f"a step of the sequence takes rows {first} to {end} of array {array}, which has {len(whole)}")
     return whole[first:end]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from inspect import getsource
 
+import pytest
+
 from tests.mpi.requests.drawn_sequences import written
 
 PROGRAM = """
@@ -84,3 +86,38 @@ def test_drawn_sequences_print_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_
     path, source = tmp_path / "drawn.py", DRAWN.replace("WRITTEN", getsource(written))
     path.write_text(source)
     assert mpiexec(4, str(path)) == smpy_run(source, 4, "--compute", "none", "--quiet").out
+
+
+HALO = """
+import array, ctypes, mmap
+from mpi4py import MPI
+import smpy
+
+world = MPI.COMM_WORLD
+me, n = world.rank, world.size
+up, down = me - 1 if me else MPI.PROC_NULL, me + 1 if me < n - 1 else MPI.PROC_NULL
+halo = smpy.MessageSequence()
+halo.Sendrecv((0, 1, 2), up, into=(0, 3, 4), source=down)
+halo.Sendrecv((0, 2, 3), down, into=(0, 0, 1), source=up)
+mapped = mmap.mmap(-1, 4)
+for rows in array.array("d", [0] * 4), bytearray(4), (ctypes.c_double * 4)(), memoryview(bytearray(4)), mapped:
+    rows[1] = rows[2] = me + 1
+    halo.perform(world, rows)
+    told = world.gather([int(each) for each in rows[:]])
+    if me == 0:
+        print(told)
+"""
+FILLED = "[[0, 1, 1, 2], [1, 2, 2, 3], [2, 3, 3, 0]]\n" * 5
+
+
+@pytest.mark.parametrize("surface", ["python", "compiled"])
+def test_rows_of_every_kind_of_array_are_received(smpy_run, monkeypatch, surface):
+    monkeypatch.setenv("SMPY_SURFACE", surface)
+    ran = smpy_run(HALO, 3, "--compute", "none", "--quiet")
+    assert (ran.out, ran.err) == (FILLED, "")
+
+
+def test_rows_of_every_kind_of_array_are_received_under_a_real_mpi(mpiexec, tmp_path):
+    path = tmp_path / "halo.py"
+    path.write_text(HALO)
+    assert mpiexec(3, str(path)) == FILLED
