@@ -135,6 +135,20 @@ static int receives(const sequence_step *s)
     return s->kind == STEP_RECV || s->kind == STEP_IRECV;
 }
 
+/* The number that a step takes: 1, or 0 when it is too large to be one of ours. */
+static int take_number(const performance *p, const sequence_number *n, long long *out)
+{
+    return n->large < 0 && !__builtin_add_overflow(n->plus, n->place >= 0 ? p->given[n->place] : 0, out);
+}
+
+static int takes_numbers(const performance *p, const sequence_object *of, const sequence_step *s)
+{
+    long long unused;
+    for (Py_ssize_t i = s->first; i < s->end; i++)
+        if (!take_number(p, &of->number[i], &unused)) return 0;
+    return 1;
+}
+
 /* Law (3) of sequence.h. A receive names its source; with oneself only an array of one's own could be exchanged. */
 static int fits(const performance *p, const sequence_object *of)
 {
@@ -146,6 +160,7 @@ static int fits(const performance *p, const sequence_object *of)
             fitted = of->object[s->of];
             if (!fits(p, (const sequence_object *)fitted)) return 0;
         }
+        if ((s->kind == STEP_CALL || s->kind == STEP_EXECUTE) && !takes_numbers(p, of, s)) return 0;
         if (s->kind >= STEP_WAIT) continue;
         const envelope e = envelope_of(p, s);
         if (e.peer >= n_peers || e.peer < (receives(s) ? SIM_ANY : 0) || e.tag < (receives(s) ? SIM_ANY : 0)) return 0;
@@ -365,7 +380,9 @@ static int report_no_work(double flop)
 
 static long long number_of(const performance *p, const sequence_number *n)
 {
-    return n->plus + (n->place >= 0 ? p->given[n->place] : 0);
+    long long number = 0;
+    take_number(p, n, &number);
+    return number;
 }
 
 /* The function is the program's: it may read what was received and write to what was sent, and its time is the rank's. */

@@ -152,17 +152,22 @@ static PyObject *Sequence_add_sequence(PyObject *self, PyObject *other)
 static PyObject *add_with_numbers(sequence_object *q, int kind, PyObject *const *at, Py_ssize_t n)
 {
     const int n_numbers = (int)((n - 1) / 2), first = q->n_numbers;
+    int n_large = 0;
     if (n < 1 || n % 2 == 0) return PyErr_Format(PyExc_TypeError, "an object is required, and pairs of place and summand");
     if (may_change(q) < 0) return NULL;
     if (n_numbers > STEP_NUMBERS_MAX) return refuse("a step has at most 8 numbers"), NULL;
     sequence_number read[STEP_NUMBERS_MAX];
     for (int i = 0; i < n_numbers; i++) {
         if (!arguments_int(at[1 + 2 * i], &read[i].place)) return PyErr_Format(PyExc_TypeError, "plain integers are required");
-        read[i].plus = PyLong_AsLongLong(at[2 + 2 * i]);
+        read[i].plus = PyLong_AsLongLongAndOverflow(at[2 + 2 * i], &read[i].large);
         if (read[i].plus == -1 && PyErr_Occurred()) return NULL;
+        n_large += read[i].large != 0;
     }
-    if (make_room(q, 1, n_numbers) < 0) return NULL;
+    if (make_room(q, 1 + n_large, n_numbers) < 0) return NULL;
     for (int i = 0; i < n_numbers; i++) {
+        const int is_large = read[i].large != 0;
+        read[i].large = is_large ? q->n_objects : -1;
+        if (is_large) q->object[q->n_objects++] = Py_NewRef(at[2 + 2 * i]);
         q->number[q->n_numbers++] = read[i];
         if (q->n_given <= read[i].place) q->n_given = read[i].place + 1;
     }
@@ -184,7 +189,9 @@ static PyObject *numbers_of(const sequence_object *q, const sequence_step *s)
 {
     PyObject *all = PyTuple_New(s->end - s->first);
     for (Py_ssize_t i = s->first; all && i < s->end; i++) {
-        PyObject *one = Py_BuildValue("iL", q->number[i].place, q->number[i].plus);
+        const sequence_number *number = &q->number[i];
+        PyObject *one = number->large < 0 ? Py_BuildValue("iL", number->place, number->plus)
+                                          : Py_BuildValue("iO", number->place, q->object[number->large]);
         if (!one) Py_CLEAR(all);
         if (one) PyTuple_SET_ITEM(all, i - s->first, one);
     }

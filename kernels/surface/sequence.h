@@ -37,6 +37,7 @@ typedef struct {
  * `place`, unless that is negative. */
 typedef struct {
     int place;
+    int large;                      /* number of the object that stands for `plus`, which has no room for it; or -1 */
     long long plus;
 } sequence_number;
 
@@ -44,7 +45,7 @@ typedef struct {
     PyObject_HEAD
     sequence_step *step;
     int n, room;
-    PyObject **object;              /* owned: sequences, functions, and operations to compute */
+    PyObject **object;              /* owned: sequences, functions, operations to compute, and large numbers */
     int n_objects, object_room;
     sequence_number *number;
     int n_numbers, number_room;

@@ -231,6 +231,31 @@ def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(ru
 
 
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
+@pytest.mark.parametrize(
+    ("number", "given", "value"),
+    [
+        ((0, 2**62), 2**62, 2**63),
+        ((0, -1), -(2**63), -(2**63) - 1),
+        ((0, 1), 2**80, 2**80 + 1),
+        (2**70, 0, 2**70),
+        ((0, -(2**70)), 1, 1 - 2**70),
+    ],
+)
+def test_numbers_may_be_of_any_size(run_ranks, perform, number, given, value):
+    def main(rank):
+        sequence, inner, seen = smpy.MessageSequence(), smpy.MessageSequence(), []
+        inner.Call(lambda *numbers: seen.append(numbers), 2**63 - 1, number)
+        sequence.Perform(inner)
+        sequence.Execute(1e-20, number, number)
+        perform(sequence, MPI.COMM_WORLD, numbers=(given,))
+        took_s = MPI.Wtime()
+        smpy.execute(1e-20 * value * value)
+        return seen, (MPI.Wtime() - took_s) / took_s
+
+    assert run_ranks(1, main).returned == [([(2**63 - 1, value)], pytest.approx(1))]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_a_number_that_is_not_given_is_missed(run_ranks, perform):
     def main(rank):
         sequence, outer = smpy.MessageSequence(), smpy.MessageSequence()
