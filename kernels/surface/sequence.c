@@ -82,26 +82,46 @@ static int may_change(const sequence_object *q)
     return q->has_begun ? refuse("the sequence has been performed: it does not change any more") : 0;
 }
 
-static int is_sound(const sequence_object *q, int kind, int array, Py_ssize_t first, Py_ssize_t end, int of)
+enum { STEP_NUMBERS = 7, ADDED_MAX = 2 };
+
+/* A step from (kind, array, first, end, peer, tag, of): 1, or 0 when these are no plain integers. is_sound() refuses a kind or an
+ * array that there is not. */
+static int read_step(PyObject *const *at, sequence_step *out)
+{
+    int kind, array;
+    Py_ssize_t row[2];
+    for (int i = 0; i < 2; i++) {
+        if (!PyLong_CheckExact(at[2 + i])) return 0;
+        row[i] = PyLong_AsSsize_t(at[2 + i]);
+        if (row[i] == -1 && PyErr_Occurred()) return PyErr_Clear(), 0;
+    }
+    *out = (sequence_step){.first = row[0], .end = row[1]};
+    if (!arguments_int(at[0], &kind) || !arguments_int(at[1], &array) || !arguments_int(at[4], &out->peer)) return 0;
+    if (!arguments_int(at[5], &out->tag) || !arguments_int(at[6], &out->of)) return 0;
+    out->kind = (uint8_t)(kind >= 0 && kind < STEP_KINDS ? kind : STEP_KINDS);
+    out->array = (uint8_t)(array >= 0 && array < SEQUENCE_ARRAYS ? array : SEQUENCE_ARRAYS);
+    return 1;
+}
+
+static int is_sound(const sequence_object *q, const sequence_step *s)
 {
     if (may_change(q) < 0) return -1;
-    if (kind < 0 || kind > STEP_LOOK) return refuse("there is no such step");
-    if (array < 0 || array >= SEQUENCE_ARRAYS) return refuse("a part is (array, first row, end), with at most 16 arrays");
-    if (end != WHOLE && (first < 0 || end < first)) return refuse("a part's rows begin at 0, and end where they begin or later");
+    if (s->kind > STEP_LOOK) return refuse("there is no such step");
+    if (s->array >= SEQUENCE_ARRAYS) return refuse("a part is (array, first row, end), with at most 16 arrays");
+    if (s->end != WHOLE && (s->first < 0 || s->end < s->first))
+        return refuse("a part's rows begin at 0, and end where they begin or later");
+    const int of = s->of;
     const int is_started = of >= 0 && of < q->n && (q->step[of].kind == STEP_IRECV || q->step[of].kind == STEP_ISEND);
-    if (kind == STEP_WAIT && !is_started) return refuse("Wait: the step that it waits for is an Isend or Irecv before it");
+    if (s->kind == STEP_WAIT && !is_started) return refuse("Wait: the step that it waits for is an Isend or Irecv before it");
     return 0;
 }
 
-enum { STEP_NUMBERS = 7, ADDED_MAX = 2 * STEP_NUMBERS };
-
-static void append(sequence_object *q, const int *number)
+static void append(sequence_object *q, const sequence_step *s)
 {
-    q->step[q->n] = (sequence_step){.kind = (uint8_t)number[0], .array = (uint8_t)number[1], .first = number[2], .end = number[3],
-                                    .peer = number[4], .tag = number[5], .of = number[6]};
-    if (number[0] < STEP_WAIT && q->n_arrays <= number[1]) q->n_arrays = number[1] + 1;
-    if (number[0] != STEP_SEND && number[0] != STEP_LOOK) q->n_until_last_wait = q->n + 1;
-    if (number[0] == STEP_RECV || number[0] == STEP_IRECV) q->receives |= 1u << number[1];
+    q->step[q->n] = *s;
+    if (s->kind < STEP_WAIT && q->n_arrays <= s->array) q->n_arrays = s->array + 1;
+    if (s->kind != STEP_SEND && s->kind != STEP_LOOK) q->n_until_last_wait = q->n + 1;
+    if (s->kind == STEP_RECV || s->kind == STEP_IRECV) q->receives |= 1u << s->array;
     q->n++;
 }
 
@@ -109,17 +129,18 @@ static void append(sequence_object *q, const int *number)
 static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
 {
     sequence_object *q = sequence_of(self);
-    int number[ADDED_MAX];
-    if (n != STEP_NUMBERS && n != ADDED_MAX) return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
-    for (int i = 0; i < n; i++)
-        if (!arguments_int(at[i], &number[i])) return PyErr_Format(PyExc_TypeError, "plain integers are required");
-    if ((number[0] == STEP_SENDRECV) != (n == ADDED_MAX && number[STEP_NUMBERS] == STEP_RECV))
+    sequence_step step[ADDED_MAX] = {{0}};
+    const int n_steps = n > STEP_NUMBERS ? 2 : 1, first = q->n;
+    if (n != STEP_NUMBERS && n != ADDED_MAX * STEP_NUMBERS)
+        return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
+    for (int i = 0; i < n_steps; i++)
+        if (!read_step(at + STEP_NUMBERS * i, &step[i])) return PyErr_Format(PyExc_TypeError, "plain integers are required");
+    if ((step[0].kind == STEP_SENDRECV) != (n_steps == 2 && step[1].kind == STEP_RECV))
         return refuse("a Sendrecv is a send and a receive"), NULL;
-    for (const int *it = number; it < number + n; it += STEP_NUMBERS)
-        if (is_sound(q, it[0], it[1], it[2], it[3], it[6]) < 0) return NULL;
+    for (int i = 0; i < n_steps; i++)
+        if (is_sound(q, &step[i]) < 0) return NULL;
     if (make_room(q, 0, 0) < 0) return NULL;
-    const int first = q->n;
-    for (const int *it = number; it < number + n; it += STEP_NUMBERS) append(q, it);
+    for (int i = 0; i < n_steps; i++) append(q, &step[i]);
     return PyLong_FromLong(first);
 }
 

@@ -58,6 +58,12 @@ def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
     ("write", "arrays", "wrong"),
     [
         (lambda sequence: sequence.Send((0, 0, 9), 0), [np.zeros(8)], "rows 0 to 9 of array 0, which has 8"),
+        (
+            lambda sequence: sequence.Send((0, 0, 3 * 10**9), 0),
+            [np.zeros(8)],
+            "rows 0 to 3000000000 of array 0, which has 8",
+        ),
+        (lambda sequence: sequence.Send((0, 2**62, 2**62), 0), [np.zeros(8)], f"rows {2**62} to {2**62} of array 0"),
         (lambda sequence: sequence.Send((1, 0, 1), 0), [np.zeros(8)], "takes array 1, and perform was given 1"),
         (lambda sequence: sequence.Send(0, 5), [np.zeros(8)], "rank"),
         (lambda sequence: sequence.Send(0, 0, -3), [np.zeros(8)], "tag"),
