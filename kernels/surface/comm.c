@@ -28,6 +28,47 @@ int comm_number(PyObject *handle)
     return PyObject_TypeCheck(handle, surface.comm_base) ? number_of(handle) : COMM_NULL;
 }
 
+static int is_ours(PyTypeObject *type, PyObject *call)
+{
+    PyObject *method = PyObject_GetAttr((PyObject *)type, call);
+    if (!method) PyErr_Clear();
+    const int is_of_base = method && Py_IS_TYPE(method, &PyMethodDescr_Type) && PyDescr_TYPE(method) == surface.comm_base;
+    const int result = is_of_base && PyDescr_NAME(method) == call;
+    Py_XDECREF(method);
+    return result;
+}
+
+/* Are the hot calls of a class CommBase's? Mostly it is the class that was asked for before. */
+static int is_plain(PyTypeObject *type)
+{
+    PyObject *const call[] = {surface.name.Send, surface.name.Recv, surface.name.Isend, surface.name.Irecv, surface.name.Sendrecv,
+                              surface.name.Iprobe};
+    if (type == surface.plain_comm.type && type->tp_version_tag == surface.plain_comm.version) return 1;
+    if (!PyType_IsSubtype(type, surface.comm_base) || type->tp_getattro != PyObject_GenericGetAttr) return 0;
+    for (size_t i = 0; i < sizeof call / sizeof *call; i++)
+        if (!is_ours(type, call[i])) return 0;
+    if (type->tp_version_tag) {
+        surface.plain_comm.type = type;
+        surface.plain_comm.version = type->tp_version_tag;
+    }
+    return 1;
+}
+
+static int has_attributes(PyObject *handle)
+{
+    if (!Py_TYPE(handle)->tp_dictoffset) return 0;
+    PyObject *dict = PyObject_GenericGetDict(handle, NULL);
+    const int result = !dict || PyDict_GET_SIZE(dict) > 0;
+    Py_XDECREF(dict);
+    PyErr_Clear();
+    return result;
+}
+
+int comm_number_of_plain(PyObject *handle)
+{
+    return is_plain(Py_TYPE(handle)) && !has_attributes(handle) ? number_of(handle) : COMM_NULL;
+}
+
 static int size_of(int comm)
 {
     return comm == 0 ? surface.n_ranks : surface.calls->comm_size(surface.sim, comm);

@@ -21,6 +21,9 @@ PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, P
 int comm_number_as_named(PyObject *handle);
 /* The kernel's number of a communicator that the running rank may use, or COMM_NULL. */
 int comm_number(PyObject *handle);
+/* Likewise, when its Send, Recv, Isend, Irecv, Sendrecv and Iprobe are CommBase's: a program's own class, or a handle of that, may
+ * have others, which are to be called. */
+int comm_number_of_plain(PyObject *handle);
 /* How many ranks the peer of a message may be: those of the other side, if there is one. */
 int comm_peers_of(int comm);
 /* Is a send, together with a receive, an exchange with oneself alone? It takes no time, and is handed over. */

@@ -91,7 +91,7 @@ static int take_numbers(performance *p, PyObject *given)
 /* A performance that has taken what it is given; NULL: not for us, or with an exception. */
 static performance *begin(sequence_object *of, const sequence_gifts *given)
 {
-    const int comm = comm_number(given->comm);
+    const int comm = comm_number_of_plain(given->comm);
     if (comm < 0) return NULL;
     of->has_begun = 1; /* before an array's own code, which may be Python, runs */
     PyObject *numbers = is_none(given->numbers) ? NULL : given->numbers;

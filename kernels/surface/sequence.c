@@ -417,7 +417,7 @@ static int follow(arrival_object *self, int is_timed)
 
 int arrival_look(arrival_object *self, int until_there, int is_timed)
 {
-    const int comm = comm_number(self->comm);
+    const int comm = comm_number_of_plain(self->comm);
     if (comm < 0 || !can_probe(self, comm)) return 0;
     if (!is_none(self->source)) {
         const int is_there = probe(self->source, self->tag, comm, until_there);
@@ -450,7 +450,7 @@ static PyObject *perform_overlap(PyObject *self, const arguments *given)
     sequence_gifts gifts;
     int times;
     arrival_object *arrival = arrival_of(self);
-    const int comm = comm_number(arrival->comm), is_timed = surface.clock.was_running;
+    const int comm = comm_number_of_plain(arrival->comm), is_timed = surface.clock.was_running;
     if (!arguments_sort(given, parameters, 3, 2, in) || !arguments_int(in[1], &times)) return NULL;
     if (!PyObject_TypeCheck(in[0], surface.sequence_base) || comm < 0 || !can_probe(arrival, comm)) return NULL;
     if (!gifts_of(arrival, is_timed, &gifts)) return NULL;

@@ -74,6 +74,11 @@ typedef struct {
     PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */
     PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base;
 
+    struct {
+        const PyTypeObject *type;   /* only compared */
+        unsigned version;           /* not 0; that of a class is 0, or another one, once it or a base has changed */
+    } plain_comm;                   /* the class last seen that has no hot calls of its own (comm.h) */
+
     struct {                        /* interned: parameters, calls, what calls are handed over to, attributes */
         PyObject *buf, *dest, *source, *tag, *status, *statuses, *requests;
         PyObject *sendbuf, *sendtag, *recvbuf, *recvtag;

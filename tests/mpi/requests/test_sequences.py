@@ -128,6 +128,90 @@ def test_what_an_arrival_sends_has_been_received(run_ranks):
     assert run_ranks(2, main).returned == [0, 0]
 
 
+# ---- a communicator may have calls of its own ----
+
+
+COUNTED = ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Iprobe")
+
+
+def counting(how: str, made: list[str]) -> MPI.Intracomm:
+    """The world, whose calls are counted."""
+
+    class Counting(MPI.Intracomm):
+        pass
+
+    class Asked(MPI.Intracomm):
+        def __getattribute__(self, name: str) -> Any:
+            if name in COUNTED:
+                made.append(name)
+            return super().__getattribute__(name)
+
+    def counted(name: str, *bound: Any) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            made.append(name)
+            return getattr(MPI.Intracomm, name)(*bound, *arguments, **named)
+
+        return call
+
+    world = (Asked if how == "each attribute" else Counting)(MPI.COMM_WORLD)
+    for name in COUNTED:
+        if how == "the class":
+            setattr(Counting, name, counted(name))
+        elif how == "the handle":
+            setattr(world, name, counted(name, world))
+    return world
+
+
+@pytest.mark.parametrize("how", ["the class", "the handle", "each attribute"])
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_a_communicators_own_calls_are_made(run_ranks, perform, how):
+    def main(rank):
+        made, rows, peer = [], np.full((3, 2), rank + 1), 1 - rank
+        world = counting(how, made)
+        sequence, take = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence.Sendrecv((0, 0, 1), peer, into=(0, 1, 2), source=peer)
+        receive = sequence.Irecv((0, 2, 3), peer, 1)
+        sequence.Wait(sequence.Isend((0, 0, 1), peer, 1))
+        sequence.Wait(receive)
+        perform(sequence, world, rows)
+        if rank == 0:
+            take.Send((0, 0, 1), 1, None)
+            smpy.Arrival(world, None, 5, take, rows).look()
+        else:
+            take.Recv((0, 0, 1), 0, None)
+            smpy.Arrival(world, 0, 5, take, rows).wait()
+        return [name for name in made if name != "Iprobe"], "Iprobe" in made, rows.tolist()
+
+    calls = ["Sendrecv", "Irecv", "Isend"]
+    assert run_ranks(2, main).returned == [
+        ([*calls, "Send"], False, [[1, 1], [2, 2], [2, 2]]),
+        ([*calls, "Recv"], True, [[1, 1], [1, 1], [1, 1]]),
+    ]
+
+
+def test_calls_that_a_communicators_class_is_given_later_are_made(run_ranks):
+    class Own(MPI.Intracomm):
+        pass
+
+    class Derived(Own):
+        pass
+
+    def main(rank):
+        made, sequence = [], smpy.MessageSequence()
+        sequence.Send(0, 0)
+        world = Derived(MPI.COMM_SELF)
+        for _ in range(2):
+            sequence.perform(world, np.zeros(1))
+        Own.Send = lambda self, buffer, *to: made.append(to)
+        for _ in range(2):
+            sequence.perform(world, np.zeros(1))
+        del Own.Send
+        sequence.perform(world, np.zeros(1))
+        return made
+
+    assert run_ranks(1, main).returned == [[(0, 0), (0, 0)]]
+
+
 # ---- what it is for ----
 
 
