@@ -242,10 +242,11 @@ static PyObject *Sequence_steps(PyObject *self, PyObject *unused)
 
 /* ---- performing it ---- */
 
+/* A receive may be of any tag. */
 static int takes_tag(PyObject *given, int *tag)
 {
     *tag = 0;
-    return is_none(given) || (arguments_int(given, tag) && *tag >= 0);
+    return is_none(given) || (arguments_int(given, tag) && *tag >= SIM_ANY);
 }
 
 /* perform(comm, *arrays, tag=None, arrival=None, numbers=()) */
@@ -393,22 +394,18 @@ static int can_probe(const arrival_object *self, int comm)
     return peer >= SIM_ANY && peer < comm_peers_of(comm) && tag >= SIM_ANY;
 }
 
-/* What its sequences are performed with; 0 with an exception when its tag is none. */
+/* What its sequences are performed with; 0: its tag is not for us. */
 static int gifts_of(const arrival_object *self, int is_timed, sequence_gifts *out)
 {
     *out = (sequence_gifts){.comm = self->comm, .array = &PyTuple_GET_ITEM(self->arrays, 0),
                             .n_arrays = PyTuple_GET_SIZE(self->arrays), .is_timed = is_timed};
-    if (takes_tag(self->tag, &out->tag)) return 1;
-    refuse("Arrival: the tag of what is performed is at least 0");
-    return 0;
+    return takes_tag(self->tag, &out->tag);
 }
 
-static int follow(arrival_object *self, int is_timed)
+static int follow(arrival_object *self, const sequence_gifts *gifts)
 {
-    sequence_gifts gifts;
-    if (!gifts_of(self, is_timed, &gifts)) return -1;
     self->is_done = 1;
-    const int result = sequence_perform(sequence_of(self->sequence), &gifts);
+    const int result = sequence_perform(sequence_of(self->sequence), gifts);
     if (result) return result;
     PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, surface.name._follow);
     Py_XDECREF(answer);
@@ -417,13 +414,14 @@ static int follow(arrival_object *self, int is_timed)
 
 int arrival_look(arrival_object *self, int until_there, int is_timed)
 {
+    sequence_gifts gifts;
     const int comm = comm_number_of_plain(self->comm);
-    if (comm < 0 || !can_probe(self, comm)) return 0;
+    if (comm < 0 || !can_probe(self, comm) || !gifts_of(self, is_timed, &gifts)) return 0;
     if (!is_none(self->source)) {
         const int is_there = probe(self->source, self->tag, comm, until_there);
         if (is_there <= 0) return is_there < 0 ? -1 : 1;
     }
-    return follow(self, is_timed);
+    return follow(self, &gifts);
 }
 
 static PyObject *perform_look(PyObject *self, const arguments *given)

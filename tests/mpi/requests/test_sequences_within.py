@@ -318,3 +318,30 @@ def test_pieces_of_work_overlap_with_a_message_until_it_is_there(run_ranks, is_c
     assert (n, at_s, was_done) == run_ranks(2, by_hand).returned[1]
     assert (n, was_done) == (min(10, max(1, math.ceil(late_s))), late_s < 10)
     assert (total, again) == (3, 0)
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("tag", [MPI.ANY_TAG, np.int64(5), None])
+@pytest.mark.parametrize("way", ["look", "wait", "overlap", "no source"])
+def test_an_arrival_may_have_any_tag(run_ranks, is_compiled, tag, way):
+    def main(rank):
+        world, rows = MPI.COMM_WORLD, np.zeros(3)
+        take = smpy.MessageSequence()
+        take.Recv(0, 0, 5)
+        take.Recv(0, MPI.ANY_SOURCE, None)
+        if rank == 0:
+            world.Send(np.ones(3), 1, 5)
+            world.Send(np.full(3, 2.0), 1, 0 if tag is None else 5)
+            return None
+        arrival = smpy.Arrival(world, None if way == "no source" or tag is None else 0, tag, take, rows)
+        if way == "overlap":
+            (arrival.overlap if is_compiled else arrival._overlap)(smpy.MessageSequence(), 10**6)
+        elif way == "wait":
+            (arrival.wait if is_compiled else arrival._wait)()
+        else:
+            while not (arrival.look if is_compiled else arrival._look)():
+                pass
+        return arrival.is_done, rows.tolist(), MPI.Wtime()
+
+    is_done, rows, at_s = run_ranks(2, main).returned[1]
+    assert (is_done, rows, at_s < 1e-3) == (True, [2] * 3, True)
