@@ -21,6 +21,7 @@
  *             (4) there are fewer than DUE_MAX, but for those of one Waitall: a rank holds no more of the kernel's requests. */
 
 enum { DUE_MAX = 16 };
+enum { NO_ROWS = -1 };              /* of an array without dimensions */
 
 typedef struct {
     user_buffer whole;
@@ -38,7 +39,8 @@ typedef struct {
 typedef struct performance {
     PyObject *handle;               /* of the communicator */
     arrival_object *arrival;
-    int comm, tag, rank;
+    int comm;                       /* COMM_NULL when a function has freed it */
+    int tag, rank;
     int is_timed;                   /* sequence_gifts */
     unsigned epoch;
     int n_arrays, n_given, n_started, started_room, n_due, due_room;
@@ -72,7 +74,7 @@ static int take_array(given_array *a, PyObject *what, int is_writable)
 {
     if (PyList_CheckExact(what) || PyTuple_CheckExact(what)) return 0;
     if (!user_buffer_take(what, is_writable, &a->view, &a->whole)) return 0;
-    a->n_rows = a->view.ndim > 0 ? a->view.shape[0] : 1;
+    a->n_rows = a->view.ndim > 0 ? a->view.shape[0] : NO_ROWS;
     a->row_bytes = a->n_rows > 0 ? a->whole.bytes / a->n_rows : 0;
     return 1;
 }
@@ -320,6 +322,20 @@ static int wait_for_all(performance *p, const level *l, int first, int end_step)
 
 /* ---- the steps ---- */
 
+/* A function has freed the communicator: the step's own call says so. */
+static int report_freed(performance *p, const level *l, int step)
+{
+    if (p->n_due && catch_up(p) < 0) return -1;
+    const sequence_step *s = &l->of->step[step];
+    PyObject *peer = PyLong_FromLong(s->peer);
+    PyObject *array = p->array[s->array].view.obj;
+    PyObject *result = peer ? PyObject_CallMethodObjArgs(p->handle, call_of((place){l->of, step}), array, peer, NULL) : NULL;
+    if (result) PyErr_SetString(PyExc_SystemError, "a call on a communicator that has been freed returned");
+    Py_XDECREF(result);
+    Py_XDECREF(peer);
+    return -1;
+}
+
 /* Bytes that an earlier step receives are there before they are sent. */
 static int must_catch_up(const performance *p, user_buffer load)
 {
@@ -331,6 +347,7 @@ static int send(performance *p, const level *l, int step, int blocking)
     const sequence_step *s = &l->of->step[step];
     const user_buffer load = part_of(p, s);
     const envelope to = envelope_of(p, s);
+    if (to.comm < 0) return report_freed(p, l, step);
     if (must_catch_up(p, load) && catch_up(p) < 0) return -1;
     const int number = comm_post_send(&to, load, blocking, 0);
     p->started[l->first + step] = number > 0 ? number : 0;
@@ -342,6 +359,7 @@ static int receive(performance *p, const level *l, int step)
     const sequence_step *s = &l->of->step[step];
     const user_buffer room = part_of(p, s);
     const envelope from = envelope_of(p, s);
+    if (from.comm < 0) return report_freed(p, l, step);
     const int number = comm_post_recv(&from, room);
     if (number < 0) return -1;
     p->started[l->first + step] = number;
@@ -415,6 +433,13 @@ static int execute(performance *p, const sequence_object *of, const sequence_ste
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
+/* Functions of the program have run, with this result: they may have freed the communicator. */
+static int behind_functions(performance *p, int result)
+{
+    if (result >= 0) p->comm = comm_number(p->handle);
+    return result;
+}
+
 static int perform_within(performance *p, const level *outer, int step);
 
 static int perform_step(performance *p, const level *l, int step)
@@ -428,9 +453,9 @@ static int perform_step(performance *p, const level *l, int step)
     case STEP_SENDRECV: return exchange(p, l, step);
     case STEP_WAIT: return wait_for_one(p, l, s->of);
     case STEP_WAITALL: return wait_for_all(p, l, 0, step);
-    case STEP_LOOK: return look(p);
+    case STEP_LOOK: return behind_functions(p, look(p));
     case STEP_PERFORM: return perform_within(p, l, step);
-    case STEP_CALL: return call(p, l->of, s);
+    case STEP_CALL: return behind_functions(p, call(p, l->of, s));
     default: return execute(p, l->of, s);
     }
 }
@@ -494,7 +519,7 @@ int sequence_overlap(sequence_object *self, const sequence_gifts *given, int tim
     if (!p) return PyErr_Occurred() ? -1 : -2;
     int n = fits(p, self) ? 0 : -2;
     for (; n >= 0 && n < times && !given->arrival->is_done; n++)
-        if (perform_all(p, self) < 0 || look(p) < 0) return abandon(p);
+        if (perform_all(p, self) < 0 || behind_functions(p, look(p)) < 0) return abandon(p);
     end(p);
     return n;
 }

@@ -10,6 +10,7 @@ import pytest
 import smpy
 from smpy.engine.kernel import surface
 from smpy.mpi import MPI
+from tests.mpi.requests.drawn_sequences import at_once, one_by_one
 
 
 def within_one_another(n: int) -> smpy.MessageSequence:
@@ -77,6 +78,50 @@ def test_a_step_that_does_not_fit_says_why(run_ranks, write, arrays, wrong):
 
     with pytest.raises(Exception, match=wrong):
         run_ranks(1, main)
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+@pytest.mark.parametrize("form", ["Send", "Recv", "Isend", "Irecv", "Sendrecv"])
+@pytest.mark.parametrize("way", ["Call", "Look", "within"])
+def test_a_communicator_that_a_function_has_freed_is_null(run_ranks, perform, form, way):
+    def main(rank):
+        own, rows = MPI.COMM_WORLD.Dup(), np.full((2, 50_000), rank)
+        sequence, inner = smpy.MessageSequence(), smpy.MessageSequence()
+        inner.Call(own.Free)
+        sent = sequence.Isend((0, 0, 1), 1 - rank)
+        receive = sequence.Irecv((0, 1, 2), 1 - rank)
+        if way == "Call":
+            sequence.Call(own.Free)
+        elif way == "Look":
+            sequence.Look()
+        else:
+            sequence.Perform(inner)
+        sequence.Wait(receive)
+        sequence.Wait(sent)
+        if form == "Sendrecv":
+            sequence.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        else:
+            getattr(sequence, form)(0, 1 - rank)
+        with pytest.raises(MPI.Exception, match=f"{form}: the communicator is null") as told:
+            perform(sequence, own, rows, arrival=smpy.Arrival(MPI.COMM_WORLD, None, 0, inner))
+        return told.value.Get_error_class() == MPI.ERR_COMM, set(rows[1].tolist())
+
+    assert run_ranks(2, main).returned == [(True, {1}), (True, {0})]
+
+
+@pytest.mark.parametrize("perform", [one_by_one, at_once])
+def test_an_array_without_dimensions_has_no_rows(run_ranks, perform):
+    def main(rank):
+        whole, rows, one = smpy.MessageSequence(), smpy.MessageSequence(), np.full((), rank + 1.0)
+        whole.Isend(0, rank)
+        whole.Recv(1, rank)
+        perform(whole, MPI.COMM_WORLD, one, came := np.zeros(()))
+        rows.Send((0, 0, 1), rank)
+        with pytest.raises(TypeError):
+            perform(rows, MPI.COMM_WORLD, one)
+        return float(came)
+
+    assert run_ranks(1, main).returned == [1]
 
 
 def test_a_sendrecv_that_is_refused_leaves_nothing_behind(run_ranks):
