@@ -465,7 +465,8 @@ static int ends_waiting(const performance *p, const level *l, int step)
 {
     const sequence_step *s = &l->of->step[step];
     if (!p->n_due || !l->is_last || step < l->of->n_until_last_wait) return 0;
-    if (s->kind == STEP_SEND) return surface.calls->sends_at_once(surface.sim, surface.timeline, part_of(p, s).bytes);
+    if (s->kind == STEP_SEND || s->kind == STEP_ISEND)
+        return surface.calls->sends_at_once(surface.sim, surface.timeline, part_of(p, s).bytes);
     return s->kind == STEP_CALL || s->kind == STEP_EXECUTE || (s->kind == STEP_LOOK && p->arrival && is_none(p->arrival->source));
 }
 

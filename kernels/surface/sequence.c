@@ -116,11 +116,28 @@ static int is_sound(const sequence_object *q, const sequence_step *s)
     return 0;
 }
 
+static int is_waited_for(const sequence_object *q, int step)
+{
+    for (int i = q->n - 1; i > step; i--)
+        if (q->step[i].kind == STEP_WAITALL || (q->step[i].kind == STEP_WAIT && q->step[i].of == step)) return 1;
+    return 0;
+}
+
+/* Does the next step wait, whether or not sends are complete at once? An Irecv is waited for at the end, if not before. */
+static int surely_waits(const sequence_object *q, const sequence_step *s)
+{
+    if (s->kind == STEP_RECV || s->kind == STEP_IRECV) return 1;
+    if (s->kind == STEP_WAIT) return q->step[s->of].kind == STEP_IRECV && !is_waited_for(q, s->of);
+    int i = s->kind == STEP_WAITALL ? q->n - 1 : -1;
+    while (i >= 0 && q->step[i].kind != STEP_WAITALL && (q->step[i].kind != STEP_IRECV || is_waited_for(q, i))) i--;
+    return i >= 0 && q->step[i].kind == STEP_IRECV;
+}
+
 static void append(sequence_object *q, const sequence_step *s)
 {
     q->step[q->n] = *s;
     if (s->kind < STEP_WAIT && q->n_arrays <= s->array) q->n_arrays = s->array + 1;
-    if (s->kind != STEP_SEND && s->kind != STEP_LOOK) q->n_until_last_wait = q->n + 1;
+    if (surely_waits(q, s)) q->n_until_last_wait = q->n + 1;
     if (s->kind == STEP_RECV || s->kind == STEP_IRECV) q->receives |= 1u << s->array;
     q->n++;
 }

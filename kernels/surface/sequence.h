@@ -51,7 +51,7 @@ typedef struct {
     int n_numbers, number_room;
     int depth;                      /* sequences within one another, this one included, less one */
     int n_given;                    /* numbers that a performance has to give at least */
-    int n_until_last_wait;          /* steps up to the last one that waits, other than a send */
+    int n_until_last_wait;          /* steps up to the last one that waits, but for sends: they may be complete at once */
     int n_arrays;                   /* that a performance has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */
     int has_begun;                  /* it has been performed */

@@ -25,7 +25,7 @@ ROUNDS = st.lists(
     st.tuples(
         st.sampled_from(
             ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute",
-             "overwritten", "overwritten within"]
+             "overwritten", "overwritten within", "handed over"]
         ),
         st.integers(1, N_RANKS - 1),
         st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
@@ -103,6 +103,17 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
             else:
                 sequence.Recv(into, partner, number)
                 sequence.Send(into, partner, number)
+        elif form == "handed over":  # a send may be all that comes last, and may be over at once
+            inner = smpy.MessageSequence()
+            if rank % 2 == 0:
+                sequence.Wait(sequence.Isend(out, partner, number))
+                inner.Isend(out, partner, number)
+                sequence.Perform(inner)
+                sequence.Isend(out, partner, number)
+                sequence.Waitall()
+            else:
+                for _ in range(3):
+                    sequence.Recv(into, partner, number)
         elif form == "call":
             sequence.Call(smpy.execute, (0, 1000 * first))
         elif form == "execute":

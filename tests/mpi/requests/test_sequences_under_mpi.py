@@ -56,7 +56,7 @@ N_RANKS, N_ROWS = 4, 6
 WRITTEN
 draw, world = random.Random(20), MPI.COMM_WORLD
 forms = ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute",
-         "overwritten", "overwritten within"]
+         "overwritten", "overwritten within", "handed over"]
 for turn in range(25):
     rounds = [
         (draw.choice(forms), draw.randint(1, 3), (draw.randrange(6), draw.randrange(6), draw.randint(1, 6)))

@@ -230,6 +230,37 @@ def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(ru
     assert 0 < single[0] - single[1] < 1e-9
 
 
+@pytest.mark.parametrize("ending", ["Send", "Isend", "Isend, Wait", "Isend, Waitall", "Isend within"])
+def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_ranks, ending):
+    """Likewise: a send that is complete at once is not waited for."""
+
+    def program(perform):
+        def main(rank):
+            sequence, inner, out = smpy.MessageSequence(), smpy.MessageSequence(), (0, 0, 101 - rank)
+            sequence.Waitall()
+            sequence.Wait(sequence.Irecv((1, 0, 8), 1 - rank))
+            sequence.Waitall()
+            if ending == "Send":
+                sequence.Send(out, 1 - rank)
+            else:
+                step = (inner if ending == "Isend within" else sequence).Isend(out, 1 - rank)
+            if ending == "Isend, Wait":
+                sequence.Wait(step)
+            elif ending == "Isend, Waitall":
+                sequence.Waitall()
+            elif ending == "Isend within":
+                sequence.Perform(inner)
+            MPI.COMM_WORLD.Isend(bytes(8), 1 - rank)
+            perform(sequence, MPI.COMM_WORLD, bytes(101), bytearray(8))
+            return MPI.Wtime()
+
+        return main
+
+    together, single = (run_ranks(2, program(perform)).returned for perform in (at_once, one_by_one))
+    assert together == single
+    assert 0 < single[0] - single[1] < 1e-9
+
+
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 @pytest.mark.parametrize(
     ("number", "given", "value"),
