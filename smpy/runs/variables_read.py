@@ -12,7 +12,10 @@ from typing import Final
 from smpy.runs.files_read import is_of_the_program
 
 _ABSENT: Final = "absent"
-_ACCESSORS: Final = frozenset({"os", "collections.abc", "_collections_abc", "smpy.emulate.environment", __name__})
+_ACCESSORS: Final = frozenset(
+    {"os", "collections", "collections.abc", "_collections_abc", "string", "re", "smpy.emulate.environment", __name__}
+)
+"""Modules that read what others ask for; `posixpath` does so in `expandvars`."""
 
 
 class VariablesRead:
@@ -30,23 +33,35 @@ class VariablesRead:
 
     def hashes(self) -> dict[str, str]:
         """Of each variable that was read, by its name."""
-        return {os.fsdecode(name): _state(value) for name, value in sorted(self._variables.read.items())}
+        read = {**self._variables.read, **self._variables.listed}
+        return {os.fsdecode(name): _state(value) for name, value in sorted(read.items())}
 
 
 class _Noting(dict[bytes, bytes]):
-    """Encoded variables, and those of them that were read before they were written, as they were."""
+    """Encoded variables, and those of them that were read before they were written, as they were.
+
+    `listed` are those that were read in the order in which all names were told: a copy, if it comes to its end.
+    """
 
     def __init__(self, variables: Mapping[bytes, bytes]) -> None:
         super().__init__(variables)
         self.read: dict[bytes, bytes | None] = {}
+        self.listed: dict[bytes, bytes | None] = {}
+        self._to_come: list[bytes] = []
         self._written: set[bytes] = set()
-        self._listed: set[bytes] = set()
 
     def _note(self, name: bytes) -> None:
-        if name in self._listed:
-            self._listed.remove(name)
-        elif name not in self._written and name not in self.read and _asks_for_the_program():
-            self.read[name] = super().get(name)
+        is_next = bool(self._to_come) and self._to_come[-1] == name
+        if is_next:
+            self._to_come.pop()
+        else:
+            self._to_come.clear()
+            self.read.update(self.listed)
+            self.listed.clear()
+        if name not in self._written and name not in self.read and _asks_for_the_program():
+            (self.listed if is_next else self.read)[name] = super().get(name)
+        if is_next and not self._to_come:
+            self.listed.clear()
 
     def __getitem__(self, name: bytes) -> bytes:
         self._note(name)
@@ -57,7 +72,9 @@ class _Noting(dict[bytes, bytes]):
         return super().get(name, default)
 
     def __iter__(self) -> Iterator[bytes]:
-        self._listed.update(self.keys())
+        self.read.update(self.listed)
+        self.listed.clear()
+        self._to_come = [*reversed(self.keys())]
         return super().__iter__()
 
     def __setitem__(self, name: bytes, value: bytes) -> None:
@@ -75,9 +92,14 @@ class _Noting(dict[bytes, bytes]):
 
 def _asks_for_the_program() -> bool:
     frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__") in _ACCESSORS:
+    while frame is not None and _reads_for_others(frame):
         frame = frame.f_back
     return frame is not None and is_of_the_program(frame.f_code.co_filename)
+
+
+def _reads_for_others(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__")
+    return module in _ACCESSORS or (module == "posixpath" and frame.f_code.co_name != "expanduser")
 
 
 def _state(value: bytes | None) -> str:

@@ -83,6 +83,11 @@ def test_sizes_in_another_order_than_that_of_calls_are_refused(machine: Path, si
         read_machine(machine, 1)
 
 
+def test_a_kernel_of_the_programs_own_names_its_sizes_as_it_likes(machine: Path) -> None:
+    machine.write_text(MACHINE + '[kernels.apply]\nsizes = ["n", "m"]\nseconds = { "n^2*m" = 2e-10 }\n')
+    assert read_machine(machine, 1).kernels.costs[0].sizes == ("n", "m")
+
+
 def test_kernels_that_were_measured_on_cores_of_two_speeds_are_refused(machine: Path) -> None:
     own = '[kernels.own]\nsizes = ["n"]\nseconds = { n = 1e-9 }\n'
     machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n" + own)
@@ -90,7 +95,11 @@ def test_kernels_that_were_measured_on_cores_of_two_speeds_are_refused(machine: 
         PlatformError, match=r"machine.toml:5: kernels.reference_speed: .*calibration.toml has, such as"
     ):
         read_machine(machine, 1)
-    machine.write_text(MACHINE + "[kernels]\nreference_speed = '41.2Gf'\n" + own)
+    part = "[kernels.dgemm]\nsmallest = [2, 2, 2]\n[kernels.zfft]\nlargest = [9, 9]\n"
+    machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n" + own + part)
+    with pytest.raises(PlatformError, match="all kernels of a machine have one reference_speed"):
+        read_machine(machine, 1)
+    machine.write_text(MACHINE + "[kernels]\nreference_speed = '41200Mf'\n" + own)
     assert [cost.name for cost in read_machine(machine, 1).kernels.costs] == ["dgemm", "own", "zfft"]
     machine.write_text(MACHINE + "[kernels]\nreference_speed = '10Gf'\n")
     assert read_machine(machine, 1).kernels == KernelCosts(10e9, (DGEMM, ZFFT))

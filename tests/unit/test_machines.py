@@ -259,6 +259,9 @@ def test_a_latency_factor_stands_in_place_of_an_included_rendezvous(tmp_path: Pa
     (tmp_path / "network.toml").write_text("[network]\nlatency_factor = { 0 = 1, 8KiB = 2 }\n")
     machine = read(tmp_path / "machine.toml", "include = ['hdr', 'network.toml']\n")
     assert machine.models.network.latency_factor == (Step(0, 1), Step(8 << 10, 2))
+    (tmp_path / "network.toml").write_text("mpi = 3\n[network]\nlatency_factor = 2\n")
+    with pytest.raises(PlatformError, match=r"network.toml:1: mpi: it is a table of settings"):
+        read_machine(tmp_path / "network.toml", 1)
     (tmp_path / "network.toml").write_text("[network]\nlatency_factor = 2\n[mpi]\nrendezvous = 2\n")
     with pytest.raises(PlatformError, match=r"network.toml:4: mpi.rendezvous: .* keep one of both"):
         read_machine(tmp_path / "machine.toml", 1)

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, UsageError
 from smpy.input_files import read_input
 from smpy.platforms.own_format.settings import Setting, Tree, first_setting
 from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
+from smpy.units import parse_speed_flop_per_s
 
 _DEPTH_MAX: Final = 20  # of tables within one another, and of files that include one another
 _BY_SIZE: Final = frozenset(
@@ -84,7 +85,8 @@ def _stacked(lower: Tree, upper: Tree) -> Tree:
     _check_reference_speeds(_table(lower, "kernels"), _table(upper, "kernels"))
     result = _merged(lower, upper)
     mpi = _table(result, "mpi")
-    if "latency_factor" in _table(upper, "network") and "rendezvous" not in _table(upper, "mpi"):
+    is_said_anew = "latency_factor" in _table(upper, "network") and "rendezvous" not in _table(upper, "mpi")
+    if is_said_anew and "rendezvous" in mpi:
         result["mpi"] = {key: value for key, value in mpi.items() if key != "rendezvous"}
     return result
 
@@ -92,14 +94,22 @@ def _stacked(lower: Tree, upper: Tree) -> Tree:
 def _check_reference_speeds(below: Tree, above: Tree) -> None:
     """Refuse kernels that were measured on cores of two speeds: a machine has one `reference_speed`."""
     lower, upper = below.get("reference_speed"), above.get("reference_speed")
-    if not (isinstance(lower, Setting) and isinstance(upper, Setting)) or lower.value == upper.value:
+    if not (isinstance(lower, Setting) and isinstance(upper, Setting)) or _speed(lower) == _speed(upper):
         return
-    others = below.keys() - above.keys()
-    if others and len(above) > 1:
+    own = {name for name in above if "seconds" in _table(above, name)}
+    others = {name for name in below if "seconds" in _table(below, name)} - own
+    if own and others:
         raise upper.error(
             f"kernels that {lower.origin.rpartition(':')[0]} has, such as {min(others)}, are those of a core of "
             f"{lower.value}: all kernels of a machine have one reference_speed"
         )
+
+
+def _speed(setting: Setting) -> object:
+    try:
+        return parse_speed_flop_per_s(str(setting.value))
+    except UsageError:
+        return setting.value  # which is refused when it is read
 
 
 def _merged(lower: Tree, upper: Tree) -> Tree:
