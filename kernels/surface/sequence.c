@@ -116,21 +116,16 @@ static int is_sound(const sequence_object *q, const sequence_step *s)
     return 0;
 }
 
-static int is_waited_for(const sequence_object *q, int step)
+static int is_open_receive(const sequence_object *q, int step)
 {
-    for (int i = q->n - 1; i > step; i--)
-        if (q->step[i].kind == STEP_WAITALL || (q->step[i].kind == STEP_WAIT && q->step[i].of == step)) return 1;
-    return 0;
+    return q->step[step].kind == STEP_IRECV && !q->step[step].is_waited_for && step >= q->n_until_waitall;
 }
 
 /* Does the next step wait, whether or not sends are complete at once? An Irecv is waited for at the end, if not before. */
 static int surely_waits(const sequence_object *q, const sequence_step *s)
 {
     if (s->kind == STEP_RECV || s->kind == STEP_IRECV) return 1;
-    if (s->kind == STEP_WAIT) return q->step[s->of].kind == STEP_IRECV && !is_waited_for(q, s->of);
-    int i = s->kind == STEP_WAITALL ? q->n - 1 : -1;
-    while (i >= 0 && q->step[i].kind != STEP_WAITALL && (q->step[i].kind != STEP_IRECV || is_waited_for(q, i))) i--;
-    return i >= 0 && q->step[i].kind == STEP_IRECV;
+    return s->kind == STEP_WAIT ? is_open_receive(q, s->of) : s->kind == STEP_WAITALL && q->n_open > 0;
 }
 
 static void append(sequence_object *q, const sequence_step *s)
@@ -138,6 +133,15 @@ static void append(sequence_object *q, const sequence_step *s)
     q->step[q->n] = *s;
     if (s->kind < STEP_WAIT && q->n_arrays <= s->array) q->n_arrays = s->array + 1;
     if (surely_waits(q, s)) q->n_until_last_wait = q->n + 1;
+    if (s->kind == STEP_IRECV) q->n_open++;
+    if (s->kind == STEP_WAIT) {
+        q->n_open -= is_open_receive(q, s->of);
+        q->step[s->of].is_waited_for = 1;
+    }
+    if (s->kind == STEP_WAITALL) {
+        q->n_open = 0;
+        q->n_until_waitall = q->n + 1;
+    }
     if (s->kind == STEP_RECV || s->kind == STEP_IRECV) q->receives |= 1u << s->array;
     q->n++;
 }

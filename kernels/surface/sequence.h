@@ -28,6 +28,7 @@ enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* of a function or an execu
 typedef struct {
     uint8_t kind;                   /* STEP_* */
     uint8_t array;
+    uint8_t is_waited_for;          /* STEP_IRECV, STEP_ISEND: by a Wait */
     int peer, tag;
     int of;                         /* STEP_WAIT: the step that it waits for; STEP_PERFORM, _CALL, _EXECUTE: number of the object */
     Py_ssize_t first, end;          /* rows of the array; STEP_CALL, STEP_EXECUTE: numbers of the sequence */
@@ -51,6 +52,8 @@ typedef struct {
     int n_numbers, number_room;
     int depth;                      /* sequences within one another, this one included, less one */
     int n_given;                    /* numbers that a performance has to give at least */
+    int n_until_waitall;            /* steps up to the last Waitall */
+    int n_open;                     /* Irecvs that nothing has waited for yet */
     int n_until_last_wait;          /* steps up to the last one that waits, but for sends: they may be complete at once */
     int n_arrays;                   /* that a performance has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pickle import PickleBuffer
 from typing import Any, Final
+from weakref import ref
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -107,7 +108,7 @@ class Folded(np.ndarray):
         if type(key) in _BASIC or _is_view(key) or not self.__smpy_folded__:
             part = _getitem(self, key)
             if isinstance(part, Folded):
-                part._taken = self, key
+                part._taken = ref(self), key
             return part
         return perform(taken, self, key)
 
@@ -122,7 +123,9 @@ class Folded(np.ndarray):
 
     def _is_there(self, array: Any, key: Any) -> bool:
         """Whether it is this part of an array itself: numpy copies nothing then, at the end of `array[key] += 1`."""
-        return self._taken[0] is array and type(self._taken[1]) is type(key) and bool(self._taken[1] == key)
+        source, taken_by = self._taken
+        is_same = source is not None and source() is array and type(taken_by) is type(key) and _is_view(key)
+        return is_same and bool(taken_by == key) and self.shape == _getitem(array, key).shape
 
     def __repr__(self) -> str:
         return f"folded({self.shape}, dtype={self.dtype})" if self.__smpy_folded__ else super().__repr__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -664,6 +665,22 @@ x, y, one, square = smpy.folded(65_536), smpy.folded(65_536), smpy.folded(256), 
     assert took_s(held - 64) == pytest.approx(moved / 1e9, rel=1e-4)
 
 
+def test_a_part_fits_no_more_into_what_it_was_taken_from_when_that_has_another_shape() -> None:
+    whole = smpy.folded((2, 6))
+    row = whole[0]
+    whole.shape = (6, 2)
+    with pytest.raises(ValueError, match="could not broadcast"):
+        whole[0] = row
+
+
+def test_a_part_keeps_no_other_part_alive() -> None:
+    part = smpy.folded(9)[:-1]
+    other, gone = part[:-1], weakref.ref(part)
+    del part
+    assert gone() is None
+    assert other.shape == (7,)
+
+
 def test_a_part_that_is_put_where_it_was_is_not_copied(emulated: Callable) -> None:
     preparation = "import operator, smpy\nx, y = smpy.folded(10_000), smpy.folded((100, 100))\n"
     put = {
@@ -672,6 +689,7 @@ def test_a_part_that_is_put_where_it_was_is_not_copied(emulated: Callable) -> No
         "x.__setitem__(slice(1, None), x[:-1])": 2 * 9999 * 8e-9,
         "x.__setitem__(slice(1, None), x.copy()[1:])": 4 * 10_000 * 8e-9 - 16e-9,
         "y.__setitem__((slice(None), 3), y[:, 4])": 2 * 100 * 8e-9,
+        "y.__setitem__((True,), y[1,])": 2 * 100 * 100 * 8e-9,
     }
     machine = "flat hosts=1 cores=1 speed=1Gf host.memory_bandwidth=1GB/s"
     found = timed_calls(emulated, put, preparation, platform=machine, compute="models")
