@@ -27,6 +27,7 @@ from smpy.compute.modelled_results import (
     into,
     one_of_each,
     refused,
+    rewritten_bytes,
     room_like,
     traffic_bytes,
 )
@@ -171,7 +172,8 @@ def _on_elements(function: Callable[..., Any], out: Any, /, *args: Any, **named:
     shape = broadcast(*arrays)
     made = New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
     result = into(out, made, found, lambda room: one(out=room), is_broadcast=function not in (np.round, np.around))
-    return Modelled(result, streaming(traffic_bytes(arrays, (result,)), prod(shape)))
+    moved_bytes = traffic_bytes(arrays, (result,))
+    return Modelled(result, streaming(moved_bytes, prod(shape), rewritten_bytes(arrays, (result,))))
 
 
 def _where(condition: Any, *values: Any) -> Modelled:
@@ -182,6 +184,7 @@ def _where(condition: Any, *values: Any) -> Modelled:
 
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Modelled:
     array = np.asanyarray(x)
+    nan, posinf, neginf = as_arrays((nan, posinf, neginf))
     np.nan_to_num(*map(one_of_each, (array, True, nan, posinf, neginf)))  # refuses types
     for value in (nan, posinf, neginf):
         if array.dtype.kind in "fc" and not fits_into(np.shape(value), array.shape):
@@ -212,7 +215,8 @@ def _cumulative(function: Callable[..., Any]) -> Rule:
             found = function(one_of_each(a), axis, dtype)
         made = New((a.size,) if axis is None else a.shape or (1,), found.reshape(1))
         result = into(out, made, found, lambda room: function(one_of_each(a), axis, dtype, room))
-        return Modelled(result, streaming(traffic_bytes((a,), (result,)), a.size))
+        moved_bytes = traffic_bytes((a,), (result,))
+        return Modelled(result, streaming(moved_bytes, a.size, rewritten_bytes((a,), (result,))))
 
     return rule
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from smpy.compute.array_functions import COPIES
-from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in
+from smpy.compute.modelled_results import Modelled, New, Rule, arrays_in, refused
 
 __all__ = ["CONVERSIONS", "REFUSED", "has_one_of"]
 
@@ -45,21 +45,27 @@ def _array(
     like: Any = None,
 ) -> Modelled:
     if isinstance(object, (list, tuple)):
-        if copy is False:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        _refuse_if_unwanted(copy)
         return _joined(object, dtype, ndmin)
     wanted = object.dtype if dtype is None else np.dtype(dtype)
     if ndmin > object.ndim:
         object = object.reshape((1,) * (ndmin - object.ndim) + object.shape)  # noqa: A001
     if wanted != object.dtype:
-        if copy is False:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        _refuse_if_unwanted(copy)
         return COPIES["astype"](object, wanted)
     return COPIES["copy"](object) if copy else Modelled(object)
 
 
+def _refuse_if_unwanted(copy: Any) -> None:
+    """Before numpy 2.0 `copy=False` was a wish."""
+    if copy is False and np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+
+
 def _joined(parts: Sequence[Any], dtype: Any, ndmin: int) -> Modelled:
     """An array of what a list has, also in lists of its own."""
+    if dtype is not None and np.dtype(dtype).hasobject:
+        raise refused("numpy.array", " as an object in a list")
     shape, arrays = _shape_and_arrays(parts)
     joined = COPIES["concatenate"]([array.ravel() for array in arrays], dtype=dtype, casting="unsafe")
     whole = (1,) * (ndmin - len(shape)) + shape

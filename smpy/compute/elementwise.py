@@ -60,7 +60,7 @@ def of_ufunc(
         return rule(*inputs, out=out[0] if out else None, **named)
     if all(set(types) <= set("O->") for types in ufunc.types):
         raise refused(f"numpy.{ufunc.__name__}", " by a function of Python's")
-    inputs = as_arrays(inputs)
+    inputs, named = as_arrays(inputs), _with_mask(named)
     if method == "__call__":
         return _on_elements(ufunc, inputs, out, named)
     if method == "reduce":
@@ -97,6 +97,11 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     return Modelled(result, streaming(traffic_bytes(inputs, results), flop, rewritten_bytes(inputs, results)))
 
 
+def _with_mask(named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments with a mask that is an array, where it is a list."""
+    return {**named, "where": as_arrays((named["where"],))[0]} if "where" in named else named
+
+
 def _cut(named: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments cut to one element, of which all are computed."""
     cut = {name: one_of_each(value) for name, value in named.items()}
@@ -115,7 +120,7 @@ def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
 
     def rule(*args: Any, **named: Any) -> Modelled:
         given = parameters.bind(*args, **named).arguments
-        told = {name: value for name, value in given.items() if value is not np._NoValue}
+        told = dict(_with_mask({name: value for name, value in given.items() if value is not np._NoValue}))
         array, out = np.asanyarray(told.pop("a")), told.pop("out", None)
         return _reduced(function, array, told, out, n_passes)
 
@@ -152,7 +157,8 @@ def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[
         found = function(one_of_each(array), **named)
     made = New(array.shape, found.reshape(1))
     result = into(out[0] if out else None, made, found, lambda room: function(one_of_each(array), out=room, **named))
-    return Modelled(result, streaming(traffic_bytes((array,), (result,)), array.size))
+    moved_bytes = traffic_bytes((array,), (result,))
+    return Modelled(result, streaming(moved_bytes, array.size, rewritten_bytes((array,), (result,))))
 
 
 def broadcast(*arrays: Any) -> Shape:

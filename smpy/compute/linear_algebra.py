@@ -28,6 +28,7 @@ from smpy.compute.modelled_results import (
     New,
     Rule,
     arrays_in,
+    as_arrays,
     fits_into,
     into,
     new,
@@ -303,6 +304,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, **named: Any) -> M
         raise refused("numpy.linalg.pinv", " with hermitian=True")
     _is_matrix(a)
     *stack, m, n = np.shape(a)
+    (rcond,) = as_arrays((rcond,))
     if rcond is not None or named:
         cutoffs = {name: one_of_each(it) for name, it in named.items()}
         np.linalg.pinv(np.ones((1,) * np.ndim(a)), one_of_each(rcond), **cutoffs)  # refuses two
