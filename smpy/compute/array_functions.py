@@ -26,10 +26,9 @@ from smpy.compute.modelled_results import (
     fits_into,
     into,
     one_of_each,
+    one_pass,
     refused,
-    rewritten_bytes,
     room_like,
-    traffic_bytes,
 )
 
 __all__ = ["AS_THEY_ARE", "COMPOSED", "COPIES", "ELEMENTWISE", "REDUCTIONS", "RULES", "VIEWS", "named"]
@@ -172,8 +171,7 @@ def _on_elements(function: Callable[..., Any], out: Any, /, *args: Any, **named:
     shape = broadcast(*arrays)
     made = New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
     result = into(out, made, found, lambda room: one(out=room), is_broadcast=function not in (np.round, np.around))
-    moved_bytes = traffic_bytes(arrays, (result,))
-    return Modelled(result, streaming(moved_bytes, prod(shape), rewritten_bytes(arrays, (result,))))
+    return Modelled(result, one_pass(arrays, (result,), prod(shape)))
 
 
 def _where(condition: Any, *values: Any) -> Modelled:
@@ -215,8 +213,7 @@ def _cumulative(function: Callable[..., Any]) -> Rule:
             found = function(one_of_each(a), axis, dtype)
         made = New((a.size,) if axis is None else a.shape or (1,), found.reshape(1))
         result = into(out, made, found, lambda room: function(one_of_each(a), axis, dtype, room))
-        moved_bytes = traffic_bytes((a,), (result,))
-        return Modelled(result, streaming(moved_bytes, a.size, rewritten_bytes((a,), (result,))))
+        return Modelled(result, one_pass((a,), (result,), a.size))
 
     return rule
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from smpy.compute.blas_routines import ROUTINES, ArrayResult, BadArgument, Bound, Routine, bind
+from smpy.compute.blas_arguments import BadArgument, Bound
+from smpy.compute.blas_routines import ROUTINES, ArrayResult, Routine, bind
 from smpy.compute.charges import charge, is_folded
 from smpy.compute.folded import without_backing
 from smpy.compute.kernel_models import takes_time

@@ -16,24 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 
+from smpy.compute.blas_arguments import Bound, check, fixed
 from smpy.compute.charges import Charge
 
-__all__ = ["ROUTINES", "ArrayResult", "BadArgument", "Bound", "Done", "Routine", "bind"]
+__all__ = ["ROUTINES", "ArrayResult", "Done", "Routine", "bind"]
 
 Shape = tuple[int, ...]
 _TYPES: Final = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 _COMPLEX_FLOP: Final = 4
 _SAME_COST: Final = {"dotc": "dotu", "gerc": "geru"}
 """Kernels that differ from a measured one in a sign."""
-
-
-class BadArgument(Exception):
-    """What f2py's wrappers raise an `error` of their own for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,47 +77,6 @@ class Done:
     elements: float
     variant: str = ""
     rewritten: float = 0
-
-
-class Bound:
-    """The arguments of one call, by name; options that were not given have their defaults."""
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given: Final = given
-
-    def has(self, name: str) -> bool:
-        """Whether an array was given."""
-        return self._given.get(name) is not None
-
-    def number(self, name: str, default: int = 0) -> int:
-        """A whole number."""
-        value = self._given.get(name)
-        return default if value is None else int(value)
-
-    def flag(self, name: str) -> bool:
-        """Whether an option of 0 or 1 is 1."""
-        value = self.number(name)
-        check(value in (0, 1), f"{name}==0||{name}==1")
-        return value == 1
-
-    def transposed(self, name: str) -> bool:
-        """Whether an operand is transposed (1), or conjugated and transposed (2)."""
-        value = self.number(name)
-        check(0 <= value <= 2, f"{name}>=0 && {name} <=2")
-        return value != 0
-
-    def length(self, name: str) -> int:
-        """Of a vector."""
-        return as_rank(self.shape(name), 1)[0]
-
-    def matrix(self, name: str) -> tuple[int, int]:
-        """Shape of a matrix."""
-        n_rows, n_columns = as_rank(self.shape(name), 2)
-        return n_rows, n_columns
-
-    def shape(self, name: str) -> Shape:
-        """Of an array as it was given."""
-        return tuple(np.shape(self._given[name]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,35 +137,6 @@ def bind(routine: Routine, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         if name not in given:
             raise TypeError(f"_fblas.{routine.name}() missing required argument {name!r} (pos {at})")
     return given
-
-
-def check(holds: bool, condition: str) -> None:
-    """Refuse a call whose arguments do not fit together."""
-    if not holds:
-        raise BadArgument(f"({condition}) failed")
-
-
-def as_rank(shape: Shape, rank: int) -> Shape:
-    """The shape in which f2py takes an array of another rank: axes of 1 go or come, the last ones become one."""
-    if len(shape) <= rank:
-        return shape + (1,) * (rank - len(shape))
-    left = list(shape)
-    found = []
-    for _ in range(rank):
-        while left and left[0] == 1:
-            left.pop(0)
-        found.append(left.pop(0) if left else 1)
-    found[-1] *= prod(left)
-    return tuple(found)
-
-
-def _fixed(name: str, found: Shape, wanted: Shape) -> None:
-    """Refuse an array of another shape; an axis of 1 is as good as one of 0."""
-    for axis, (has, needs) in enumerate(zip(found, wanted, strict=True)):
-        if has != max(needs, 1):
-            raise ValueError(
-                f"failed to create array from `{name}` -- {axis}-th dimension must be fixed to {needs} but got {has}"
-            )
 
 
 # ---- vectors ----
@@ -279,7 +205,7 @@ def _rot(it: Bound) -> Done:
 
 
 def _rotm(it: Bound) -> Done:
-    _fixed("param", (it.length("param"),), (5,))
+    fixed("param", (it.length("param"),), (5,))
     return _rot(it)
 
 
@@ -350,7 +276,7 @@ def _ger(it: Bound) -> Done:
     for name in "xy":
         check(abs(it.number(f"inc{name}", 1)) == 1, f"inc{name}==1||inc{name}==-1")
     if it.has("a"):
-        _fixed("a", it.matrix("a"), (m, n))
+        fixed("a", it.matrix("a"), (m, n))
     result = ArrayResult((m, n), "a", it.number("overwrite_a") != 0)
     return Done((result,), (m, n), 2 * m * n, 2 * m * n + m + n, rewritten=m * n)
 
@@ -364,7 +290,7 @@ def _symmetric_update(vectors: str) -> Callable[[Bound], Done]:
         check(n >= 0, "n>=0")
         shape = (n, n)
         if it.has("a"):
-            _fixed("a", shape := it.matrix("a"), (n, n))
+            fixed("a", shape := it.matrix("a"), (n, n))
         result = ArrayResult(shape, "a", it.number("overwrite_a") != 0)
         flop, elements = len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n
         return Done((result,), (n,), flop, elements, rewritten=n * (n + 1) / 2)
@@ -397,7 +323,7 @@ def _trsv(it: Bound) -> Done:
 def _result_matrix(it: Bound, m: int, n: int) -> ArrayResult:
     """The matrix c := ... + beta c."""
     if it.has("c"):
-        _fixed("c", it.matrix("c"), (m, n))
+        fixed("c", it.matrix("c"), (m, n))
     return ArrayResult((m, n), "c", it.number("overwrite_c") != 0)
 
 

@@ -22,8 +22,8 @@ from smpy.compute.modelled_results import (
     fits_into,
     into,
     one_of_each,
+    one_pass,
     refused,
-    rewritten_bytes,
     room_like,
     traffic_bytes,
 )
@@ -94,7 +94,7 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     ]
     flop = prod(shape) if any(np.asarray(element).dtype.kind in _COMPUTED_KINDS for element in found) else 0
     result = results[0] if len(results) == 1 else tuple(results)
-    return Modelled(result, streaming(traffic_bytes(inputs, results), flop, rewritten_bytes(inputs, results)))
+    return Modelled(result, one_pass(inputs, results, flop))
 
 
 def _with_mask(named: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -157,8 +157,7 @@ def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[
         found = function(one_of_each(array), **named)
     made = New(array.shape, found.reshape(1))
     result = into(out[0] if out else None, made, found, lambda room: function(one_of_each(array), out=room, **named))
-    moved_bytes = traffic_bytes((array,), (result,))
-    return Modelled(result, streaming(moved_bytes, array.size, rewritten_bytes((array,), (result,))))
+    return Modelled(result, one_pass((array,), (result,), array.size))
 
 
 def broadcast(*arrays: Any) -> Shape:

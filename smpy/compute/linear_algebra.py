@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from smpy.compute.charges import is_folded, streaming
+from smpy.compute.charges import is_folded
 from smpy.compute.linear_algebra_costs import (
     cholesky_charges,
     eigh_charges,
@@ -33,9 +33,9 @@ from smpy.compute.modelled_results import (
     into,
     new,
     one_of_each,
+    one_pass,
     refused,
     room_like,
-    traffic_bytes,
 )
 from smpy.compute.small_arrays import SmallSizes
 
@@ -88,7 +88,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
     dtype = np.result_type(a, b)
     if not (a.ndim and b.ndim):
         made = _dot_into(out, new(a.shape + b.shape, dtype))
-        return Modelled(made, streaming(traffic_bytes((a, b), (made,)), a.size * b.size))
+        return Modelled(made, one_pass((a, b), (made,), a.size * b.size))
     at = max(b.ndim - 2, 0)
     if a.shape[-1] != b.shape[at]:
         raise ValueError(
@@ -143,7 +143,7 @@ def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
     made = new((a.size, b.size), np.result_type(a, b))
     one, other = (np.ones((1, 1), array.dtype) for array in (a, b))
     result = into(out, made, one, lambda room: np.multiply(one, other, room), is_broadcast=True)
-    return Modelled(result, streaming(traffic_bytes((a, b), (result,)), a.size * b.size))
+    return Modelled(result, one_pass((a, b), (result,), a.size * b.size))
 
 
 def _linalg_outer(x1: Any, x2: Any, /) -> Modelled:
@@ -338,7 +338,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     gone = {at % np.ndim(x) for at in axes}
     kept = [(1 if at in gone else size) for at, size in enumerate(np.shape(x)) if keepdims or at not in gone]
     made = New(tuple(kept), np.asarray(found).reshape(1))
-    return Modelled(made, streaming(traffic_bytes((x,), (made,)), 2 * np.size(x)))
+    return Modelled(made, one_pass((x,), (made,), 2 * np.size(x)))
 
 
 GENERALIZED: Final[Mapping[str, Rule]] = {"matmul": _matmul}

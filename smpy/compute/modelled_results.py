@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.compute.charges import Charge, is_folded
+from smpy.compute.charges import Charge, is_folded, streaming
 from smpy.errors import UsageError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "into",
     "new",
     "one_of_each",
+    "one_pass",
     "refused",
     "room_like",
     "traffic_bytes",
@@ -131,10 +132,11 @@ def traffic_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
     return sum(array.nbytes for array in arrays.values() if array.ndim) + results
 
 
-def rewritten_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
-    """Bytes of the arrays among those that are written which are read, too."""
+def one_pass(read: Sequence[Any], written: Sequence[Any], flop: float = 0) -> tuple[Charge, ...]:
+    """The charges of an operation on elements: arrays are read once, and results written, perhaps where they were."""
     arrays = {id(array) for array in arrays_in(read)}
-    return sum(int(it.nbytes) for it in written if id(it) in arrays)
+    rewritten_bytes = sum(int(it.nbytes) for it in written if id(it) in arrays)
+    return streaming(traffic_bytes(read, written), flop, rewritten_bytes)
 
 
 def fits_into(shape: tuple[int, ...], room: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from smpy.compute.blas_routines import as_rank
+from smpy.compute.blas_arguments import as_rank
 from smpy.compute.charges import Charge, charge, copying, streaming
 from smpy.compute.folded import without_backing
 from smpy.compute.linear_algebra_costs import (
