@@ -124,7 +124,7 @@ class Folded(np.ndarray):
     def _is_there(self, array: Any, key: Any) -> bool:
         """Whether it is this part of an array itself: numpy copies nothing then, at the end of `array[key] += 1`."""
         source, taken_by = self._taken
-        is_same = source is not None and source() is array and type(taken_by) is type(key) and _is_view(key)
+        is_same = source is not None and source() is array and type(taken_by) is type(key)
         return is_same and bool(taken_by == key) and self.shape == _getitem(array, key).shape
 
     def __repr__(self) -> str:

@@ -27,41 +27,47 @@ class VariablesRead:
     """
 
     def __init__(self) -> None:
-        self._variables = _Noting(vars(os.environ)["_data"])
+        self._variables = Noting(vars(os.environ)["_data"])
         for environ in (os.environ, os.environb):
             vars(environ)["_data"] = self._variables
 
     def hashes(self) -> dict[str, str]:
         """Of each variable that was read, by its name."""
-        read = {**self._variables.read, **self._variables.listed}
-        return {os.fsdecode(name): _state(value) for name, value in sorted(read.items())}
+        return {os.fsdecode(name): _state(value) for name, value in sorted(self._variables.read().items())}
 
 
-class _Noting(dict[bytes, bytes]):
-    """Encoded variables, and those of them that were read before they were written, as they were.
+class Noting(dict[bytes, bytes]):
+    """Encoded variables, which note those that are read before they are written.
 
-    `listed` are those that were read in the order in which all names were told: a copy, if it comes to its end.
+    What is read in the order in which all names were told is a copy, if that comes to its end.
     """
 
     def __init__(self, variables: Mapping[bytes, bytes]) -> None:
         super().__init__(variables)
-        self.read: dict[bytes, bytes | None] = {}
-        self.listed: dict[bytes, bytes | None] = {}
+        self._read: dict[bytes, bytes | None] = {}
+        self._listed: dict[bytes, bytes | None] = {}
         self._to_come: list[bytes] = []
         self._written: set[bytes] = set()
+
+    def read(self) -> dict[bytes, bytes | None]:
+        """Those that were read, as they were."""
+        return {**self._read, **self._listed}
 
     def _note(self, name: bytes) -> None:
         is_next = bool(self._to_come) and self._to_come[-1] == name
         if is_next:
             self._to_come.pop()
         else:
-            self._to_come.clear()
-            self.read.update(self.listed)
-            self.listed.clear()
-        if name not in self._written and name not in self.read and _asks_for_the_program():
-            (self.listed if is_next else self.read)[name] = super().get(name)
+            self._end_listing()
+        if name not in self._written and name not in self._read and _asks_for_the_program():
+            (self._listed if is_next else self._read)[name] = super().get(name)
         if is_next and not self._to_come:
-            self.listed.clear()
+            self._listed.clear()
+
+    def _end_listing(self) -> None:
+        self._to_come.clear()
+        self._read.update(self._listed)
+        self._listed.clear()
 
     def __getitem__(self, name: bytes) -> bytes:
         self._note(name)
@@ -72,8 +78,7 @@ class _Noting(dict[bytes, bytes]):
         return super().get(name, default)
 
     def __iter__(self) -> Iterator[bytes]:
-        self.read.update(self.listed)
-        self.listed.clear()
+        self._end_listing()
         self._to_come = [*reversed(self.keys())]
         return super().__iter__()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpy.runs.simulate import run_line
-from smpy.runs.variables_read import changed_variable
+from smpy.runs.variables_read import Noting, changed_variable
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +83,16 @@ def test_what_no_program_has_asked_for_is_not_noted(program: str, tmp_path: Path
 def test_a_module_of_the_programs_own_reads_for_it(tmp_path: Path):
     (tmp_path / "settings.py").write_text("import os\nSIZE = os.environ.get('SMPY_TEST_SET')\n")
     assert variables_of(tmp_path, "import settings").keys() == {"SMPY_TEST_SET"}
+
+
+def test_all_names_in_turn_are_a_copy_and_no_more_than_some_are_read() -> None:
+    variables = Noting({b"A": b"1", b"B": b"2", b"C": b"3"})
+    assert [variables[name] for name in variables] == [b"1", b"2", b"3"]
+    assert variables.read() == {}
+    list(variables), variables[b"A"], variables[b"B"]
+    assert variables.read() == {b"A": b"1", b"B": b"2"}
+    list(variables)
+    assert variables.read() == {b"A": b"1", b"B": b"2"}
+    variables[b"C"] = b"4"
+    assert (variables[b"C"], variables.get(b"D")) == (b"4", None)
+    assert variables.read() == {b"A": b"1", b"B": b"2", b"D": None}
