@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -65,15 +65,12 @@ class _Variables(MutableMapping[bytes, bytes]):
         return value
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._names(self._common))
-
-    def __len__(self) -> int:
-        return len(self._names(self._common.keys()))
-
-    def _names(self, common: Iterable[bytes]) -> list[bytes]:
         state = running()
         own = {} if state is None else {**dict.fromkeys(self._told, b""), **(state.environment or {})}
-        return [key for key in {**dict.fromkeys(common), **own} if own.get(key, b"") is not None]
+        return iter([key for key in {**dict.fromkeys(self._common), **own} if own.get(key, b"") is not None])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def __setitem__(self, key: bytes, value: bytes) -> None:
         self._assign(key, value)
