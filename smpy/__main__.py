@@ -1,9 +1,10 @@
-"""The process `smpy`, or `python -m smpy`: Ctrl-C has its answer from here on, before the rest is imported."""
+"""The process `smpy`, or `python -m smpy`: Ctrl-C has its answer, and a run its guards, before the rest is imported."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
     signal.signal(signal.SIGINT, _leave)
+
+if sys.argv[1:2] == ["run"]:  # before imports, so that processes above the run are small
+    from smpy.runs.guard import guard_this_process
+
+    guard_this_process()
 
 from smpy.cli.main import main  # noqa: E402  # it is what takes time
 

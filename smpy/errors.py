@@ -28,6 +28,14 @@ class UsageError(SmpyError):
         super().__init__(_cut(words, _MESSAGE_MAX))
 
 
+class ArgumentTypeError(UsageError, TypeError):
+    """An argument of a function that has another type than the function takes."""
+
+
+class ArgumentValueError(UsageError, ValueError):
+    """An argument of a function that has no such value."""
+
+
 class PlatformError(UsageError):
     """A platform or host file that does not describe a machine.
 
@@ -81,3 +89,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 class PlatformWarning(UserWarning):
     """Something in a platform file that is not taken as its author may expect."""
+
+
+class JournalWarning(UserWarning):
+    """A part of a study's journal that cannot be read."""

@@ -44,6 +44,26 @@ def read_input(path: str | Path, what: str) -> bytes:
         os.close(descriptor)
 
 
+def read_plain_file(path: str | Path, what: str) -> bytes:
+    """The content of a file that stays on a disk: of no pipe, which could keep its reader waiting.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what : str
+        What it is for, for the message: "trace".
+
+    Raises
+    ------
+    OSError
+        As `read_input` does, and if it is a pipe or a socket.
+    """
+    if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
+        raise OSError(None, f"it is no plain file: this is no {what}")
+    return read_input(path, what)
+
+
 def _read_pipe(pipe: int, what: str) -> bytes:
     """Waits for what comes, if there is anybody whom it may come from."""
     select.select([pipe], [], [], _PIPE_WAIT_S)

@@ -157,7 +157,7 @@ def write_dgemm(steps: Steps, costs: Costs, m: Number, n: Number, k: Number) -> 
     if costs[0] is None:
         steps.Call(_models(costs).dgemm, m, n, k)
     else:
-        steps.Execute(costs[0] * REFERENCE_FLOP_PER_S, m, n, k)
+        steps.Execute(costs[0] * REFERENCE_FLOP_PER_S, m, n, k, kernel="dgemm")
 
 
 def write_dtrsm(steps: Steps, costs: Costs, m: Number, n: Number) -> None:
@@ -165,7 +165,7 @@ def write_dtrsm(steps: Steps, costs: Costs, m: Number, n: Number) -> None:
     if costs[1] is None:
         steps.Call(_models(costs).dtrsm, m, n)
     else:
-        steps.Execute(costs[1] * REFERENCE_FLOP_PER_S, m, n, n)
+        steps.Execute(costs[1] * REFERENCE_FLOP_PER_S, m, n, n, kernel="dtrsm_right")
 
 
 @lru_cache(1 << 4)

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "charge.h"
+#include "late.h"
+#include "poll_row.h"
 #include "world.h"
 
 void accounts_free(accounts *all)
@@ -69,12 +72,25 @@ static int number_of(sim *s, int rank, int call, int line, int comm)
 
 /* ---- calls ---- */
 
+/* The calls of a loop follow each other as they did in its last turn: then nothing is searched. */
+static int number_of_next(sim *s, const timeline *t, const call_account *key)
+{
+    if (t->next_account && is_of(&s->accounts.at[t->next_account], key)) return t->next_account;
+    const int number = number_of(s, key->rank, key->call, key->line, key->comm);
+    if (number && t->last_account) s->accounts.at[t->last_account].follower = number;
+    return number;
+}
+
 void sim_begin_call(sim *s, int id, int call, int line, int comm)
 {
     timeline *t = &s->timelines.at[id];
     if (t->n_open++) return;
-    t->account_at_tail = number_of(s, t->rank, call, line, comm);
-    if (t->account_at_tail) s->accounts.at[t->account_at_tail].count++;
+    t->account_at_tail = number_of_next(s, t, &(call_account){.rank = t->rank, .call = call, .line = line, .comm = comm});
+    if (!t->account_at_tail) return;
+    call_account *a = &s->accounts.at[t->account_at_tail];
+    a->count++;
+    t->last_account = t->account_at_tail;
+    t->next_account = a->follower;
 }
 
 void sim_end_call(sim *s, int id)
@@ -127,24 +143,29 @@ static void add_up(double *spent_s, const spell *one)
     spent_s[SPENT_TRANSFER] += one->transfer_s;
 }
 
-static void trace_spell(sim *s, const timeline *t, const spell *past)
+static void charge_wait(sim *s, timeline *t)
 {
-    const double met_s = past->transfer_s > 0 ? fmax(t->met_s, t->since_s) : s->clock.now_s;
-    const int id = (int)(t - s->timelines.at);
-    if (met_s > t->since_s) trace_interval_of(s, id, past->kind, t->since_s, met_s);
-    if (met_s < s->clock.now_s) trace_interval_of(s, id, SPENT_TRANSFER, met_s, s->clock.now_s);
+    const spell past = spell_of(s, t);
+    const double now_s = s->clock.now_s, met_s = past.transfer_s > 0 ? fmax(t->met_s, t->since_s) : now_s;
+    const held_time wait = {.start_s = t->since_s, .end_s = met_s, .kind = past.kind, .account = t->account};
+    const held_time after = {.start_s = met_s, .end_s = now_s, .kind = SPENT_TRANSFER, .account = t->account};
+    if (met_s > t->since_s) charge(s, t, &wait, past.seconds, t->late_rank);
+    if (met_s < now_s) charge(s, t, &after, past.transfer_s, -1);
 }
 
 void account_time(sim *s, timeline *t)
 {
-    if (s->clock.now_s > t->since_s) {
-        const spell past = spell_of(s, t);
+    const double now_s = s->clock.now_s;
+    if (now_s > t->since_s) {
         if (!t->account) t->account = number_of(s, t->rank, 0, 0, -1);
-        add_up(t->spent_s, &past);
-        if (t->account) add_up(s->accounts.at[t->account].spent_s, &past);
-        if (s->trace) trace_spell(s, t, &past);
-        if (t->late_rank >= 0) s->timelines.rank[t->late_rank].kept_waiting_s += past.seconds;
-        t->since_s = s->clock.now_s;
+        if (t->spends == SPENT_WAITING) {
+            poll_row_end(s, t);
+            charge_wait(s, t);
+        } else {
+            const held_time past = {.start_s = t->since_s, .end_s = now_s, .kind = t->spends, .account = t->account};
+            if (!poll_row_hold(s, t, &past)) charge(s, t, &past, now_s - t->since_s, -1);
+        }
+        t->since_s = now_s;
     }
     t->met_s = INFINITY;
     t->late = 0;
@@ -154,19 +175,11 @@ void account_time(sim *s, timeline *t)
 
 void account_wait(sim *s, timeline *t, const slot *x)
 {
-    const int id = x->is_collective ? x->run->instance : x->instance;
-    const instance *all_of = id ? &s->comms.instances.at[id] : NULL;
-    const double matched_s = x->has_matched ? x->matched_s : INFINITY, complete_s = all_of ? all_of->complete_s : INFINITY;
-    t->met_s = fmin(matched_s, complete_s);
-    if (s->trace) trace_waited(s, (int)(t - s->timelines.at), x);
-    t->late = all_of || x->is_collective ? SPENT_LATE_MEMBERS : x->is.is_send ? SPENT_LATE_RECEIVER : SPENT_LATE_SENDER;
-    if (t->met_s <= t->since_s) return;
-    if (complete_s <= matched_s && all_of)
-        t->late_rank = comm_world_rank(&s->comms, x->is.comm, all_of->last);
-    else if (x->is.is_send)
-        t->late_rank = x->target;
-    else if (x->has_matched)
-        t->late_rank = comm_world_rank(&s->comms, comm_other(&s->comms, x->is.comm), x->is.matched_source);
+    const late_side side = late_side_of(s, x);
+    if (s->trace) trace_waited(s, t->rank, x);
+    t->met_s = side.met_s;
+    t->late = side.kind;
+    t->late_rank = side.met_s > t->since_s ? side.rank : -1;
 }
 
 /* ---- messages ---- */
@@ -201,6 +214,7 @@ void sim_spent_s(const sim *s, double *spent_s)
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
         for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += t->spent_s[kind];
+        poll_row_add_up(t, spent_s);
         if (t->state == ENDED) continue;
         const spell present = spell_of(s, t);
         add_up(spent_s, &present);
@@ -209,8 +223,11 @@ void sim_spent_s(const sim *s, double *spent_s)
 
 int sim_accounts(sim *s, const call_account **list)
 {
-    for (int id = 0; id < s->timelines.n; id++)
-        if (s->timelines.at[id].state != ENDED) account_time(s, &s->timelines.at[id]);
+    for (int id = 0; id < s->timelines.n; id++) {
+        if (s->timelines.at[id].state == ENDED) continue;
+        account_time(s, &s->timelines.at[id]);
+        poll_row_end(s, &s->timelines.at[id]);
+    }
     *list = s->accounts.at + (s->accounts.n > 0);
     return s->accounts.n;
 }
@@ -218,4 +235,9 @@ int sim_accounts(sim *s, const call_account **list)
 void sim_kept_waiting_s(const sim *s, double *kept_s)
 {
     for (int rank = 0; rank < s->timelines.n_ranks; rank++) kept_s[rank] = s->timelines.rank[rank].kept_waiting_s;
+}
+
+void sim_caused_waits_s(const sim *s, double *caused_s)
+{
+    for (int rank = 0; rank < s->timelines.n_ranks; rank++) caused_s[rank] = s->timelines.rank[rank].caused_s;
 }

@@ -26,12 +26,13 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     const host *h = &s->hosts.at[t->host];
     bytes = rint(bytes); /* as many as a trace can have, so that its replay moves the same */
     const int moves = h->memory && bytes > 0;
+    if (s->trace && (flop > 0 || bytes > 0)) /* bytes that take no time here may take some where the trace is replayed */
+        trace_amount(s, id, DID_COMPUTE, flop, bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX);
     if (!(flop > 0) && !moves) return 0;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->compute.flop = flop;
     a->compute.bytes = bytes;
-    if (s->trace) trace_amount(s, id, DID_COMPUTE, flop, bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX);
     t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
     t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;

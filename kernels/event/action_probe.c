@@ -1,6 +1,7 @@
 #include "elapse.h"
 #include "match.h"
 #include "poll.h"
+#include "poll_row.h"
 #include "world.h"
 
 /* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
@@ -28,6 +29,7 @@ static int look(sim *s, int id, const action *a)
                       : s->requests.at[request].is.is_done ? request : 0;
     if (found <= 0) return found;
     if (s->paths) path_finds(s, id, found);
+    poll_row_finds(s, t, found);
     if (!is_probe) return 1;
     slot *x = &s->requests.at[found];
     wanted->source = x->is.matched_source;

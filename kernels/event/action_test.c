@@ -1,5 +1,6 @@
 #include "actions.h"
 #include "poll.h"
+#include "poll_row.h"
 #include "wait.h"
 #include "world.h"
 
@@ -30,6 +31,7 @@ static int end(sim *s, int id, action *a, int found, const poll_question *asked,
 {
     if (s->paths && a->stage == LEARN && found > 0) path_finds(s, id, found);
     if (a->stage == LEARN && found > 0) {
+        poll_row_finds(s, &s->timelines.at[id], found);
         s->timelines.at[id].busy_until_s = 0;
         a->stage = PAID;
         wait_pay_for(s, id, &s->requests.at[found]);

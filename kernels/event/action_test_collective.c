@@ -1,5 +1,6 @@
 #include "actions.h"
 #include "poll.h"
+#include "poll_row.h"
 #include "started.h"
 #include "world.h"
 
@@ -14,6 +15,7 @@ static int end(sim *s, int id, action *a)
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
     if (s->paths && t->answer) path_finds(s, id, a->test_collective.request);
+    if (t->answer) poll_row_finds(s, t, a->test_collective.request);
     poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
     if (s->trace) {
         const trace_action poll = {.action = DID_TEST, .request = trace_name(s, a->test_collective.request), .comm = -1};

@@ -1,5 +1,6 @@
 #include "collective_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 collective_run *collective_run_new(collective_runs *all, comms *c, int comm)
@@ -9,7 +10,7 @@ collective_run *collective_run_new(collective_runs *all, comms *c, int comm)
         all->free = run->next;
     else if (!(run = malloc(sizeof *run)))
         return NULL;
-    *run = (collective_run){.comm = comm};
+    *run = (collective_run){.comm = comm, .met_s = INFINITY, .met_rank = -1};
     comm_use(c, comm);
     return run;
 }

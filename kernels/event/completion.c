@@ -22,6 +22,7 @@ void request_complete(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     x->is.is_done = 1;
+    x->date_s = s->clock.now_s;
     if (s->paths) path_reaches(s, id);
     poll_notice(s, x->is.rank);
     if (x->waiter >= 0) tell(s, id);

@@ -354,10 +354,21 @@ static double load_of_unconstrained(const fair *f, const fair_link *k)
     return load;
 }
 
+static double full_load(const fair_link *k)
+{
+    return k->capacity * (1 - FAIR_PRECISION);
+}
+
+int fair_has_room(const fair *f, int link)
+{
+    const fair_link *k = &f->link[link];
+    return k->is_uncontended && k->demand.hi < full_load(k);
+}
+
 int fair_is_saturated(const fair *f, int link)
 {
     const fair_link *k = &f->link[link];
-    const double full = k->capacity * (1 - FAIR_PRECISION);
+    const double full = full_load(k);
     if (k->bottlenecked_here >= 0) return 1;
     if (!k->is_uncontended) return k->load.hi >= full;
     return k->demand.hi >= full && load_of_unconstrained(f, k) >= full;

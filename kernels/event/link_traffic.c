@@ -1,26 +1,30 @@
 #include "link_traffic.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 int link_traffic_init(link_traffic *all, int n_links)
 {
-    *all = (link_traffic){.at = calloc((size_t)(n_links > 0 ? n_links : 1), sizeof *all->at), .n_links = n_links};
-    return all->at ? 0 : SIM_OUT_OF_MEMORY;
+    const size_t line = _Alignof(link_state);
+    *all = (link_traffic){.memory = calloc((size_t)n_links + 1, sizeof *all->at), .n_links = n_links};
+    all->at = (link_state *)(((uintptr_t)all->memory + line - 1) / line * line);
+    return all->memory ? 0 : SIM_OUT_OF_MEMORY;
 }
 
 void link_traffic_free(link_traffic *all)
 {
-    free(all->at);
+    free(all->memory);
     free(all->doubtful);
 }
 
-static void saturate(link_state *k, int is_saturated, double now_s)
+static void saturate(link_traffic *all, link_state *k, int is_saturated, double now_s)
 {
     if (k->is_saturated == is_saturated) return;
     if (is_saturated)
         k->saturated_since_s = now_s;
     else
         k->saturated_s += now_s - k->saturated_since_s;
+    all->n_saturated += is_saturated ? 1 : -1;
     k->is_saturated = is_saturated;
 }
 
@@ -55,7 +59,7 @@ void link_traffic_end(link_traffic *all, const fair *shares, int flow, double no
         link_state *k = &all->at[link];
         if (--k->n_flows == 0) {
             k->busy_s += now_s - k->busy_since_s;
-            saturate(k, 0, now_s);
+            saturate(all, k, 0, now_s);
         } else if (k->is_saturated && !k->is_doubtful) {
             doubt(all, link);
         }
@@ -68,12 +72,14 @@ void link_traffic_solved(link_traffic *all, const fair *shares, int n_changed, d
     for (int i = 0; i < n_changed; i++) {
         for (int j = 0; j < fair_n_links(shares, changed[i]); j++) {
             const int link = fair_link_at(shares, changed[i], j);
+            const int was_saturated = all->n_saturated && all->at[link].is_saturated;
+            if (!was_saturated && fair_has_room(shares, link)) continue;
             if (!all->at[link].is_doubtful) doubt(all, link);
         }
     }
     for (int i = 0; i < all->n_doubtful; i++) {
         link_state *k = &all->at[all->doubtful[i]];
-        saturate(k, k->n_flows > 0 && fair_is_saturated(shares, all->doubtful[i]), now_s);
+        saturate(all, k, k->n_flows > 0 && fair_is_saturated(shares, all->doubtful[i]), now_s);
         k->is_doubtful = 0;
     }
     all->n_doubtful = 0;

@@ -5,14 +5,17 @@
  * Invariants: (1) n_flows is the number of flows on a link;
  *             (2) a link is saturated only while it has flows;
  *             (3) a link that was saturated when a flow left it is in `doubtful` until the next solve, which looks once at each
- *                 of them, and of the links of flows whose shares have changed. */
+ *                 of them, and of the links of flows whose shares have changed;
+ *             (4) n_saturated counts the saturated links: while there are none, a solve reads the state of no link that has room
+ *                 for all its flows. */
 #ifndef SMPY_LINK_TRAFFIC_H
 #define SMPY_LINK_TRAFFIC_H
 #include "fair.h"
 #include "sim.h"
 
 typedef struct {
-    int n_flows, most_flows;
+    _Alignas(64) int n_flows;    /* one cache line: a message changes those of all links on its way */
+    int most_flows;
     int is_saturated, is_doubtful;
     double busy_since_s, saturated_since_s;
     double busy_s, saturated_s;
@@ -20,8 +23,9 @@ typedef struct {
 } link_state;
 
 typedef struct {
-    link_state *at;              /* by link; pages that no flow has touched take no memory */
-    int n_links;
+    link_state *at;              /* by link, in `memory`, whose pages take no memory until a flow touches them */
+    void *memory;
+    int n_links, n_saturated;
     int *doubtful, n_doubtful, room;
 } link_traffic;
 

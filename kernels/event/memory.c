@@ -20,11 +20,12 @@ int sim_host_memory(sim *s, int id, double bytes_per_s, double core_bytes_per_s)
 {
     if (id < 0 || id >= s->hosts.n) return SIM_BAD_RANK;
     host *h = &s->hosts.at[id];
-    if (h->memory || !(bytes_per_s > 0)) return 0;
+    const int knows_host = bytes_per_s > 0, knows_core = core_bytes_per_s > 0;
+    if (h->memory || !(knows_host || knows_core)) return 0;
     h->memory = calloc(1, sizeof *h->memory);
     if (!h->memory) return SIM_OUT_OF_MEMORY;
-    h->memory->unit_per_s = core_bytes_per_s > 0 ? fmin(core_bytes_per_s, bytes_per_s) : bytes_per_s;
-    h->memory->n_units = bytes_per_s / h->memory->unit_per_s;
+    h->memory->unit_per_s = !knows_host ? core_bytes_per_s : !knows_core ? bytes_per_s : fmin(core_bytes_per_s, bytes_per_s);
+    h->memory->n_units = knows_host ? bytes_per_s / h->memory->unit_per_s : h->cores.n_units;
     return 0;
 }
 

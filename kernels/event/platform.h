@@ -80,13 +80,15 @@ int platform_add_bypass(platform *p, int zone, int source, int target, int sourc
                         const int *link);
 
 /* Equal hosts and the links between them. A bandwidth of 0: there is no such link.
- * The links are numbered in this order: wires (if split, each one's link up, then its link down), loopbacks, limiters, backbone. */
+ * The links are numbered in this order: wires (if split, each one's link up, then its link down), loopbacks, memories, limiters,
+ * backbone. */
 typedef struct {
     int n_hosts, cores;
     double speed_flop_per_s;
     double bandwidth_bytes_per_s, latency_s; /* of every wire */
     int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
+    double memory_bandwidth_bytes_per_s;     /* one a host that has a loopback: all its messages to itself share it */
     double limiter_bandwidth_bytes_per_s;    /* one a host; in fat trees and dragonflies, one a switch or router, too */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;

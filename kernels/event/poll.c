@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "elapse.h"
+#include "poll_row.h"
 #include "world.h"
 
 enum { ROUNDS_MAX = 1000, ROUND_MAX = 256 };
@@ -47,15 +48,20 @@ void poll_end(sim *s, int id, const poll_question *asked, int *in_a_row, int is_
     timeline *t = &s->timelines.at[id];
     poll_state *p = &t->poll;
     t->has_polled = 1;
+    if (!is_success) {
+        if (t->row.n && p->in_vain.kind && !is_same(asked, &p->in_vain)) t->row.is_mixed = 1;
+        poll_row_in_vain(s, t, asked);
+    }
     *in_a_row = is_success ? 1 : *in_a_row + grows;
     p->in_vain = is_success ? (poll_question){0} : *asked;
     if (is_success) p->first_asked.kind = NULL;
 }
 
-void poll_forget(timeline *t, int is_progress)
+void poll_forget(sim *s, timeline *t, int is_progress)
 {
     t->poll.first_asked.kind = NULL;
     if (!is_progress) return;
+    poll_row_end(s, t);
     t->poll.in_vain.kind = NULL;
     t->has_polled = 0;
 }

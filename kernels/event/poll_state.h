@@ -17,4 +17,16 @@ typedef struct {
     int n_rounds, n_in_round;    /* how often it was asked again, and polls since */
     double each_s, since_s;      /* the poll under way: those it stands for take so long, from when on; 0: none */
 } poll_state;
+
+/* Time of one kind, in one call. */
+typedef struct {
+    double start_s, end_s;
+    int kind, account;           /* SPENT_* */
+} held_time;
+
+typedef struct {
+    held_time *held;             /* not yet charged (poll_row.h) */
+    int n, room;
+    int is_mixed;                /* its polls did not all ask the same */
+} poll_row;
 #endif

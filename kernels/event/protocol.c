@@ -80,6 +80,7 @@ static void early_ended(sim *s, const transfer *t)
 {
     slot *send = &s->requests.at[t->number[0]];
     send->has_arrived = 1;
+    if (!send->has_matched) send->arrived_s = s->clock.now_s;
     if (send->has_matched) complete_pair(s, t->number[0], send->partner);
 }
 
@@ -126,6 +127,7 @@ int protocol_post(sim *s, int id)
 {
     slot *x = &s->requests.at[id];
     const int is_send = x->is.is_send;
+    x->date_s = s->clock.now_s;
     if (s->paths) path_reaches(s, id);
     if (s->trace) trace_posted(s, id);
     if (is_send) account_sent(s, x);

@@ -392,6 +392,7 @@ static int proceed(sim *s, int id)
         const int has_list = row.action == DID_TEST_ANY || row.action == DID_WAIT_ANY;
         const int n = has_list ? n_listed(of) : n_together(&row);
         if (n > of->n || (has_list && n == of->n)) break; /* the rest is to come */
+        if (has_list && (row.detail < 0 || row.detail > n)) return SIM_BAD_REQUEST;
         if (is_asked(&row)) {
             const int error = row.action == DID_TEST_ANY ? ask_for_any(s, id, &row, n) : ask(s, id, &row);
             if (error < 0) return error;

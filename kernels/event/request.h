@@ -45,8 +45,10 @@ typedef struct {
     union {
         int64_t posted;          /* when it was posted, as a count */
         double matched_s;        /* when its transfer started */
+        double arrived_s;        /* of an early send without a match that is there: since when */
         collective_run *run;     /* of a started collective */
     };
+    double date_s;               /* of its posting; once it is done, of its completion */
     void (*told)(sim *s, int request); /* told when it is done, with a waiter, instead of that one's first action; or NULL */
 } slot;
 

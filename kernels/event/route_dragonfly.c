@@ -115,7 +115,7 @@ static int route(const platform *p, const void *state, int source, int target, p
 {
     const dragonfly *z = state;
     const cluster_links *l = &z->links;
-    if (source == target && l->loopbacks >= 0) return path_append(p, path, l->loopbacks + source);
+    if (source == target && l->loopbacks >= 0) return cluster_append_loopback(p, l, source, path);
     place at = place_of(z, source), goal = place_of(z, target);
     int is_elsewhere = at.group != goal.group, error = 0;
     if (l->limiters >= 0) error = path_append(p, path, l->limiters + source);

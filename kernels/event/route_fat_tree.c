@@ -91,7 +91,7 @@ static int descend(const platform *p, const fat_tree *z, int source, int target,
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)
 {
     const fat_tree *z = state;
-    if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
+    if (source == target && z->links.loopbacks >= 0) return cluster_append_loopback(p, &z->links, source, path);
     ascent at = {0};
     int error = climb(p, z, source, target, &at, path);
     if (!error) error = descend(p, z, source, target, &at, path);

@@ -16,7 +16,7 @@ static int route(const platform *p, const void *state, int source, int target, p
     const flat *z = state;
     const cluster_links *l = &z->links;
     int leaves = source < z->n_hosts, enters = target < z->n_hosts, returns = source == target, error = 0;
-    if (returns && leaves && l->loopbacks >= 0) return path_append(p, path, l->loopbacks + source);
+    if (returns && leaves && l->loopbacks >= 0) return cluster_append_loopback(p, l, source, path);
     if (leaves && l->limiters >= 0) error = path_append(p, path, l->limiters + source);
     if (leaves && !error) error = path_append(p, path, wire_up(l, source));
     if ((leaves || enters) && l->backbone >= 0 && !error) error = path_append(p, path, l->backbone);

@@ -229,7 +229,7 @@ static int route(const platform *p, const void *state, int source, int target, p
 {
     const graph *z = state;
     const host_pair pair = {source, target};
-    if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
+    if (source == target && z->links.loopbacks >= 0) return cluster_append_loopback(p, &z->links, source, path);
     if (source == target) return append_return(p, z, source, &pair, path);
     const half_edge *first = &z->half[z->start[source]], *last = &z->half[z->start[target]];
     int node = source, goal = is_leaf(z, target) ? last->to : target;

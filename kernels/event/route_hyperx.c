@@ -54,7 +54,7 @@ static int route(const platform *p, const void *state, int source, int target, p
     const cluster_links *l = &z->links;
     const int start = source / z->hosts_per_switch, goal = target / z->hosts_per_switch, returns = source == target;
     const host_pair pair = {source, target};
-    if (returns && l->loopbacks >= 0) return path_append(p, path, l->loopbacks + source);
+    if (returns && l->loopbacks >= 0) return cluster_append_loopback(p, l, source, path);
     int error = 0, at = start;
     if (l->limiters >= 0) error = path_append(p, path, l->limiters + source);
     if (!error) error = path_append(p, path, wire_up(l, source));

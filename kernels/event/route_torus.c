@@ -50,7 +50,7 @@ static int follow_ring(const platform *p, const torus *z, int dimension, int str
 static int route(const platform *p, const void *state, int source, int target, platform_path *path)
 {
     const torus *z = state;
-    if (source == target && z->links.loopbacks >= 0) return path_append(p, path, z->links.loopbacks + source);
+    if (source == target && z->links.loopbacks >= 0) return cluster_append_loopback(p, &z->links, source, path);
     int host = source, stride = 1, error = 0;
     for (int d = 0; d < z->n_dimensions && !error; d++) {
         error = follow_ring(p, z, d, stride, &host, target / stride % z->size[d], path);

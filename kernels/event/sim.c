@@ -106,7 +106,7 @@ static int step(sim *s, int id, timeline *t)
             path_asks(s, id);
     }
     t->account = a->account;
-    if (t->has_polled && nature < ACTION_POLL) poll_forget(t, nature == ACTION_PROGRESS);
+    if (t->has_polled && nature < ACTION_POLL) poll_forget(s, t, nature == ACTION_PROGRESS);
     return a->kind->step(s, id, a);
 }
 

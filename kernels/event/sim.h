@@ -153,8 +153,8 @@ typedef struct {
 } statistics;
 
 /* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a
- * collective, all ranks have entered that; then for a transfer. Looks of a blocking probe after its first, which found nothing,
- * are apart from other polls. */
+ * collective, all ranks have entered that; then for a transfer. So does a row of polls that a success ends (poll_row.h). Of polls
+ * without one, looks of a blocking probe after its first are apart. */
 enum {
     SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER,
     SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
@@ -170,6 +170,7 @@ typedef struct {
     double spent_s[SPENT_KINDS];
     int64_t sent_bytes, received_bytes;
     uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent */
+    int follower;                     /* the kernel's own: account of the call that came after the last one here, or 0 */
 } call_account;
 
 /* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
@@ -268,6 +269,8 @@ void sim_end_call(sim *s, int timeline);
 /* The accounts, in the order of their first calls: how many. Those of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
+/* [ranks] how much of what others waited is certainly due to each one's delays (blame.h). */
+void sim_caused_waits_s(const sim *s, double *caused_s);
 void sim_keep_all_pairs(sim *s);                         /* before the first message: of ranks, however many */
 /* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);

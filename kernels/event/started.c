@@ -1,6 +1,7 @@
 #include "started.h"
 
 #include "completion.h"
+#include "late.h"
 #include "protocol.h"
 #include "wait.h"
 #include "world.h"
@@ -62,6 +63,7 @@ static void told(sim *s, int request)
     const int started = x->made_by, timeline = run_of(s, started)->timeline;
     collective_run *run = run_of(s, started);
     run->n_background--;
+    late_meets(s, run, x);
     if (run->is_waited_for) {
         run->is_waited_for = 0;
         run->made[x->waiter_index] = LEARNT;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "account.h"
+#include "poll_row.h"
 #include "world.h"
 
 int timelines_init(timelines *all, int n_ranks)
@@ -27,6 +28,7 @@ void timelines_free(sim *s)
             if (a->kind->free) a->kind->free(s, a);
         }
         free(t->queue);
+        free(t->row.held);
     }
     free(all->at);
     free(all->rank);
@@ -43,7 +45,7 @@ int timeline_rank_new(sim *s, int host)
         all->rank = grown;
         all->rank_room *= 2;
     }
-    all->rank[all->n_ranks] = (rank_state){.host = host, .first_timeline = -1, .finish_s = NAN};
+    all->rank[all->n_ranks] = (rank_state){.host = host, .first_timeline = -1, .finish_s = NAN, .run = {.since_s = s->clock.now_s}};
     return all->n_ranks++;
 }
 
@@ -117,6 +119,7 @@ void timeline_enter(sim *s, int id, int state, int spends)
 {
     timeline *t = &s->timelines.at[id];
     account_time(s, t);
+    if (state == ENDED) poll_row_end(s, t);
     t->state = state;
     t->spends = spends;
     if (state != ENDED) return;
@@ -209,7 +212,8 @@ void timelines_check(const sim *s)
         const timeline *t = &all->at[id];
         assert(t->n >= 0 && t->n <= t->room && (t->room & (t->room - 1)) == 0);
         assert(t->rank >= 0 && t->rank < all->n_ranks);
-        assert(t->state != ENDED || t->n == 0);
+        assert(t->state != ENDED || (t->n == 0 && t->row.n == 0));
+        poll_row_check(t);
         assert(t->since_s <= s->clock.now_s);
         for (int i = 1; i < t->n; i++) assert(t->queue[(t->first + i) & (t->room - 1)].stage == 0);
         n_ended += t->state == ENDED;

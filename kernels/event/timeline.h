@@ -4,7 +4,7 @@
  * listens there.
  *
  * Invariants: (1) a timeline is AWAKE exactly while it is in one of the two turns, or its rank runs;
- *             (2) spent_s adds up to the time since the timeline began, up to `since_s`;
+ *             (2) spent_s and what `row` holds add up to the time since the timeline began, up to `since_s`;
  *             (3) tail_s is the date at which all that was appended will have been executed, as long as that is plain arithmetic
  *                 (sleeps, computing on a core of its own, posting), then NaN until the rank runs again; earliest_tail_s is
  *                 the same sum, with a core for each computation and nothing for a wait. */
@@ -27,6 +27,8 @@ typedef struct {
     int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
     int account, account_at_tail;/* of the action that it is in; of those appended now */
     int n_open;                  /* calls: the first one, and those in it */
+    int last_account;            /* of the last call, or 0; */
+    int next_account;            /* and that of the next one, if it follows as it did before; or 0 */
     double spent_s[SPENT_KINDS]; /* in earlier ones */
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
@@ -40,7 +42,23 @@ typedef struct {
     message_envelope wanted;     /* by a probe; then, of the message it found */
     int64_t n_sends_seen;        /* by a blocking probe that found nothing: n_sends_queued (poll.h) when it looked; else -1 */
     poll_state poll;
+    poll_row row;                /* of polls in vain, not yet charged */
 } timeline;
+
+/* A rank's time since it last was blocked: from when on, and how much of it went at least to one label (blame.h). */
+typedef struct {
+    double since_s, label_s;
+    uint64_t label;
+} own_run;
+
+/* A rank's wait for others that is over (blame.h). */
+typedef struct {
+    double start_s, end_s;
+    double earlier_s;            /* how long it had waited before */
+    own_run before;
+    int cause;                   /* the rank that it is due to, at least by this share; or -1 */
+    float share;
+} past_wait;
 
 typedef struct {
     int host;
@@ -48,6 +66,11 @@ typedef struct {
     int n_live;                  /* timelines that have not ended */
     double finish_s;             /* the outside's date of the last end, or NaN */
     double kept_waiting_s;       /* how long others waited for it */
+    double caused_s;             /* at least so much of what others waited is due to it (blame.h), */
+    own_run run;
+    double waited_s;             /* for others, so far; */
+    past_wait waited[2];         /* its last wait for others, and a long one before, */
+    double fading_s;             /* whose length counts half with each wait that is not kept */
 } rank_state;
 
 typedef struct {

@@ -75,26 +75,25 @@ static trace_request *of_request(sim *s, int request)
     return error ? NULL : &t->of_request[request];
 }
 
-void trace_interval_of(sim *s, int id, int kind, double start_s, double end_s)
+void trace_interval_of(sim *s, int rank, const held_time *time, int other)
 {
     trace *all = s->trace;
-    const timeline *t = &s->timelines.at[id];
-    trace_rank *of = &all->rank[t->rank];
-    const double from_s = clock_outside_s(&s->clock, start_s), to_s = clock_outside_s(&s->clock, end_s);
+    const trace_rank *of = &all->rank[rank];
+    const double from_s = clock_outside_s(&s->clock, time->start_s), to_s = clock_outside_s(&s->clock, time->end_s);
     if (of->is_left_out || !has_dates(all, from_s, to_s)) return;
     trace_interval *row = new_row(s, TRACE_INTERVALS);
     if (!row) return;
-    const int is_late = kind >= SPENT_LATE_SENDER, was_waiting = is_late || kind == SPENT_TRANSFER;
-    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .rank = t->rank, .kind = kind, .account = t->account,
-                            .other = is_late ? t->late_rank : -1, .message = was_waiting ? of->message : -1};
+    const int was_waiting = time->kind >= SPENT_TRANSFER;
+    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .rank = rank, .kind = time->kind, .account = time->account,
+                            .other = other, .message = was_waiting ? of->message : -1};
 }
 
-void trace_waited(sim *s, int id, const slot *x)
+void trace_waited(sim *s, int rank, const slot *x)
 {
     const trace *all = s->trace;
     const int request = (int)(x - s->requests.at);
-    const int has_message = !x->is_collective && request < all->request_room && x->has_matched;
-    all->rank[s->timelines.at[id].rank].message = has_message ? all->of_request[request].message : -1;
+    const int has_message = !x->is_collective && request < all->request_room && (x->has_matched || x->is_early);
+    all->rank[rank].message = has_message ? all->of_request[request].message : -1;
 }
 
 void trace_posted(sim *s, int request)

@@ -12,6 +12,7 @@
 #ifndef SMPY_TRACE_H
 #define SMPY_TRACE_H
 #include "action.h"
+#include "poll_state.h"
 #include "request.h"
 
 typedef struct {
@@ -52,8 +53,8 @@ typedef struct trace {
 void trace_free(trace *t);
 
 /* Each of these is called in a world with a trace only. */
-void trace_interval_of(sim *s, int timeline, int kind, double start_s, double end_s);
-void trace_waited(sim *s, int timeline, const slot *x);  /* its wait ends because of the request */
+void trace_interval_of(sim *s, int rank, const held_time *time, int other); /* the rank that was waited for, or -1 */
+void trace_waited(sim *s, int rank, const slot *x);      /* its wait ends because of the request, or of a send that it probed */
 void trace_posted(sim *s, int request);
 void trace_set_out(sim *s, int send);                    /* the message is matched, or sets out early */
 void trace_matched(sim *s, int recv);

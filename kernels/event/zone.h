@@ -59,13 +59,16 @@ int zone_member(const platform *p, int zone_point, int point);              /* i
 /* The first link of each kind in a cluster; -1: there are none. */
 typedef struct {
     int wires, wire_stride;     /* links of a wire: the first is used upward, the last downward */
-    int loopbacks, limiters, backbone;
+    int loopbacks, memories, limiters, backbone;
 } cluster_links;
 int cluster_is_valid(const cluster *c);
 int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out);
 /* The same with wires that are bundles: first n[0] wires of width[0] times the cluster's bandwidth each, then n[1], ... */
 int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,
                         cluster_links *out);
+/* Appends the route of a host to itself over its loopback, which there has to be, and its memory, if there is one. 0, or a negative
+ * error. */
+int cluster_append_loopback(const platform *p, const cluster_links *l, int host, platform_path *path);
 
 typedef struct {
     int source, target; /* hosts, by local index */

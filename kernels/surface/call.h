@@ -13,10 +13,12 @@
 
 typedef PyObject *call_body(PyObject *self, const arguments *given);
 
-static inline PyObject *call_perform(PyObject *self, const arguments *given, PyObject *name, PyObject *general, call_body *body)
+/* `comm` is what the call's account says of its communicator: a handle's number, or COMM_NULL. */
+static inline PyObject *call_perform(PyObject *self, int comm, const arguments *given, PyObject *name, PyObject *general,
+                                     call_body *body)
 {
     if (!surface_may_call()) return arguments_hand_over(self, general, given);
-    if (site_open(name, self) < 0) return NULL;
+    if (site_open(name, comm) < 0) return NULL;
     const int was_computing = clock_stop();
     const unsigned epoch = surface.epoch;
     PyObject *result = NULL;

@@ -4,10 +4,13 @@
 #include <time.h>
 
 #include "block.h"
+#include "sampler.h"
 #include "site.h"
 
 static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
 static const double ANCHOR_AGE_S = 50e-6;
+enum { ANCHORS_MAX = 10 };
+static const double OBSERVED_S = 100e-6; /* smpy.compute.observed_bursts.OBSERVED_S */
 
 static double read_s(clockid_t which)
 {
@@ -38,7 +41,7 @@ static double burst_s(void)
 static void start_after(double computed_s)
 {
     double now_s = read_s(CLOCK_MONOTONIC);
-    if (now_s - surface.clock.anchor_s > ANCHOR_AGE_S) {
+    for (int i = 0; i < ANCHORS_MAX && now_s - surface.clock.anchor_s > ANCHOR_AGE_S; i++) { /* again if it was preempted */
         drop_anchor(now_s);
         now_s = read_s(CLOCK_MONOTONIC);
     }
@@ -63,9 +66,20 @@ static double answer_of(PyObject *bursts, PyObject *method, double seconds)
     return answer_s;
 }
 
+static int observe(double computed_s)
+{
+    if (!surface.clock.observer || !surface_is_here() || (computed_s < OBSERVED_S && !sampler_has_samples())) return 0;
+    PyObject *seconds = PyFloat_FromDouble(computed_s);
+    PyObject *answer = seconds ? PyObject_CallOneArg(surface.clock.observer, seconds) : NULL;
+    Py_XDECREF(seconds);
+    Py_XDECREF(answer);
+    return answer ? 0 : -1;
+}
+
 int clock_charge(void)
 {
     double computed_s = surface.clock.carried_s + burst_s();
+    if (observe(computed_s) < 0) return -1;
     if (surface.clock.bursts && surface_is_here()) {
         computed_s = answer_of(surface.clock.bursts, surface.name.take, computed_s);
         if (computed_s < 0) return -1;
@@ -96,15 +110,16 @@ static int compute(double flop)
     return surface.calls->is_far_ahead(surface.sim, surface.timeline) ? block_on(surface.name.compute) : 0;
 }
 
-PyObject *clock_compute(PyObject *module, PyObject *flop)
+PyObject *clock_compute(PyObject *module, PyObject *const *at, Py_ssize_t n)
 {
     (void)module;
-    double n;
-    if (!surface_may_call() || !is_plain_number(flop, &n)) Py_RETURN_FALSE;
-    if (site_open(surface.name.execute, NULL) < 0) return NULL;
+    double flop;
+    if (n < 1 || n > 2) return PyErr_Format(PyExc_TypeError, "compute takes a number of operations and the name of a kernel");
+    if (!surface_may_call() || !is_plain_number(at[0], &flop)) Py_RETURN_FALSE;
+    if (site_open(n == 2 ? at[1] : surface.name.execute, COMM_NULL) < 0) return NULL;
     const int was_computing = clock_stop();
     const unsigned epoch = surface.epoch;
-    const int result = was_computing < 0 ? -1 : compute(n);
+    const int result = was_computing < 0 ? -1 : compute(flop);
     if (surface.epoch == epoch) {
         site_close();
         if (was_computing > 0) clock_start();
@@ -117,19 +132,21 @@ PyObject *clock_compute(PyObject *module, PyObject *flop)
 typedef struct {
     PyObject_HEAD
     double flop_per_s;
-    PyObject *bursts; /* owned, or NULL */
+    PyObject *bursts, *observer; /* owned, or NULL */
 } clock_object;
 
 static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"engine", "flop_per_s", "bursts", NULL};
-    PyObject *engine, *bursts = Py_None;
+    static char *names[] = {"engine", "flop_per_s", "bursts", "observer", NULL};
+    PyObject *engine, *bursts = Py_None, *observer = Py_None;
     double flop_per_s;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od|O:Clock", names, &engine, &flop_per_s, &bursts)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od|OO:Clock", names, &engine, &flop_per_s, &bursts, &observer))
+        return NULL;
     clock_object *self = (clock_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->flop_per_s = flop_per_s;
     self->bursts = bursts == Py_None ? NULL : Py_NewRef(bursts);
+    self->observer = observer == Py_None ? NULL : Py_NewRef(observer);
     return (PyObject *)self;
 }
 
@@ -137,6 +154,7 @@ static void Clock_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((clock_object *)self)->bursts);
+    Py_XDECREF(((clock_object *)self)->observer);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -147,6 +165,7 @@ static PyObject *Clock_start(PyObject *self, PyObject *unused)
     if (!surface_is_here()) Py_RETURN_NONE;
     surface.clock.flop_per_s = ((clock_object *)self)->flop_per_s;
     Py_XSETREF(surface.clock.bursts, Py_XNewRef(((clock_object *)self)->bursts));
+    Py_XSETREF(surface.clock.observer, Py_XNewRef(((clock_object *)self)->observer));
     clock_start();
     Py_RETURN_NONE;
 }
@@ -204,7 +223,8 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     (void *)PyDoc_STR("Clock(engine, flop_per_s, bursts=None)\n--\n\nMeasures the running rank of the attached world.")},
+     (void *)PyDoc_STR("Clock(engine, flop_per_s, bursts=None, observer=None)\n--\n\n"
+                       "Measures the running rank of the attached world.")},
     {Py_tp_new, (void *)Clock_new},
     {Py_tp_dealloc, (void *)Clock_dealloc},
     {Py_tp_methods, methods},

@@ -309,46 +309,51 @@ static PyObject *perform_iprobe_until(PyObject *self, const arguments *given)
 
 /* ---- the Python type ---- */
 
+static PyObject *perform(PyObject *self, const arguments *given, PyObject *name, PyObject *general, call_body *body)
+{
+    return call_perform(self, ((comm_object *)self)->comm, given, name, general, body);
+}
+
 static PyObject *Comm_Send(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Send, surface.name._Send, perform_send);
+    return perform(self, &given, surface.name.Send, surface.name._Send, perform_send);
 }
 
 static PyObject *Comm_Recv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Recv, surface.name._Recv, perform_recv);
+    return perform(self, &given, surface.name.Recv, surface.name._Recv, perform_recv);
 }
 
 static PyObject *Comm_Isend(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Isend, surface.name._Isend, perform_isend);
+    return perform(self, &given, surface.name.Isend, surface.name._Isend, perform_isend);
 }
 
 static PyObject *Comm_Irecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Irecv, surface.name._Irecv, perform_irecv);
+    return perform(self, &given, surface.name.Irecv, surface.name._Irecv, perform_irecv);
 }
 
 static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
+    return perform(self, &given, surface.name.Sendrecv, surface.name._Sendrecv, perform_sendrecv);
 }
 
 static PyObject *Comm_Sendrecv_replace(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Sendrecv_replace, surface.name._Sendrecv_replace, perform_sendrecv_replace);
+    return perform(self, &given, surface.name.Sendrecv_replace, surface.name._Sendrecv_replace, perform_sendrecv_replace);
 }
 
 static PyObject *Comm_Iprobe(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe);
+    return perform(self, &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe);
 }
 
 PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
@@ -358,7 +363,7 @@ PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, P
     const arguments given = {at + (n - n_given), n_given, keywords};
     if (!n || !PyCFunction_Check(at[0]) || PyCFunction_GetFunction(at[0]) != (PyCFunction)(void (*)(void))Comm_Iprobe)
         Py_RETURN_FALSE;
-    return call_perform(PyCFunction_GetSelf(at[0]), &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe_until);
+    return perform(PyCFunction_GetSelf(at[0]), &given, surface.name.Iprobe, surface.name._Iprobe, perform_iprobe_until);
 }
 
 static PyObject *perform_allreduce(PyObject *self, const arguments *given)
@@ -373,7 +378,7 @@ static PyObject *perform_allreduce(PyObject *self, const arguments *given)
 static PyObject *Comm_Allreduce(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Allreduce, surface.name._Allreduce, perform_allreduce);
+    return perform(self, &given, surface.name.Allreduce, surface.name._Allreduce, perform_allreduce);
 }
 
 /* Asking who one is costs no simulated time, and is no reason to read a clock. */

@@ -10,6 +10,7 @@ void lines_forget(void)
     for (int i = 1; i <= surface.lines.n; i++) {
         Py_DECREF(surface.lines.at[i].table);
         Py_DECREF(surface.lines.at[i].file);
+        Py_XDECREF(surface.lines.at[i].call_name);
     }
     surface.lines.n = 0;
     memset(surface.lines.bucket, 0, sizeof surface.lines.bucket);
@@ -37,7 +38,7 @@ static int add(PyFrameObject *frame, PyCodeObject *code, int offset, int *bucket
     }
     const int line = is_ours(frame) ? IS_OURS : PyCode_Addr2Line(code, offset);
     surface.lines.at[++surface.lines.n] = (program_line){Py_NewRef(code->co_linetable), Py_NewRef(code->co_filename),
-                                                         code->co_firstlineno, offset, line, *bucket};
+                                                         code->co_firstlineno, offset, line, *bucket, NULL, 0};
     return *bucket = surface.lines.n;
 }
 

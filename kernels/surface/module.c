@@ -20,6 +20,7 @@
 #include "lines.h"
 #include "open_collective.h"
 #include "request.h"
+#include "sampler.h"
 #include "sequence.h"
 #include "site.h"
 
@@ -131,7 +132,9 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.is_watched = 0;
     surface.clock.is_running = 0;
     surface.epoch++;
+    sampler_stop();
     Py_CLEAR(surface.clock.bursts);
+    Py_CLEAR(surface.clock.observer);
     Py_CLEAR(surface.open_collectives);
     Py_CLEAR(surface.failure.type);
     Py_CLEAR(surface.failure.value);
@@ -256,8 +259,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; deliveries and notes are done on return.")},
     {"block", surface_block, METH_O,
      PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
-    {"compute", clock_compute, METH_O,
-     PyDoc_STR("compute(flop, /)\n--\n\nWhether the running rank was told to compute so many operations; else nothing happened.")},
+    {"compute", (PyCFunction)(void (*)(void))clock_compute, METH_FASTCALL,
+     PyDoc_STR("compute(flop, kernel='execute', /)\n--\n\n"
+               "Whether the running rank was told to compute so many operations; else nothing happened.")},
     {"poll_until", (PyCFunction)(void (*)(void))comm_poll_until, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("poll_until(question, ...)\n--\n\nIprobe with these arguments until it finds a message; False: ask once more.")},
     {"contents", (PyCFunction)(void (*)(void))contents_take, METH_FASTCALL,
@@ -270,6 +274,12 @@ static PyMethodDef functions[] = {
      PyDoc_STR("step_waited_for(rank, request)\n--\n\n(call, step) for which a rank is blocked in a sequence, or None.")},
     {"situation", lines_situation, METH_NOARGS,
      PyDoc_STR("situation()\n--\n\nrank << 32 | line << 1 | whether it polls in vain, of the running rank.")},
+    {"start_sampler", sampler_start, METH_O,
+     PyDoc_STR("start_sampler(folders, /)\n--\n\nSample lines of the program from now on, given pairs of a folder and whether "
+               "its files are the program's: the number of the signal that does it, or 0 where there is none.")},
+    {"stop_sampler", sampler_end, METH_NOARGS, PyDoc_STR("stop_sampler()\n--\n\nSample no more.")},
+    {"take_samples", sampler_take, METH_NOARGS,
+     PyDoc_STR("take_samples()\n--\n\n[(file, function, line, count)] of the burst that has ended.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"begin_call", (PyCFunction)(void (*)(void))site_begin_call, METH_FASTCALL,
      PyDoc_STR("begin_call(name, arguments, /)\n--\n\nWhether the running rank's call of this name has begun; then, it will end.")},

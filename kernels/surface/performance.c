@@ -424,10 +424,11 @@ static int call(performance *p, const sequence_object *of, const sequence_step *
 
 static int execute(performance *p, const sequence_object *of, const sequence_step *s)
 {
-    double flop = PyFloat_AS_DOUBLE(of->object[s->of]);
+    PyObject *work = of->object[s->of]; /* (kernel, flop) */
+    double flop = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(work, 1));
     for (Py_ssize_t i = s->first; i < s->end; i++) flop *= (double)number_of(p, &of->number[i]);
     if (!(flop >= 0) || !isfinite(flop)) return p->n_due && catch_up(p) < 0 ? -1 : report_no_work(flop);
-    const int kernel = site_number(surface.name.execute);
+    const int kernel = site_number(PyTuple_GET_ITEM(work, 0));
     if (kernel < 0) return -1;
     const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, kernel, 1, flop, 0);
     return code < 0 ? surface_kernel_error(code) : 0;

@@ -221,9 +221,15 @@ static PyObject *Sequence_add_call(PyObject *self, PyObject *const *at, Py_ssize
     return add_with_numbers(sequence_of(self), STEP_CALL, at, n);
 }
 
+static int is_work(PyObject *work)
+{
+    return PyTuple_CheckExact(work) && PyTuple_GET_SIZE(work) == 2 && PyUnicode_CheckExact(PyTuple_GET_ITEM(work, 0)) &&
+           PyFloat_CheckExact(PyTuple_GET_ITEM(work, 1));
+}
+
 static PyObject *Sequence_add_execution(PyObject *self, PyObject *const *at, Py_ssize_t n)
 {
-    if (n < 1 || !PyFloat_CheckExact(at[0])) return PyErr_Format(PyExc_TypeError, "a float is required");
+    if (n < 1 || !is_work(at[0])) return PyErr_Format(PyExc_TypeError, "a tuple of a kernel's name and a float is required");
     return add_with_numbers(sequence_of(self), STEP_EXECUTE, at, n);
 }
 
@@ -298,7 +304,7 @@ static PyObject *perform(PyObject *self, const arguments *given)
 static PyObject *Sequence_perform(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.perform, surface.name._perform, perform);
+    return call_perform(self, COMM_NULL, &given, surface.name.perform, surface.name._perform, perform);
 }
 
 static PyMethodDef sequence_methods[] = {
@@ -309,7 +315,7 @@ static PyMethodDef sequence_methods[] = {
     {"_add_call", (PyCFunction)(void (*)(void))Sequence_add_call, METH_FASTCALL,
      PyDoc_STR("_add_call($self, function, /, *places_and_summands)\n--\n\nOne more step, which calls a function: its number.")},
     {"_add_execution", (PyCFunction)(void (*)(void))Sequence_add_execution, METH_FASTCALL,
-     PyDoc_STR("_add_execution($self, flop, /, *places_and_summands)\n--\n\nOne more step, which computes: its number.")},
+     PyDoc_STR("_add_execution($self, work, /, *places_and_summands)\n--\n\nOne more step, which computes: its number.")},
     {"_steps", Sequence_steps, METH_NOARGS, PyDoc_STR("_steps($self)\n--\n\nThe steps, as the `_add` of each was given it.")},
     {"perform", (PyCFunction)(void (*)(void))Sequence_perform, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("perform($self, comm, *arrays, tag=None, arrival=None, numbers=())\n--\n\n"
@@ -482,7 +488,7 @@ static PyObject *perform_overlap(PyObject *self, const arguments *given)
 static PyObject *Arrival_overlap(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Iprobe, surface.name._overlap, perform_overlap);
+    return call_perform(self, COMM_NULL, &given, surface.name.Iprobe, surface.name._overlap, perform_overlap);
 }
 
 static PyObject *Arrival_look(PyObject *self, PyObject *unused)
@@ -490,7 +496,7 @@ static PyObject *Arrival_look(PyObject *self, PyObject *unused)
     (void)unused;
     const arguments given = {NULL, 0, NULL};
     if (arrival_of(self)->is_done) Py_RETURN_TRUE;
-    return call_perform(self, &given, surface.name.Iprobe, surface.name._look, perform_look);
+    return call_perform(self, COMM_NULL, &given, surface.name.Iprobe, surface.name._look, perform_look);
 }
 
 static PyObject *Arrival_wait(PyObject *self, PyObject *unused)
@@ -498,7 +504,7 @@ static PyObject *Arrival_wait(PyObject *self, PyObject *unused)
     (void)unused;
     const arguments given = {NULL, 0, NULL};
     if (arrival_of(self)->is_done) Py_RETURN_NONE;
-    return call_perform(self, &given, surface.name.Iprobe, surface.name._wait, perform_wait);
+    return call_perform(self, COMM_NULL, &given, surface.name.Iprobe, surface.name._wait, perform_wait);
 }
 
 static PyMethodDef arrival_methods[] = {

@@ -46,7 +46,7 @@ typedef struct {
     PyObject_HEAD
     sequence_step *step;
     int n, room;
-    PyObject **object;              /* owned: sequences, functions, operations to compute, and large numbers */
+    PyObject **object;              /* owned: sequences, functions, (kernel, flop) to compute, large numbers */
     int n_objects, object_room;
     sequence_number *number;
     int n_numbers, number_room;

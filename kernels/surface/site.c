@@ -15,11 +15,25 @@ int site_number(PyObject *name)
     return result < 0 ? -1 : (int)number;
 }
 
-int site_open(PyObject *name, PyObject *self)
+/* A line of the program makes the same call each time, mostly. */
+static int number_at(int line, PyObject *name)
 {
-    const int call = site_number(name);
+    if (!line) return site_number(name);
+    program_line *at = &surface.lines.at[line];
+    if (at->call_name != name) {
+        const int call = site_number(name);
+        if (call < 0) return -1;
+        Py_XSETREF(at->call_name, Py_NewRef(name));
+        at->call = call;
+    }
+    return at->call;
+}
+
+int site_open(PyObject *name, int comm)
+{
+    const int line = lines_here(), call = number_at(line, name);
     if (call < 0) return -1;
-    surface.calls->begin_call(surface.sim, surface.timeline, call, lines_here(), self ? comm_number_as_named(self) : COMM_NULL);
+    surface.calls->begin_call(surface.sim, surface.timeline, call, line, comm);
     return 0;
 }
 
@@ -34,7 +48,7 @@ PyObject *site_begin_call(PyObject *module, PyObject *const *at, Py_ssize_t n)
     if (n != 2 || !PyTuple_Check(at[1])) return PyErr_Format(PyExc_TypeError, "begin_call takes a name and the arguments");
     if (!surface_is_here()) Py_RETURN_FALSE;
     PyObject *self = PyTuple_GET_SIZE(at[1]) ? PyTuple_GET_ITEM(at[1], 0) : NULL;
-    return site_open(at[0], self) < 0 ? NULL : Py_NewRef(Py_True);
+    return site_open(at[0], self ? comm_number_as_named(self) : COMM_NULL) < 0 ? NULL : Py_NewRef(Py_True);
 }
 
 PyObject *site_end_call(PyObject *module, PyObject *unused)

@@ -25,6 +25,7 @@ typedef struct {
     double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
     PyObject *bursts;               /* owned: says what is charged for a burst (smpy.compute.bursts); NULL: its time */
+    PyObject *observer;             /* owned: called with long and with sampled bursts (smpy.compute.observed_bursts), or NULL */
 } compute_clock;
 
 /* A line of the program: see lines.h. */
@@ -33,12 +34,15 @@ typedef struct {
     int first_line, offset;         /* of the function; of the instruction */
     int line;
     int next;                       /* in its bucket */
+    PyObject *call_name;            /* owned: of the call last made there, or NULL; */
+    int call;                       /* and its number */
 } program_line;
 
 enum { LINE_BUCKETS = 1024 };
 
 struct request_object;
 struct performance;
+struct sampler;
 
 typedef struct {
     /* the running world */
@@ -61,6 +65,7 @@ typedef struct {
         PyObject *type, *value, *trace;
     } failure;                      /* of a delivery or a note, until the hub raises it */
     compute_clock clock;
+    struct sampler *sampler;        /* NULL: there is none */
 
     struct {
         program_line *at;           /* numbered from 1 */

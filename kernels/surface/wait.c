@@ -121,17 +121,17 @@ static PyObject *perform_waitall(PyObject *type, const arguments *given)
 PyObject *wait_one(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Wait, surface.name._Wait, perform_wait);
+    return call_perform(self, COMM_NULL, &given, surface.name.Wait, surface.name._Wait, perform_wait);
 }
 
 PyObject *wait_test(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, &given, surface.name.Test, surface.name._Test, perform_test);
+    return call_perform(self, COMM_NULL, &given, surface.name.Test, surface.name._Test, perform_test);
 }
 
 PyObject *wait_all(PyObject *type, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(type, &given, surface.name.Waitall, surface.name._Waitall, perform_waitall);
+    return call_perform(type, COMM_NULL, &given, surface.name.Waitall, surface.name._Waitall, perform_waitall);
 }

@@ -1,31 +1,55 @@
-"""What bounds a run: how much shorter it would be were a part of the machine 10 % better, found by replay.
+"""Bounds of a run: how much shorter it would be were a part of the machine or of the program 10 % better, by replay.
 
 Let T be the makespan, and T' that of the replay with a part 1.1 times better: latencies of links 1 / 1.1 of what they
-are, bandwidths 1.1 times; calls and polls, computing, a kernel, or the computing of a host in 1 / 1.1 of the time. If
-all of T were that part, T' would be T / 1.1; the share that the part bounds is how much of that the run gains:
+are, bandwidths 1.1 times; calls and polls in 1 / 1.1 of the time. If all of T were that part, T' would be T / 1.1; the
+share that the part bounds is how much of that the run gains:
 
     share = (T - T') / T / (1 - 1 / 1.1)
 
-Contention is no quantity that could be 1.1 times better: of it the share is (T - T_0) / T, with T_0 of the replay whose
-messages do not share links, as if each tenth of it saved as much as another one. Shares of parts that work at the same
-time, or in each other's place, need not add up to 100 %; a share below 0 is a scheduling anomaly.
+Parts are nested:
+
+    computing                   takes 1 / 1.1 of the time, whatever bounds it: its flop and its bytes are divided by 1.1
+      cores                     1.1 times as many flop a second
+      memory of a core          1.1 times the bandwidth that one core has at most
+      memory of a host          1.1 times the bandwidth that its cores share
+      a kernel                  takes 1 / 1.1 of the time, whatever bounds it; likewise computing outside of kernels
+        a host                  the same there alone
+    latency
+    bandwidth
+      contention                see below
+      a link
+    overhead
+
+Were the makespan smooth, shares of computing, latency, bandwidth and overhead would add up to 100 %, and those of cores
+and memories to that of computing; where two parts bound the same work alike, only both together gain. Contention is no
+quantity that could be 1.1 times better: of it the share is (T - T_0) / T, with T_0 of the replay whose messages do not
+share links, as if each tenth of it saved as much as another one. A share below 0 is a scheduling anomaly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.replays import Better, Replay, Replayed, check_can_replay, depends_on_time, not_awaited
-from smpy.analysis.result import Result, needed
+from smpy.analysis.replays import (
+    Better,
+    Replay,
+    Replayed,
+    check_can_replay,
+    depends_on_time,
+    moves_memory,
+    not_awaited,
+)
+from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_time
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
     from smpy.records.trace import Trace
@@ -34,13 +58,21 @@ FACTOR: Final = 1.1
 _KERNELS: Final = 20
 _DIGITS: Final = 9  # of a share: those that differ by less are in the order in which they were found
 _IN_THE_HEAD: Final = 3
-_SMALLEST_SHARE: Final = 0.005
-_WHOLE: Final[tuple[tuple[str, str], ...]] = (
-    ("computing", "computing"),
-    ("latency", "the network's latency"),
-    ("bandwidth", "the network's bandwidth"),
-    ("overhead", "the overhead of MPI's calls"),
-)
+_SMALLEST_SHARE: Final = 0.005  # in the head
+_SHOWN_SHARE: Final = 0.001  # in the table
+_SPLIT_SHARE: Final = 0.01  # a kernel of less is not looked at host by host
+_LARGE_PART: Final = 0.5  # of the share of a part: the head names the parts of it that have more
+_WORDS: Final = {
+    "computing": "computing",
+    "cores": "cores",
+    "core_memory": "memory of a core",
+    "memory": "memory of a host",
+    "latency": "the network's latency",
+    "bandwidth": "the network's bandwidth",
+    "contention": "contention in the network",
+    "link": "the bandwidth of link {}",
+    "overhead": "the overhead of MPI's calls",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +82,14 @@ class Bound:
     Attributes
     ----------
     part : str
-        "latency", "bandwidth", "contention", "overhead", "computing", "kernel", "link" or "host".
+        "computing", "cores", "core_memory", "memory", "kernel", "host", "latency", "bandwidth", "contention", "link" or
+        "overhead".
     name : str
-        Of the kernel, link or host; else empty.
+        Of the kernel, link or host; else empty. Of a kernel, empty: computing outside of kernels.
+    kernel : str or None
+        Of a host: the kernel that is better there, empty: computing outside of kernels; None: all computing.
+    level : int
+        How deep it is nested.
     makespan_s : float
         With that part better; of contention: without it.
     share : float
@@ -61,16 +98,19 @@ class Bound:
 
     part: str
     name: str
+    kernel: str | None
+    level: int
     makespan_s: float
     share: float
 
     @property
     def words(self) -> str:
         """For people: "the network's latency"."""
-        named = {"kernel": "kernel ", "link": "the bandwidth of link ", "host": "computing on host "}
-        if self.part in named:
-            return named[self.part] + self.name
-        return dict(_WHOLE).get(self.part, "contention in the network")
+        if self.part in _WORDS:
+            return _WORDS[self.part].format(self.name)
+        kernel = self.name if self.part == "kernel" else self.kernel
+        work = "computing" if kernel is None else f"kernel {kernel}" if kernel else "computing outside of kernels"
+        return work if self.part == "kernel" else f"{work} on host {self.name}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +122,7 @@ class Bounds(Result):
     makespan_s : float
         The run's.
     bounds : sequence of Bound
-        The largest share first.
+        Each part is followed by the parts of it, those of one part by falling share.
     remarks : sequence of str
         What a reader should know.
     """
@@ -92,19 +132,47 @@ class Bounds(Result):
     remarks: Sequence[str]
 
     def table(self) -> str:
-        """In words, and as a table."""
-        largest = [it for it in self.bounds[:_IN_THE_HEAD] if it.share >= _SMALLEST_SHARE]
-        words = "; ".join(f"{it.words}: {100 * it.share:.0f} %" for it in largest)
+        """In words, and as a table of parts that bound 0.1 % or more."""
+        wholes = [bound for bound in self.bounds if not bound.level][:_IN_THE_HEAD]
+        words = "; ".join(self._whole_words(whole) for whole in wholes if whole.share >= _SMALLEST_SHARE)
         head = f"{format_time(self.makespan_s)} are bound by {words or 'nothing that is known'}"
         rows = [
             (
-                f"{it.share:.1%}",
-                format_time(it.makespan_s),
-                f"without {it.words}" if it.part == "contention" else f"{it.words} 10 % better",
+                f"{round(row.share, 3) + 0.0:.1%}",
+                format_time(row.makespan_s),
+                "  " * row.level + (f"without {row.words}" if row.part == "contention" else f"{row.words} 10 % better"),
             )
-            for it in self.bounds
+            for row in self.shown
         ]
-        return "\n\n".join([f"{head}\n{text_table(('bounds', 'makespan', 'with'), rows, n_words=1)}", *self.remarks])
+        table = text_table(("bounds", "makespan", "with"), rows, n_words=1)
+        if any(row.level for row in self.shown):
+            table += "\n  (an indented part is one of the part above it)"
+        return "\n\n".join([f"{head}\n{table}", *self.remarks])
+
+    @property
+    def shown(self) -> Sequence[Bound]:
+        """Parts of 0.1 % or more, and the parts that have such parts."""
+        rows: list[Bound] = []
+        for bound in reversed(self.bounds):
+            if bound.share >= _SHOWN_SHARE or (rows and rows[-1].level > bound.level):
+                rows.append(bound)
+        return rows[::-1]
+
+    def _whole_words(self, whole: Bound) -> str:
+        """A part and its share, and the largest parts of it: "computing: 42 % (kernel dgemm 41 %)"."""
+        large = [
+            f"{part.words} {100 * part.share:.0f} %"
+            for part in self._parts_of(whole)
+            if part.share >= max(_LARGE_PART * whole.share, _SMALLEST_SHARE)
+        ]
+        return f"{whole.words}: {100 * whole.share:.0f} %" + (f" ({', '.join(large)})" if large else "")
+
+    def _parts_of(self, whole: Bound) -> Iterator[Bound]:
+        for part in self.bounds[self.bounds.index(whole) + 1 :]:
+            if part.level <= whole.level:
+                return
+            if part.level == whole.level + 1:
+                yield part
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -117,8 +185,9 @@ class Bounds(Result):
     def plot(self) -> Figure:
         """The shares, as bars."""
         graph = needed("plotly.graph_objects")
-        shown = self.bounds[::-1]
-        bars = graph.Bar(x=[it.share for it in shown], y=[it.words for it in shown], orientation="h")
+        shown = self.shown[::-1]
+        names = ["\u2003" * bound.level + escaped(bound.words) for bound in shown]
+        bars = graph.Bar(x=[bound.share for bound in shown], y=names, orientation="h")
         figure = graph.Figure(bars)
         figure.update_layout(title="What bounds the run", yaxis_automargin=True, xaxis_tickformat=".0%")
         return figure
@@ -141,7 +210,7 @@ def bounds(
     replay : Replay
         What performs it again, once for each part.
     n_links, n_hosts : int
-        How many are looked at: links that were saturated longest, hosts that computed longest.
+        How many are looked at: links that were saturated longest; of each kernel, hosts that computed it longest.
     told : callable, optional
         Called with what is done next.
 
@@ -151,50 +220,122 @@ def bounds(
         If the trace cannot be replayed.
     """
     check_can_replay(trace)
-    before_s, found = trace.makespan_s, []
-    replays: list[Replayed] = []
-    for part, name in _parts(trace, n_links, n_hosts):
-        if told is not None:
-            told(f"{part} {name}".rstrip())
-        if part == "contention":
-            replays.append(replay(trace, ideal=("contention",)))
-            scale = 1.0
-        else:
-            better: Better = (part, name, FACTOR) if name else (part, FACTOR)
-            replays.append(replay(trace, better=(better,)))
-            scale = 1 - 1 / FACTOR
-        after_s = replays[-1].makespan_s
-        found.append(Bound(part, name, after_s, (before_s - after_s) / before_s / scale))
-    remarks = list(not_awaited(replays))
+    search = _Search(trace, replay, told or (lambda _: None), [])
+    work = _work(trace)
+    computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
+    latency = search.branch("latency")
+    bandwidth = search.branch("bandwidth", parts=lambda _: _bandwidth_parts(search, n_links))
+    overhead = search.branch("overhead")
+    parts = [part for branch in _by_share([computing, latency, bandwidth, overhead]) for part in branch]
+    remarks = list(not_awaited(search.replays))
+    anomalies = [part.words for part in parts if part.share <= -_SHOWN_SHARE]
+    if anomalies:
+        remarks.append(f"The run takes longer with {', '.join(anomalies)} better: a scheduling anomaly.")
     if depends_on_time(trace):
         remarks.append("The program took what came first, or looked in vain: replays do as it did.")
-    return Bounds(before_s, sorted(found, key=lambda it: -round(it.share, _DIGITS)), remarks)
+    return Bounds(trace.makespan_s, parts, remarks)
 
 
-def _parts(trace: Trace, n_links: int, n_hosts: int) -> Iterator[tuple[str, str]]:
-    yield from ((part, "") for part, _ in _WHOLE)
-    yield "contention", ""
-    yield from (("kernel", name) for name in _kernels(trace))
-    profile = trace.info.get("profile") or {}
-    links, hosts = profile.get("links"), profile.get("hosts")
+Branch = list[Bound]
+"""A part, followed by its parts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """The replays that were made."""
+
+    trace: Trace
+    replay: Replay
+    told: Callable[[str], None]
+    replays: list[Replayed]
+
+    def branch(
+        self,
+        part: str,
+        name: str = "",
+        kernel: str | None = None,
+        level: int = 0,
+        parts: Callable[[Bound], Iterator[Branch]] = lambda _: iter(()),
+    ) -> Branch:
+        """A part, by a replay, and its parts by falling share."""
+        self.told(" ".join(filter(None, (part, name, kernel))))
+        if part == "contention":
+            again, scale = self.replay(self.trace, ideal=("contention",)), 1.0
+        else:
+            again, scale = self.replay(self.trace, better=(_better(part, name, kernel),)), 1 - 1 / FACTOR
+        self.replays.append(again)
+        before_s = self.trace.makespan_s
+        share = (before_s - again.makespan_s) / before_s / scale
+        whole = Bound(part, name, kernel, level, again.makespan_s, share)
+        return [whole, *(part for branch in _by_share(parts(whole)) for part in branch)]
+
+
+def _better(part: str, name: str, kernel: str | None) -> Better:
+    if part == "kernel":
+        return part, name, FACTOR
+    if part == "host" and kernel is not None:
+        return "kernel", kernel, name, FACTOR
+    return (part, name, FACTOR) if name else (part, FACTOR)
+
+
+def _by_share(branches: Iterable[Branch]) -> list[Branch]:
+    return sorted(branches, key=lambda branch: -round(branch[0].share, _DIGITS))
+
+
+def _computing_parts(search: _Search, whole: Bound, work: _Work, n_hosts: int) -> Iterator[Branch]:
+    if moves_memory(search.trace):
+        yield from (search.branch(part, level=1) for part in ("cores", "core_memory", "memory"))
+    if list(work.kernels) == [""]:
+        yield from _hosts(search, whole, work, None, n_hosts)
+        return
+    for kernel in work.kernels:
+        yield search.branch(
+            "kernel", kernel, level=1, parts=lambda bound: _hosts(search, bound, work, bound.name, n_hosts)
+        )
+
+
+def _hosts(search: _Search, whole: Bound, work: _Work, kernel: str | None, n_hosts: int) -> Iterator[Branch]:
+    """Computing on each of the hosts that take longest for it."""
+    if whole.share < _SPLIT_SHARE:
+        return
+    seconds = work.kernels[kernel or ""]
+    for host in np.argsort(-seconds, kind="stable")[: n_hosts if work.hosts else 0].tolist():
+        if seconds[host] > 0:
+            yield search.branch("host", work.hosts[host], kernel, whole.level + 1)
+
+
+def _bandwidth_parts(search: _Search, n_links: int) -> Iterator[Branch]:
+    yield search.branch("contention", level=1)
+    links = (search.trace.info.get("profile") or {}).get("links")
     if links:
         heat = zip(links["saturated_s"], links["busy_s"], links["link"], strict=True)
-        hottest = sorted(heat, key=lambda it: (-it[0], -it[1]))
-        yield from (("link", name) for _, busy_s, name in hottest[:n_links] if busy_s > 0)
-    if hosts:
-        slowest = sorted(zip(hosts["compute_s"], hosts["host"], strict=True), key=lambda it: -it[0])
-        yield from (("host", name) for compute_s, name in slowest[:n_hosts] if compute_s > 0)
+        hottest = sorted(heat, key=lambda link: (-link[0], -link[1]))
+        yield from (search.branch("link", name, level=1) for _, busy_s, name in hottest[:n_links] if busy_s > 0)
 
 
-def _kernels(trace: Trace) -> list[str]:
-    """Those that computed, the longest first."""
+class _Work(NamedTuple):
+    """Computing of a run: the hosts' names, none where they are not known, and seconds of each kernel by host."""
+
+    hosts: list[str]
+    kernels: dict[str, NDArray[np.float64]]
+
+
+def _work(trace: Trace) -> _Work:
+    """The kernels that computed, the longest first; an empty name: computing outside of kernels."""
     timeline = read_timeline(trace, with_messages=False)
+    hosts = list(dict.fromkeys(trace.host_of_rank))  # of a large run, numbers
+    column_of = {host: column for column, host in enumerate(hosts)}
+    host_of_rank = np.array([column_of[host] for host in trace.host_of_rank])
+    names = ((trace.info.get("profile") or {}).get("hosts") or {}).get("host", hosts)
     computes = timeline.kind == COMPUTE
-    by_place = np.bincount(
-        timeline.place[computes], weights=timeline.duration_s()[computes], minlength=len(timeline.places)
-    )
-    total_s: dict[str, float] = {}
-    for place, seconds in zip(timeline.places, by_place.tolist(), strict=True):
-        if place.is_kernel and seconds > 0:
-            total_s[place.call] = total_s.get(place.call, 0.0) + seconds
-    return sorted(total_s, key=lambda name: -total_s[name])[:_KERNELS]
+    kernels = [place.call if place.is_kernel else "" for place in timeline.places]
+    row_of = {kernel: row for row, kernel in enumerate(dict.fromkeys(kernels))}
+    row = np.array([row_of[kernel] for kernel in kernels])[timeline.place[computes]]
+    shape = len(row_of), len(hosts)
+    cell = row * len(hosts) + host_of_rank[timeline.rank[computes]]
+    seconds = np.bincount(cell, weights=timeline.duration_s()[computes], minlength=shape[0] * shape[1]).reshape(shape)
+    total_s = seconds.sum(axis=1)
+    computing = [kernel for kernel in row_of if total_s[row_of[kernel]] > 0]
+    longest = sorted(computing, key=lambda kernel: -total_s[row_of[kernel]])[:_KERNELS]
+    by_kernel = {kernel: seconds[row_of[kernel]] for kernel in longest}
+    return _Work(names if len(names) == len(hosts) else [], by_kernel)

@@ -1,4 +1,8 @@
-"""Where two runs differ: the time of all their ranks, by call, line and kind."""
+"""Differences of two runs by call, line and kind: on their critical paths, and in the time of all ranks.
+
+Each critical path adds up to its run's makespan, so the differences on them add up to that of the makespans. The sums
+over all ranks add up to the ranks' time, of which many may wait for one: they differ by many times as much.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.result import Result, needed
-from smpy.analysis.timeline import KINDS, Place, read_timeline
+from smpy.analysis.computing_lines import ComputingLines
+from smpy.analysis.critical_path import critical_path
+from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_time
 
@@ -19,7 +25,11 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
-_ROUNDING: Final = 1e-9  # of the ranks' time: tables leave out what differs by less
+_ROUNDING: Final = 1e-9  # of the time: tables leave out what differs by less
+
+
+_Spent = dict[tuple[Place, str], float]
+"""Seconds by line and kind."""
 
 
 class Difference(NamedTuple):
@@ -32,7 +42,7 @@ class Difference(NamedTuple):
     kind : str
         What time went to, of `KINDS`.
     before_s, after_s : float
-        Seconds of all ranks.
+        Seconds on the critical path, or of all ranks.
     """
 
     place: Place
@@ -76,39 +86,52 @@ class Comparison(Result):
     ----------
     before, after : RunTotals
         The runs.
+    on_path : sequence of Difference
+        On the critical paths, the largest first; together the difference of the makespans.
     differences : sequence of Difference
-        The largest first; together the difference of both runs' rank-seconds.
+        Of all ranks, the largest first; together the difference of both runs' rank-seconds.
     """
 
     before: RunTotals
     after: RunTotals
+    on_path: Sequence[Difference]
     differences: Sequence[Difference]
 
     def table(self) -> str:
-        """Both runs; then what differs by call, line and kind."""
+        """Both runs; then differences by call, line and kind: on the critical path, and summed over all ranks."""
         runs = (self.before, self.after)
         rows = [(format_time(it.makespan_s), f"{it.n_ranks:,}", format_time(it.rank_seconds), it.name) for it in runs]
         head = text_table(("makespan", "ranks", "of all ranks", "run"), rows, n_words=1)
-        rounding_s = _ROUNDING * max(self.before.rank_seconds, self.after.rank_seconds)
-        different = [it for it in self.differences if abs(it.seconds) > rounding_s]
-        total = _signed(self.after.rank_seconds - self.before.rank_seconds)
-        if not different:
+        if not self._shown(self.differences, "rank_seconds"):
             return f"{head}\n\nBoth spend the same time in every line"
+        longer = _signed(sum(each.seconds for each in self.on_path))
+        total = _signed(self.after.rank_seconds - self.before.rank_seconds)
+        path = self._lines(self._shown(self.on_path, "makespan_s"))
+        sums = self._lines(self._shown(self.differences, "rank_seconds"))
+        return f"{head}\n\nOn the critical path: {longer}\n{path}\n\nSummed over all ranks: {total}\n{sums}"
+
+    def _shown(self, differences: Sequence[Difference], total: str) -> list[Difference]:
+        """Differences above rounding."""
+        rounding_s = _ROUNDING * max(getattr(self.before, total), getattr(self.after, total))
+        return [each for each in differences if abs(each.seconds) > rounding_s]
+
+    def _lines(self, different: Sequence[Difference]) -> str:
+        if not different:
+            return "  nothing differs"
         lines = [
             (
                 _signed(it.seconds),
                 format_time(it.before_s),
                 format_time(it.after_s),
                 it.kind.replace("_", " "),
-                it.place.call or "(own)",
+                it.place.what,
                 it.place.where,
             )
             for it in different[:_ROWS_SHOWN]
         ]
         table = text_table(("difference", "before", "after", "kind", "call", "line"), lines, n_words=3)
         left = len(different) - _ROWS_SHOWN
-        more = f"\n  ... {left:,} more: --json has them all" if left > 0 else ""
-        return f"{head}\n\nAll ranks: {total}\n{table}{more}"
+        return table + (f"\n  ... {left:,} more: --json has them all" if left > 0 else "")
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -116,22 +139,38 @@ class Comparison(Result):
         def run(it: RunTotals) -> dict[str, Any]:
             return {"run": it.name, "ranks": it.n_ranks, "makespan_s": it.makespan_s, "rank_seconds": it.rank_seconds}
 
+        def rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
+            return [
+                {
+                    **it.place.to_record(),
+                    "function": it.place.function or None,
+                    "kind": it.kind,
+                    "before_s": it.before_s,
+                    "after_s": it.after_s,
+                }
+                for it in differences
+            ]
+
         return {
             "before": run(self.before),
             "after": run(self.after),
-            "differences": [
-                {**it.place.to_record(), "kind": it.kind, "before_s": it.before_s, "after_s": it.after_s}
-                for it in self.differences
-            ],
+            "on_path": rows(self.on_path),
+            "differences": rows(self.differences),
         }
 
     def plot(self) -> Figure:
-        """The largest differences, as bars."""
+        """The largest differences, as bars: on the critical path, and summed over all ranks beside them."""
         graph = needed("plotly.graph_objects")
-        shown = [it for it in self.differences if it.seconds][:_ROWS_SHOWN][::-1]
-        names = [f"{it.kind.replace('_', ' ')}, {it.place.text}" for it in shown]
-        figure = graph.Figure(graph.Bar(x=[it.seconds for it in shown], y=names, orientation="h"))
-        figure.update_layout(title="Difference", xaxis_title="seconds of all ranks", yaxis_automargin=True)
+        from plotly.subplots import make_subplots
+
+        titles = ("seconds on the critical path", "seconds summed over all ranks")
+        figure = make_subplots(rows=2, subplot_titles=titles)
+        for row, differences in enumerate((self.on_path, self.differences), 1):
+            shown = [each for each in differences if each.seconds][:_ROWS_SHOWN][::-1]
+            names = [escaped(f"{each.kind.replace('_', ' ')}, {each.place.text}") for each in shown]
+            figure.add_trace(graph.Bar(x=[each.seconds for each in shown], y=names, orientation="h"), row=row, col=1)
+        figure.update_layout(title="Differences", showlegend=False, height=900)
+        figure.update_yaxes(automargin=True)
         return figure
 
 
@@ -145,7 +184,7 @@ def compare(before: Trace, after: Trace) -> Comparison:
     Parameters
     ----------
     before, after : Trace
-        Of the runs; lines are the same if file, number and call are.
+        Of the runs; lines are the same if file, number and call, or function, are.
 
     Raises
     ------
@@ -154,19 +193,32 @@ def compare(before: Trace, after: Trace) -> Comparison:
     """
     first, one = _by_place(before)
     second, other = _by_place(after)
+    return Comparison(first, second, _differences(_on_path(before), _on_path(after)), _differences(one, other))
+
+
+def _differences(one: _Spent, other: _Spent) -> list[Difference]:
+    """The largest first."""
     differences = [
-        Difference(place, KINDS[kind], one.get((place, kind), 0.0), other.get((place, kind), 0.0))
+        Difference(place, kind, one.get((place, kind), 0.0), other.get((place, kind), 0.0))
         for place, kind in {**one, **other}
     ]
-    return Comparison(first, second, sorted(differences, key=lambda it: -abs(it.seconds)))
+    return sorted(differences, key=lambda it: -abs(it.seconds))
 
 
-def _by_place(trace: Trace) -> tuple[RunTotals, dict[tuple[Place, int], float]]:
+def _on_path(trace: Trace) -> _Spent:
+    return {(row.place, row.kind): row.seconds for row in critical_path(trace).rows}
+
+
+def _by_place(trace: Trace) -> tuple[RunTotals, _Spent]:
     timeline = read_timeline(trace, with_messages=False)
     key = timeline.place.astype(np.int64) * len(KINDS) + timeline.kind
     seconds = np.bincount(key, weights=timeline.duration_s(), minlength=len(timeline.places) * len(KINDS))
-    spent = {
-        (timeline.places[i // len(KINDS)], i % len(KINDS)): float(seconds[i]) for i in np.flatnonzero(seconds).tolist()
-    }
+    lines = ComputingLines(trace)
+    spent: _Spent = {}
+    for i in np.flatnonzero(seconds).tolist():
+        place, kind = timeline.places[i // len(KINDS)], i % len(KINDS)
+        parts = lines.split(place, float(seconds[i])) if kind == COMPUTE else [(place, float(seconds[i]))]
+        for line, part_s in parts:
+            spent[line, KINDS[kind]] = spent.get((line, KINDS[kind]), 0.0) + part_s
     totals = RunTotals(str(trace.folder), trace.n_ranks, trace.makespan_s, sum(spent.values()))
     return totals, spent

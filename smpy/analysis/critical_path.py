@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import Messages, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
-from smpy.analysis.result import Result, needed
+from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
@@ -92,7 +93,7 @@ class CriticalPath(Result):
         carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
         head = f"Critical path: {format_time(self.time_s)}, with {carried}"
         if self.contention_s > _SMALLEST_SHARE * self.time_s:
-            head += f", {format_time(self.contention_s)} longer than alone on their links"
+            head += f", of which {format_time(self.contention_s)} are due to contention in the network"
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
@@ -114,6 +115,7 @@ class CriticalPath(Result):
             "rows": [
                 {
                     **it.place.to_record(),
+                    "function": it.place.function or None,
                     "kind": it.kind,
                     "seconds": it.seconds,
                     "messages": it.messages,
@@ -139,7 +141,7 @@ class CriticalPath(Result):
             gap = np.full(len(mine), np.nan)
             x = np.stack([parts.start_s[mine], parts.end_s[mine], gap], axis=1).reshape(-1)
             y = np.stack([parts.rank[mine], parts.rank[mine], gap], axis=1).reshape(-1)
-            said = [self.places[parts.place[i]].text for i in mine for _ in range(3)]
+            said = [escaped(self.places[parts.place[i]].text) for i in mine for _ in range(3)]
             figure.add_trace(
                 graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=name.replace("_", " "), text=said)
             )
@@ -157,7 +159,7 @@ class CriticalPath(Result):
                 f"{it.messages:,}" if it.messages else "",
                 format_bytes(it.bytes) if it.messages else "",
                 it.kind.replace("_", " "),
-                it.place.call or "(own)",
+                it.place.what,
                 it.place.where,
             )
             for it in self.rows[:_ROWS_SHOWN]
@@ -199,12 +201,17 @@ def critical_path(trace: Trace) -> CriticalPath:
     seconds, count, total_bytes = (
         np.bincount(which, weights=weights, minlength=len(keys)) for weights in (length_s, is_message, size_bytes)
     )
-    rows = []
+    rows: list[PathRow] = []
+    computed_s: dict[Place, float] = {}
+    lines = ComputingLines(trace)
     for i, key in enumerate(keys.tolist()):
-        place, kind = divmod(key, len(KINDS))
-        if seconds[i] > 0 or count[i]:
-            row = (float(seconds[i]), int(count[i]), int(total_bytes[i]))
-            rows.append(PathRow(timeline.places[place], KINDS[kind], *row))
+        place, kind = timeline.places[key // len(KINDS)], key % len(KINDS)
+        if kind == COMPUTE:
+            for line, part_s in lines.split(place, float(seconds[i])):
+                computed_s[line] = computed_s.get(line, 0.0) + part_s
+        elif seconds[i] > 0 or count[i]:
+            rows.append(PathRow(place, KINDS[kind], float(seconds[i]), int(count[i]), int(total_bytes[i])))
+    rows += [PathRow(place, KINDS[COMPUTE], part_s, 0, 0) for place, part_s in computed_s.items() if part_s > 0]
     return CriticalPath(
         time_s=timeline.time_s,
         rows=sorted(rows, key=lambda it: -it.seconds),

@@ -31,8 +31,8 @@ class Messages:
         Of each.
     is_early : (n_messages,) array of bool
         Whether it started when it was sent, whatever its receiver did.
-    sent_s, received_s, started_s, ended_s : (n_messages,) array of float
-        Dates: when each side was posted; one that is not early starts when both are.
+    started_s, ended_s : (n_messages,) array of float
+        Dates; one that is not early starts when both of its sides are posted.
     alone_s : (n_messages,) array of float
         How long each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
@@ -46,8 +46,6 @@ class Messages:
     target: NDArray[np.int32]
     bytes: NDArray[np.int64]
     is_early: NDArray[np.bool_]
-    sent_s: NDArray[np.float64]
-    received_s: NDArray[np.float64]
     started_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
     alone_s: NDArray[np.float64]
@@ -86,8 +84,6 @@ def read_messages(trace: Trace) -> Messages:
         target=integers(table["target"], np.int32, -1)[order],
         bytes=integers(table["bytes"], np.int64, 0)[order],
         is_early=is_early,
-        sent_s=sent_s,
-        received_s=received_s,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
         ended_s=floats(table["ended_s"])[order],
         alone_s=floats(table["alone_s"])[order],

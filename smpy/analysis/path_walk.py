@@ -5,8 +5,6 @@ What the rank did itself before an event is on the path. At a wait the path goes
 * at the end of a transfer it follows the message to its start, and there goes on with the side that let it start: the
   sender of an early message, else the side that was posted last;
 * at the end of a wait for others it goes on, at that date, with the rank that was waited for;
-* probes that looked in vain end with the message that their rank receives next: the path goes on with its sender, at
-  the date at which it was sent, if that was while they looked;
 * where a message of a collective was sent or received beside what its rank did (a collective that was started), it
   goes on with the message whose end at that rank and date let that happen, if there is one.
 
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.timeline import IDLE, LATE, ONE_DATE_S, OVERHEAD, POLLING, TRANSFER
+from smpy.analysis.timeline import IDLE, LATE, ONE_DATE_S, TRANSFER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from smpy.analysis.timeline import Timeline
 
 _NO_MESSAGE: Final = -1
-_PROBES: Final = ("Iprobe", "Improbe", "iprobe", "improbe")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,15 +89,12 @@ class _Walk:
     timeline: Timeline
     messages: Messages
     rows: list[tuple[int, int, float, float, int]] = field(default_factory=list)
-    is_probe: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     arrivals: _ByDate | None = None
-    receives: _ByDate | None = None
 
     def back(self) -> None:
         timeline = self.timeline
         first, start_s = timeline.first.data, timeline.start_s.data
-        self.is_probe = self._probes()
-        waits = np.isin(timeline.kind, (TRANSFER, *LATE)) | self.is_probe
+        waits = np.isin(timeline.kind, (TRANSFER, *LATE))
         last_wait = np.maximum.accumulate(np.where(waits, np.arange(len(waits)), -1)).data
         at = self._last_event()
         rank = int(np.searchsorted(timeline.first, at, side="right")) - 1
@@ -115,8 +109,6 @@ class _Walk:
             if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.rank, before + 1)):
                 if cause.message >= 0:
                     self.rows.append((at, at, cause.date_s, date_s, cause.message))
-                elif cause.date_s < date_s:  # while it still looked
-                    self.rows.append((self._interval(rank, cause.date_s), at, cause.date_s, date_s, _NO_MESSAGE))
                 rank, date_s, came_with = cause
                 at = before
                 if date_s <= start_s[at]:
@@ -171,8 +163,6 @@ class _Walk:
             cause = self._start(self.messages.row(int(timeline.message[at])), date_s)
         elif kind in LATE and timeline.other[at] >= 0:
             cause = _Cause(int(timeline.other[at]), date_s, _NO_MESSAGE)
-        elif self.is_probe[at]:
-            cause = self._looked_for(at, rank, date_s)
         if cause is None or not timeline.first[cause.rank] < timeline.first[cause.rank + 1]:
             return None
         return cause
@@ -192,35 +182,6 @@ class _Walk:
             self.arrivals = _ByDate.of(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
         found, ended_s = self.arrivals.next(rank, date_s)
         return self._start(found, date_s) if ended_s <= date_s + ONE_DATE_S else None
-
-    def _probes(self) -> NDArray[np.bool_]:
-        """[n_intervals] whether each is of a probe that does not block."""
-        is_probe = np.array([place.call in _PROBES for place in self.timeline.places])
-        mask: NDArray[np.bool_] = (self.timeline.kind == POLLING) & is_probe[self.timeline.place]
-        return mask
-
-    def _looked_for(self, at: int, rank: int, date_s: float) -> _Cause | None:
-        """The sender of the message that a rank receives next, if it was sent while the rank looked for one."""
-        timeline, messages = self.timeline, self.messages
-        if self.receives is None:
-            every = np.arange(len(messages.number))
-            self.receives = _ByDate.of(every, messages.target, messages.received_s, timeline.n_ranks)
-        found, received_s = self.receives.next(rank, date_s)
-        if found < 0:
-            return None
-        last = int(timeline.first[rank + 1])
-        then = at + 1
-        while then < last and timeline.start_s[then] < received_s - ONE_DATE_S:
-            if timeline.kind[then] != OVERHEAD:
-                return None
-            then += 1
-        first, since = int(timeline.first[rank]), at
-        while since > first and timeline.kind[since - 1] == POLLING:
-            since -= 1
-        sent_s = float(messages.sent_s[found])
-        if not timeline.start_s[since] < sent_s <= date_s:
-            return None
-        return _Cause(int(messages.source[found]), sent_s, _NO_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

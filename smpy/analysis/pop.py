@@ -12,12 +12,22 @@ With C_r the time that rank r computes, T that of the run, and T_x that of its r
           latency           T_(contention, bandwidth, latency) / T_(contention, bandwidth)
           overhead          T_ideal / T_(contention, bandwidth, latency)                and MPI's calls cost nothing
 
-The dependences between ranks stay in T_ideal: a receive waits for its send, a large send for its receive. Of runs on
-several numbers P of ranks, those of fewest ranks are the reference:
+The dependences between ranks stay in T_ideal: a receive waits for its send, a large send for its receive.
 
-    computing scales        sum(C_r) of the reference / sum(C_r); with as much work a rank (weak), times P / P_ref
+Computing is bound by three parts of the machine. With C the sum of C_r, C_alone that of a replay in which hosts' memory
+has no limit but what each core has at most, and C_cores that of one in which moving bytes takes no time:
+
+    memory of a host        (C - C_alone) / C
+    memory of a core        (C_alone - C_cores) / C
+    cores                   C_cores / C
+
+Of runs on several numbers P of ranks, those of fewest ranks are the reference:
+
+    computing scales        C of the reference / C; with as much work a rank (weak), times P / P_ref
       operations            the same of the operations that were computed, where the trace tells them
-      speed                 what is left of it
+      speed                 the same of C_cores / operations: how fast cores compute
+      memory of a core      the same of C_alone / C_cores: how much longer moving bytes takes than computing
+      memory of a host      the same of C / C_alone: how much longer it takes as cores share the memory of their host
     global efficiency       parallel efficiency x how computing scales
 
 References
@@ -37,7 +47,14 @@ import numpy as np
 
 from smpy.analysis.pop_prediction import FactorPredictions, predict_factors
 from smpy.analysis.regions import computing_in_region
-from smpy.analysis.replays import Replay, check_can_replay, depends_on_time, not_awaited, why_not_replayed
+from smpy.analysis.replays import (
+    Replay,
+    check_can_replay,
+    depends_on_time,
+    moves_memory,
+    not_awaited,
+    why_not_replayed,
+)
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import floats, read_timeline, words_by_number
 from smpy.errors import UsageError
@@ -51,6 +68,9 @@ if TYPE_CHECKING:
 
 PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
 """Parts of the transfer, in the order in which they are taken away."""
+
+MEMORY_PARTS: Final = ("memory", "core_memory")
+"""Limits of moving bytes, in the order in which they are taken away: of a host's memory, of a core's."""
 
 _LONGER: Final = 1e-9  # of the time: a replay that takes longer by more than that is told
 
@@ -73,6 +93,10 @@ class Efficiencies:
         T_ideal.
     operations : float or None
         That the ranks computed together, in flop; None: the trace does not tell.
+    alone_s, cores_s : float or None
+        C_alone and C_cores.
+    n_hosts, ranks_on_a_host : int
+        Hosts with ranks, and the most ranks that one has.
     """
 
     n_ranks: int
@@ -90,6 +114,27 @@ class Efficiencies:
     overhead: float | None = None
     ideal_s: float | None = None
     operations: float | None = None
+    alone_s: float | None = None
+    cores_s: float | None = None
+    n_hosts: int = 0
+    ranks_on_a_host: int = 0
+
+    @property
+    def memory_share(self) -> float | None:
+        """Share of computing that is waiting for the memory of a host."""
+        return None if self.alone_s is None else max(1 - self.alone_s / self.computing_s, 0.0)
+
+    @property
+    def core_memory_share(self) -> float | None:
+        """Share of computing that is waiting for the memory of a core."""
+        if self.alone_s is None or self.cores_s is None:
+            return None
+        return max((self.alone_s - self.cores_s) / self.computing_s, 0.0)
+
+    @property
+    def cores_share(self) -> float | None:
+        """Share of computing that cores compute in."""
+        return None if self.cores_s is None else self.cores_s / self.computing_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +143,8 @@ class Scaling:
 
     Attributes
     ----------
-    computing, operations, speed : float or None
-        How computing scales, and its parts.
+    computing, operations, speed, core_memory, memory : float or None
+        How computing scales, and its parts; memory's are None where all is bytes, or none of it.
     global_efficiency : float
         Parallel efficiency times that.
     speedup : float
@@ -109,6 +154,8 @@ class Scaling:
     computing: float
     operations: float | None
     speed: float | None
+    core_memory: float | None
+    memory: float | None
     global_efficiency: float
     speedup: float
 
@@ -166,6 +213,9 @@ class Pop(Result):
             values = [getattr(it, key) for it in scalings]
             if any(value is not None for value in values):
                 lines.append(["  " * (depth + 1) + name, *map(_percent, values)])
+        has_memory = any(_waits_for_memory(run) for run in runs)
+        for name, key in _COMPUTING if has_memory else ():
+            lines.append([name, *(_percent(getattr(run, key)) for run in runs)])
         width = max(len(line[0]) for line in [head, *lines])
         text = text_table([head[0].ljust(width), *head[1:]], [[line[0].ljust(width), *line[1:]] for line in lines])
         parts = [text, *([self.predictions.table()] if self.predictions else []), *self.remarks]
@@ -218,6 +268,13 @@ _SCALING_TREE: Final = (
     (0, "computing scales", "computing"),
     (1, "operations", "operations"),
     (1, "speed", "speed"),
+    (1, "memory of a core", "core_memory"),
+    (1, "memory of a host", "memory"),
+)
+_COMPUTING: Final = (
+    ("of computing, cores", "cores_share"),
+    ("of computing, memory of a core", "core_memory_share"),
+    ("of computing, memory of a host", "memory_share"),
 )
 
 
@@ -242,7 +299,8 @@ def pop(
     traces : sequence of Trace
         Of runs of one program; several: on different numbers of ranks.
     replay : Replay, optional
-        What performs a trace again, four times each; without it serialisation and transfer are not told apart.
+        What performs a trace again, four times each, six where it moves memory; without it serialisation and transfer
+        are not told apart, nor cores and memory.
     region : str, optional
         Only this part of the program, as it named it; serialisation and transfer are not told apart then.
     is_weak : bool
@@ -311,6 +369,7 @@ def _efficiencies(
         load_balance=total_s / n_told / longest_s,
         communication=longest_s / time_s,
         operations=_operations(trace) if region is None else None,
+        **_placement(trace),
     )
     if replay is None:
         return base
@@ -337,6 +396,7 @@ def _noise_free(
         parallel=mean_s / quiet.makespan_s,
         load_balance=mean_s / longest_s,
         communication=longest_s / quiet.makespan_s,
+        **_placement(trace),
     )
     return _with_ideal(base, trace, replay, denoise, remarks, told)
 
@@ -361,6 +421,12 @@ def _with_ideal(
                 f"On {base.n_ranks} ranks the run takes longer without {part}, {format_time(after_s)} for "
                 f"{format_time(before_s)}: a scheduling anomaly, other messages then came first."
             )
+    alone_s = cores_s = base.computing_s
+    if moves_memory(trace):
+        told(f"{trace.n_ranks} ranks without limits of memory")
+        alone_s, cores_s = (
+            float(np.sum(replay(trace, ideal=MEMORY_PARTS[:n], denoise=denoise).computing_s)) for n in (1, 2)
+        )
     factors = dict(zip(PARTS, (after_s / before_s for before_s, after_s in pairwise(times_s)), strict=True))
     known = {key: value for key, value in asdict(base).items() if value is not None}
     return Efficiencies(
@@ -368,7 +434,17 @@ def _with_ideal(
         serialisation=base.longest_computing_s / times_s[-1],
         transfer=times_s[-1] / times_s[0],
         ideal_s=times_s[-1],
+        alone_s=alone_s,
+        cores_s=cores_s,
     )
+
+
+def _placement(trace: Trace) -> dict[str, int]:
+    """Hosts with ranks, and the most ranks of one."""
+    ranks_of_host: dict[int, int] = {}
+    for host, n_ranks in trace.info["trace"].get("hosts_of_ranks", ()):
+        ranks_of_host[host] = ranks_of_host.get(host, 0) + n_ranks
+    return {"n_hosts": len(ranks_of_host), "ranks_on_a_host": max(ranks_of_host.values(), default=0)}
 
 
 def _operations(trace: Trace) -> float | None:
@@ -398,10 +474,32 @@ def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> 
     operations = None
     if run.operations is not None and reference.operations is not None:
         operations = more * reference.operations / run.operations
+    core_memory, memory = _memory_scaling(run, reference)
+    speed = None if operations is None else computing / operations
+    if speed is not None and memory is not None:
+        speed = None if core_memory is None else speed / (core_memory * memory)
     return Scaling(
         computing=computing,
         operations=operations,
-        speed=None if operations is None else computing / operations,
+        speed=speed,
+        core_memory=core_memory,
+        memory=memory,
         global_efficiency=run.parallel * computing,
         speedup=more * reference.time_s / run.time_s,
     )
+
+
+def _memory_scaling(run: Efficiencies, reference: Efficiencies) -> tuple[float | None, float | None]:
+    """Scaling of the time that memory of a core, and of a host, adds to computing; None: it adds none, or all."""
+    if run.alone_s is None or run.cores_s is None or reference.alone_s is None or reference.cores_s is None:
+        return None, None
+    if not (_waits_for_memory(run) or _waits_for_memory(reference)):
+        return None, None
+    memory = reference.computing_s / reference.alone_s / (run.computing_s / run.alone_s)
+    if not (run.cores_s and reference.cores_s):
+        return None, memory
+    return reference.alone_s / reference.cores_s / (run.alone_s / run.cores_s), memory
+
+
+def _waits_for_memory(run: Efficiencies) -> bool:
+    return run.cores_share is not None and run.cores_share < 1 - _LONGER

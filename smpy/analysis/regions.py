@@ -39,7 +39,7 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
     UsageError
         If the trace has no such region.
     """
-    table = trace.table("regions") if (trace.folder / "regions.parquet").exists() else None
+    table = trace.table("regions") if trace.n_rows("regions") else None
     numbers, known = words_by_number(table["name"]) if table is not None else (np.empty(0, np.int64), [])
     if table is None or region not in known:
         there = f"; it has {', '.join(known)}" if known else ": its program names none"

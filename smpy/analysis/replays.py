@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from smpy.errors import UsageError
+from smpy.records.columns import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from smpy.records.trace import Trace
 
-Better = tuple[str, float] | tuple[str, str, float]
+Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float]
 """A part of the machine, the name of one where there are several, and how many times better it is."""
 
 
@@ -48,9 +49,10 @@ class Replay(Protocol):
         better: Sequence[Better] = (),
         denoise: Sequence[str] = (),
     ) -> Replayed:
-        """Perform it without what is ideal, of contention, bandwidth, latency and overhead; with what is better.
+        """Perform a trace without what is ideal, with what is better, without noise.
 
-        And without the noise of "cpu", computing, or "net", the network.
+        Contention, bandwidth, latency and overhead can be ideal, and the limits of "memory" and "core_memory"; noise is
+        that of "cpu", computing, or "net", the network.
         """
 
 
@@ -91,6 +93,23 @@ def depends_on_time(trace: Trace) -> bool:
     """Whether the program took what came first, or looked in vain: on another machine it may do something else."""
     facts = trace.info["trace"]
     return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))
+
+
+def moves_memory(trace: Trace) -> bool:
+    """Whether computing moves bytes of hosts' memory, whose bandwidth then bounds it beside the cores.
+
+    Parameters
+    ----------
+    trace : Trace
+        All of a run.
+    """
+    for batch in trace.batches("actions", ["action", "bytes"]):
+        words = batch["action"].dictionary.to_pylist()
+        if "compute" in words:
+            is_work = numbers(batch["action"].indices) == words.index("compute")
+            if numbers(batch["bytes"], null=0)[is_work].any():
+                return True
+    return False
 
 
 def not_awaited(replays: Iterable[Replayed]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,17 @@ class Result(ABC):
     def to_json(self) -> str:
         """`to_record` as text."""
         return json.dumps(self.to_record(), indent=1)
+
+
+def escaped(text: object) -> str:
+    """Text for a figure of plotly's, which takes tags and entities of any label as markup.
+
+    Examples
+    --------
+    >>> escaped("<b> & c")
+    '&lt;b&gt; &amp; c'
+    """
+    return escape(str(text), quote=False)
 
 
 def needed(module: str, extra: str = "analysis") -> Any:

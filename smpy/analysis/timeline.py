@@ -12,6 +12,7 @@ import numpy as np
 from smpy.analysis.result import needed
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
+from smpy.records.computing_lines import calling
 from smpy.records.profile import INTERVAL_KINDS
 
 if TYPE_CHECKING:
@@ -45,12 +46,20 @@ class Place(NamedTuple):
         0: not known.
     is_kernel : bool
         Whether `call` names a kernel.
+    function : str
+        The function in which the program computes, where samples tell it; empty: not known.
     """
 
     call: str
     file: str
     line: int
     is_kernel: bool
+    function: str = ""
+
+    @property
+    def what(self) -> str:
+        """As tables say it: "Recv", or "sweep()"; "(own)": the program's own computing, up to the line."""
+        return self.call or (calling(self.function) if self.function else "(own)")
 
     @property
     def where(self) -> str:
@@ -60,7 +69,7 @@ class Place(NamedTuple):
     @property
     def text(self) -> str:
         """As text: "Recv late.py:10"."""
-        return f"{self.call or '(own)'} {self.where}".rstrip()
+        return f"{self.what} {self.where}".rstrip()
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis.causes import causes_of_waits
-from smpy.analysis.result import Result, needed
+from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import KINDS, LATE, Place, Timeline, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_time
@@ -122,7 +122,7 @@ class Waits(Result):
         """The largest causes, as bars."""
         graph = needed("plotly.graph_objects")
         largest = self.causes[:_BARS][::-1]
-        names = [f"rank {it.rank}: {it.kind.replace('_', ' ')}, {it.place.text}" for it in largest]
+        names = [escaped(f"rank {it.rank}: {it.kind.replace('_', ' ')}, {it.place.text}") for it in largest]
         figure = graph.Figure(graph.Bar(x=[it.seconds for it in largest], y=names, orientation="h"))
         figure.update_layout(title="Causes of waits", xaxis_title="seconds that others waited", yaxis_automargin=True)
         return figure

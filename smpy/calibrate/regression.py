@@ -27,6 +27,7 @@ SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
 _POINTS_PER_TERM: Final = 3
+_ROUNDING: Final = 1e-12  # of a time: what explains less than that explains errors of rounding
 
 
 Vector = NDArray[np.float64]
@@ -222,7 +223,8 @@ class _Screening:
     def run(self) -> tuple[str, ...]:
         chosen = self._active(range(len(self._order)))
         n_free = len(self._target) - len(chosen)
-        variance = self._squares(chosen) / n_free if chosen and n_free > 0 else np.nan
+        rounding = _ROUNDING**2 * float(np.mean(self._target**2))
+        variance = max(self._squares(chosen) / n_free, rounding) if chosen and n_free > 0 else np.nan
         while (leaving := self._leaving(chosen, variance, n_free)) is not None:
             chosen = self._active([at for at in chosen if at != leaving])
         return tuple(self._order[at] for at in chosen)

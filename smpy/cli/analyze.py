@@ -130,14 +130,14 @@ def pop(
     "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="How many of the hottest."
 )
 @click.option(
-    "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="How many of the slowest."
+    "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="Slowest hosts a kernel."
 )
 @_output_options
 def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plot_path: Path | None) -> None:
     """What bounds the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
 
-    Parts are latency, bandwidth, contention, the overhead of calls, computing, each kernel, and the hottest links and
-    the slowest hosts.
+    Parts are nested: of computing cores, memory of a core and of a host, and each kernel with the hosts where it takes
+    longest; of the network's bandwidth contention and the hottest links; latency; the overhead of calls.
 
     \b
       smpy analyze bounds trace
@@ -157,7 +157,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @_output_options
 def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Where two runs differ: the time of all ranks, by call, line and kind.
+    """Differences of two runs, by call, line and kind: on their critical paths, then summed over all ranks.
 
     \b
       smpy analyze compare trace.before trace.after

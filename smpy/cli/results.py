@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import JournalWarning, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.analysis.result import Result
@@ -43,9 +44,22 @@ plot_option: Final = click.option(
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Tells an error in a line, and ends with its exit code."""
+    """Tells an error in a line, and ends with its exit code; tells in a line, once, what is lost of a journal."""
+    told: set[str] = set()
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *args: Any, **names: Any) -> None:
+        if not issubclass(category, JournalWarning):
+            before(message, category, *args, **names)
+        elif str(message) not in told:
+            told.add(str(message))
+            click.echo(f"smpy: {message}", err=True)
+
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", JournalWarning)
+            warnings.showwarning = show
+            yield
     except SmpyError as error:
         click.echo(f"smpy: {error}", err=True)
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -17,7 +18,8 @@ from smpy.cli.algorithms_option import algorithms_option
 from smpy.cli.changes_option import changes_option
 from smpy.cli.own_stream import end_line, hurry, own_streams
 from smpy.cli.placement_options import placement_options
-from smpy.errors import SmpyError, UsageError
+from smpy.cli.repeats import RepeatableCommand, other_runs
+from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.records.files import check_writable
 
 if TYPE_CHECKING:
@@ -104,7 +106,12 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return tuple(sorted(ranks))
 
 
-@click.command("run", context_settings={"allow_interspersed_args": False}, short_help="Run an mpi4py program.")
+@click.command(
+    "run",
+    cls=RepeatableCommand,
+    context_settings={"allow_interspersed_args": False},
+    short_help="Run an mpi4py program.",
+)
 @click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required).")
 @click.option(
     "--platform",
@@ -213,6 +220,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     metavar="FOLDER",
     help="Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
 )
+@click.option("--overwrite", is_flag=True, help="Let --trace replace the trace of another program.")
 @click.option(
     "--trace-window",
     "trace_window_s",
@@ -223,11 +231,23 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "--trace-ranks", callback=_ranks, metavar="RANKS", help="Trace what these ranks do only, such as 0-63,4095."
 )
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Run N times, one after the other, and tell median, lowest and highest makespan and shares of time. Output, "
+    "records and traces are those of the first run; the others print nothing, find standard input empty, and have the "
+    "next seeds.",
+)
 @click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def command(json_path: Path | None, profile: bool, quiet: bool, **given: Any) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, /, json_path: Path | None, profile: bool, repeat: int, quiet: bool, **given: Any
+) -> None:
     """Run an mpi4py program on a simulated machine.
 
     PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
@@ -244,7 +264,10 @@ def command(json_path: Path | None, profile: bool, quiet: bool, **given: Any) ->
             if json_path is not None:
                 json_path = json_path.absolute()  # wherever the program goes
                 check_writable(json_path)
+            directory = os.getcwd() if repeat > 1 else ""
             outcome = _run(config, is_quiet=quiet)
+            if repeat > 1 and outcome.error is None and not outcome.exit_code:
+                outcome = _repeated(ctx, outcome, directory)
         except KeyboardInterrupt:
             _say("smpy: interrupted before the simulation started")
             code = EXIT_INTERRUPTED
@@ -282,6 +305,7 @@ def run_config(
     strict: bool,
     profile_matrix: bool,
     trace: Path | None,
+    overwrite: bool,
     trace_window_s: tuple[float, float] | None,
     trace_ranks: tuple[int, ...] | None,
     is_module: bool,
@@ -299,6 +323,8 @@ def run_config(
         raise click.UsageError(_without_ranks(program, args))
     if trace is None and (trace_window_s is not None or trace_ranks is not None):
         raise click.UsageError("--trace-window and --trace-ranks say what is traced: --trace FOLDER says where to")
+    if trace is None and overwrite:
+        raise click.UsageError("--overwrite is for the folder of a trace: --trace FOLDER says which")
     if trace_ranks is not None and trace_ranks[-1] >= n_ranks:
         raise click.UsageError(f"--trace-ranks: there is no rank {trace_ranks[-1]}: the last one is {n_ranks - 1}")
     if host_measured_flop_per_s is not None:
@@ -333,6 +359,7 @@ def run_config(
         strict=strict,
         profile_matrix=profile_matrix,
         trace=trace,
+        overwrite=overwrite,
         trace_window_s=trace_window_s,
         trace_ranks=trace_ranks,
     )
@@ -359,6 +386,25 @@ def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
 
     with progress_line(is_wanted=not is_quiet) as line:
         return run(config, line)
+
+
+def _repeated(ctx: click.Context, outcome: Outcome, directory: str) -> Outcome:
+    """The first run, with the results of all in its summary; a failure of another is the command's."""
+    from smpy.records.repeats import Repeats
+    from smpy.runs.run import RunError
+
+    summaries, error = [outcome.summary], None
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    try:
+        summaries.extend(other_runs(ctx, directory))
+    except RunError as failed:
+        error = SmpyError(f"run {len(summaries) + 1} of {ctx.params['repeat']} failed: {failed}")
+    except KeyboardInterrupt:
+        error = Interrupted(f"interrupted in run {len(summaries) + 1} of {ctx.params['repeat']}")
+    repeats = Repeats([it.makespan_s for it in summaries], [it.shares for it in summaries])
+    code = 0 if error is None else EXIT_INTERRUPTED if isinstance(error, Interrupted) else EXIT_FAILURE
+    return replace(outcome, summary=replace(outcome.summary, repeats=repeats), error=error, exit_code=code)
 
 
 def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool, shows_profile: bool) -> int:

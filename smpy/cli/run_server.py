@@ -1,13 +1,14 @@
 """A process that has imported what runs need, and forks itself for each: `smpy.runs.warm_server` starts it.
 
-It has one thread. It reads and parses nothing: what comes through its socket is a number, the most memory the run may
-hold (0: no limit), and descriptors: of the run's control socket, of the file with the request, which becomes the
-reply's, and of standard input, output and error.
+It has one thread. It reads and parses nothing: through its socket come a number, the most memory the run may hold (0:
+no limit), and descriptors: of the run's control socket, of the file with the request, which becomes the reply's, and of
+standard input, output and error.
 
-Through its control socket the caller interrupts the run (any byte) or has it killed (by closing it), and learns that it
-has begun, and how its process ended: the status that `waitpid` tells, and whether it held too much memory.
+Between the server and a run stands a guard (`smpy.runs.guard`). Through the control socket the caller sends the run
+signals (a byte is the number of one) or has it killed (by closing it), and learns that it has begun, and how its
+process ended: the status that `waitpid` tells, and whether it held too much memory.
 
-The process of a run has a group of its own. It ends with the server, and the server with whoever started it.
+A run ends with the server, and the server with whoever started it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -43,7 +44,9 @@ from smpy.emulate.run import run
 from smpy.errors import Interrupted, NoRoomError, SmpyError, UsageError
 from smpy.records.files import check_writable
 from smpy.records.this_machine import this_machine
+from smpy.runs.descendants import adopt_orphans, end_descendants
 from smpy.runs.files_read import FilesRead
+from smpy.runs.guard import Guard
 from smpy.runs.reads import Reads
 from smpy.runs.request import (
     BEGUN,
@@ -59,13 +62,8 @@ from smpy.runs.request import (
 )
 from smpy.runs.variables_read import VariablesRead
 
-_WATCH_S: Final = 0.02  # between two looks at how much memory runs hold
-_LAST_WORDS_S: Final = 1.0  # for a run that holds too much, to tell where it was
-_FAR_ABOVE: Final = 1.25  # if it holds so many times the limit, it has no time for that
 _IMPORTED: Final = ("smpy.mpi.MPI", "smpy.platforms.machine")
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _C: Final = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG: Final = 1  # of <linux/prctl.h>
 
 
 def main(of_every_run: frozenset[str]) -> NoReturn:
@@ -104,17 +102,8 @@ def _import(threads: str) -> None:
 # ---- the server ----
 
 
-@dataclass(frozen=True, slots=True)
-class _Child:
-    """The process of a run under way."""
-
-    pid: int
-    control: socket.socket
-    limit_bytes: int
-
-
 class Server:
-    """Forks a process for each run that is asked for.
+    """Forks a guard for each run that is asked for, which forks the run.
 
     Parameters
     ----------
@@ -124,13 +113,12 @@ class Server:
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
-        self._children: dict[int, _Child] = {}
-        self._over_limit: dict[int, float] = {}  # since when
+        self._controls: dict[int, socket.socket] = {}  # by the number of the guard
         self._selector = selectors.DefaultSelector()
-        self._dies_with_parent = _death_signal()
 
     def serve(self) -> int:
         """Serve; returns in each run's process, with the descriptor of its request."""
+        adopt_orphans()  # those of a guard that was killed
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)
@@ -139,24 +127,18 @@ class Server:
         self._selector.register(woken, selectors.EVENT_READ)
         self._selector.register(self._requests, selectors.EVENT_READ)
         is_open = True
-        while is_open or self._children:
-            timeout_s = _WATCH_S if any(child.limit_bytes for child in self._children.values()) else None
-            for key, _ in self._selector.select(timeout_s):
+        while is_open or self._controls:
+            for key, _ in self._selector.select():
                 if key.fileobj is woken:
                     with suppress(BlockingIOError):
                         woken.recv(4096)
-                elif key.fileobj is self._requests:
-                    request = self._receive()
-                    if request is None:
-                        is_open = False
-                        self._selector.unregister(self._requests)
-                    elif (mine := self._fork(*request)) is not None:
-                        for end in (woken, wakes):
-                            end.close()
-                        return mine
-                else:
-                    self._obey(key.data)
-            self._watch_memory()
+                    continue
+                request = self._receive()
+                if request is None:
+                    is_open = False
+                    self._selector.unregister(self._requests)
+                elif (mine := self._fork(*request, (woken, wakes))) is not None:
+                    return mine
             self._reap()
         os._exit(0)
 
@@ -174,8 +156,9 @@ class Server:
             descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
         return WANTED.unpack(data)[0], list(descriptors)
 
-    def _fork(self, limit_bytes: int, descriptors: list[int]) -> int | None:
+    def _fork(self, limit_bytes: int, descriptors: list[int], wakers: Iterable[socket.socket]) -> int | None:
         """In the run's process, the descriptor of its request."""
+        server = os.getpid()
         try:
             control, request, *standard = descriptors
             pid = os.fork()
@@ -184,98 +167,57 @@ class Server:
                 os.close(descriptor)
             return None
         if not pid:
-            self._become_run(standard)
-            os.close(control)
-            return own_copy(request)
-        with suppress(OSError):
-            os.setpgid(pid, pid)
+            self._leave(wakers)
+            return _guarded(control, request, standard, limit_bytes, server)
         for descriptor in (request, *standard):
             os.close(descriptor)
-        child = self._children[pid] = _Child(pid, socket.socket(fileno=control), limit_bytes)
-        with suppress(OSError):  # the caller has gone: that comes next
-            child.control.send(BEGUN)
-        self._selector.register(child.control, selectors.EVENT_READ, child)
+        self._controls[pid] = socket.socket(fileno=control)
         return None
 
-    def _become_run(self, standard: list[int]) -> None:
-        """Leave what is the server's."""
-        os.setpgid(0, 0)
+    def _leave(self, wakers: Iterable[socket.socket]) -> None:
+        """In a forked process, leave the server's files and signals."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        self._dies_with_parent()
         self._selector.close()
-        self._requests.close()
-        for child in self._children.values():
-            child.control.close()
-        for number, descriptor in enumerate(standard):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-
-    def _obey(self, child: _Child) -> None:
-        """Do with a run what its caller wants."""
-        try:
-            wants_interrupt = child.control.recv(1) != b""
-        except OSError:
-            wants_interrupt = False
-        if not wants_interrupt:
-            self._selector.unregister(child.control)
-        self._signal(child, signal.SIGINT if wants_interrupt else signal.SIGKILL)
-
-    @staticmethod
-    def _signal(child: _Child, number: int) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, number)
-
-    def _watch_memory(self) -> None:
-        """Interrupt what holds too much, so that it tells where it was; kill what goes on."""
-        for child in self._children.values():
-            if not child.limit_bytes:
-                continue
-            held_bytes = _held_bytes(child.pid, child.limit_bytes)
-            if child.pid in self._over_limit:
-                has_time = time.monotonic() < self._over_limit[child.pid] + _LAST_WORDS_S
-                if not has_time or held_bytes > _FAR_ABOVE * child.limit_bytes:
-                    self._signal(child, signal.SIGKILL)
-            elif held_bytes > child.limit_bytes:
-                self._over_limit[child.pid] = time.monotonic()
-                self._signal(child, signal.SIGINT)
+        for own in (self._requests, *wakers, *self._controls.values()):
+            own.close()
 
     def _reap(self) -> None:
-        for child in list(self._children.values()):
-            pid, status = os.waitpid(child.pid, os.WNOHANG)
-            if not pid:
+        """Close the sockets of runs that have ended; end runs whose guards were killed, and tell it."""
+        for pid in list(self._controls):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
                 continue
-            del self._children[pid]
-            with suppress(KeyError):
-                self._selector.unregister(child.control)
-            with suppress(OSError):  # nobody wants to know
-                child.control.send(ENDED.pack(status, pid in self._over_limit))
-            self._over_limit.pop(pid, None)
-            child.control.close()
+            with self._controls.pop(pid) as control:
+                if os.waitstatus_to_exitcode(status) == 0:
+                    continue
+                end_descendants(0.0, spared=self._controls)
+                with suppress(OSError):  # nobody wants to know
+                    control.send(ENDED.pack(signal.SIGKILL, False))
 
 
-def _held_bytes(pid: int, limit_bytes: int) -> int:
-    """The memory a process holds.
-
-    Of folded memory the same pages stand in many places: what is above the limit is looked at anew, page by page.
-    """
+def _guarded(control: int, request: int, standard: list[int], limit_bytes: int, server: int) -> int:
+    """Guard a run; returns in its process, with the descriptor of its request."""
+    guard = Guard(control, limit_bytes=limit_bytes, has_group=True, parent=server)
     try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            rss_bytes = int(file.read().split()[1]) * _PAGE_BYTES
-        if rss_bytes <= limit_bytes:
-            return rss_bytes
-        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
-    except (OSError, IndexError, StopIteration):  # it has just ended
-        return 0
-
-
-def _death_signal() -> Callable[[], object]:
-    """What has the calling process killed when its parent dies, where the system can do that."""
-    if sys.platform != "linux":
-        return lambda: None
-    return lambda: _C.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        is_run = guard.fork()
+    except OSError:
+        os._exit(1)
+    if not is_run:
+        for descriptor in (request, *standard):
+            os.close(descriptor)
+        with suppress(OSError):  # the caller has gone: the guard sees it
+            os.write(control, BEGUN)
+        ended = guard.watch()
+        with suppress(OSError):  # nobody wants to know
+            os.write(control, ENDED.pack(*ended))
+        os._exit(0)
+    os.close(control)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, descriptor in enumerate(standard):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    return own_copy(request)
 
 
 # ---- the process of a run ----
@@ -344,6 +286,8 @@ def _enter(request: Request) -> None:
 
 def _perform(request: Request, threads: str, imported: frozenset[str]) -> Reply | Elsewhere:
     context = run_command.command.make_context("smpy run", list(request.arguments))
+    if context.params["repeat"] > 1:
+        raise UsageError("repeat: call smpy.simulate as often, or make a study with repetitions")
     of_config = signature(run_command.run_config).parameters.keys()  # the other options say what the command shows
     config = run_command.run_config(**{name: context.params[name] for name in of_config})
     json_path: Path | None = context.params["json_path"]

@@ -162,8 +162,11 @@ def _lines(study: Study, points: list[Point]) -> Iterator[str]:
     help="Take results of equal runs from this folder, and leave them there.",
 )
 @click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
+@click.option(
+    "--dashboard", is_flag=True, help="Show Dask's dashboard on this machine (127.0.0.1) while points run; needs bokeh."
+)
 @click.option("--quiet", is_flag=True, help="Show neither progress nor a summary.")
-def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
+def run(what: Path, folder: Path | None, quiet: bool, dashboard: bool, **how: Any) -> None:
     """Run the points of a study that have not run.
 
     Each is in the study's folder as soon as it has ended. After Ctrl-C, a crash or a full disk the same command goes
@@ -175,11 +178,15 @@ def run(what: Path, folder: Path | None, quiet: bool, **how: Any) -> None:
         if stale and not quiet:
             why = next(iter(stale.values()))
             _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
-        _run(study, is_quiet=quiet, **how)
+        _run(study, is_quiet=quiet, show_dashboard=_tell_dashboard if dashboard else None, **how)
         if not quiet:
             print_text("\n".join([_status(study), *_results(study)]))
         if any(entry.error for entry in study.state().entries.values()):
             sys.exit(EXIT_FAILURE)
+
+
+def _tell_dashboard(address: str) -> None:
+    _say(f"smpy: Dask's dashboard is at {address}")
 
 
 def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:

@@ -21,7 +21,7 @@ from smpy.cli.results import errors_told, json_option, plot_option, show
     multiple=True,
     required=True,
     metavar="KEY=LOW:HIGH",
-    help="A key of the machine as --set has it, or cpu (the speed of computing), and between which values: "
+    help="A key of the machine as --set has it, or cpu (the speed of cores), and between which values: "
     "network.latency=0.5x:2x (times its own), network.bandwidth=5Gb/s:20Gb/s. Repeatable.",
 )
 @click.option(

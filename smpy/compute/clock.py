@@ -9,9 +9,11 @@ Threads that ranks start have no part in it: what they do with the clock does no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Final
 
+from smpy.compute.observed_bursts import OBSERVED_S
 from smpy.engine.kernel import surface
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ _monotonic_s, _processor_s = perf_counter, thread_time
 THRESHOLD_S: Final = 1e-6
 """Shorter bursts are dropped, as SMPI's cpu-threshold does."""
 _ANCHOR_AGE_S: Final = 50e-6
+_ANCHORS_MAX: Final = 10
 
 
 class Clock:
@@ -38,12 +41,21 @@ class Clock:
         the rank's own host, so that a measured second is a simulated one.
     bursts : Bursts or None
         Is told every burst that ends, short ones too, and says what is charged for it.
+    observer : callable or None
+        Called with the seconds of bursts that are not short, before they are charged (`smpy.compute.observed_bursts`).
     """
 
-    def __init__(self, engine: Engine, flop_per_s: float, bursts: Bursts | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        flop_per_s: float,
+        bursts: Bursts | None = None,
+        observer: Callable[[float], object] | None = None,
+    ) -> None:
         self._engine = engine
         self._flop_per_s = flop_per_s
         self._bursts = bursts
+        self._observer = observer
         self._is_running = False
         self._started_s = 0.0
         self._carried_s = 0.0
@@ -60,6 +72,8 @@ class Clock:
             return False
         self._is_running = False
         computed_s = self._carried_s + self._burst_s()
+        if self._observer is not None and computed_s >= OBSERVED_S:
+            self._observer(computed_s)
         if self._bursts is not None:
             computed_s = self._bursts.take(computed_s)
         if computed_s >= THRESHOLD_S:
@@ -92,7 +106,9 @@ class Clock:
 
     def _start_after(self, computed_s: float) -> None:
         now_s = _monotonic_s()
-        if now_s - self._anchor_s > _ANCHOR_AGE_S:
+        for _ in range(_ANCHORS_MAX):  # the thread may be preempted between two readings
+            if now_s - self._anchor_s <= _ANCHOR_AGE_S:
+                break
             self._anchor_s, self._anchor_processor_s = now_s, _processor_s()
             now_s = _monotonic_s()
         self._started_s, self._carried_s = now_s, computed_s
@@ -109,7 +125,12 @@ class Clock:
         return min(passed_s, max(passed_s - away_s, 0.0))
 
 
-def new_clock(engine: Engine, flop_per_s: float, bursts: Bursts | None = None) -> Clock:
+def new_clock(
+    engine: Engine,
+    flop_per_s: float,
+    bursts: Bursts | None = None,
+    observer: Callable[[float], object] | None = None,
+) -> Clock:
     """The clock for a run: the compiled surface has one that its calls share, otherwise `Clock`."""
-    made: Clock = (Clock if surface is None else surface.Clock)(engine, flop_per_s, bursts)
-    return made
+    clock: Clock = (Clock if surface is None else surface.Clock)(engine, flop_per_s, bursts, observer)
+    return clock

@@ -136,7 +136,9 @@ def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], o
     with np.errstate(all="ignore"):
         found = reduce(one_of_each(array), **cut)
     shape = reduced_shape(array.shape, named.get("axis"), keepdims=bool(named.get("keepdims", False)))
-    made = New(shape, np.asarray(found).reshape(1))
+    made: Any = New(shape, np.asarray(found).reshape(1))
+    if type(found) is int:  # numpy before 2.0 counts in numbers of Python
+        made = found
     result = into(out, made, found, lambda room: reduce(one_of_each(array), out=room, **cut))
     flop = n_passes * array.size if array.dtype.kind in _COMPUTED_KINDS else 0
     moved_bytes = n_passes * array.nbytes + traffic_bytes((), (result,))

@@ -73,14 +73,12 @@ def core_and_memory(engine: Engine, flop: float, moved_bytes: float, working_set
     if not moved_bytes:
         return flop, 0.0
     memory = engine.memory()
-    private_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes)
-    if not private_bytes_per_s and memory.bandwidth_bytes_per_s:
-        return flop, moved_bytes
-    private_bytes_per_s = private_bytes_per_s or memory.core_bandwidth_bytes_per_s
-    if not private_bytes_per_s:
+    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes)
+    if cache_bytes_per_s:
+        return max(flop, moved_bytes / cache_bytes_per_s * engine.speed_flop_per_s()), 0.0
+    if not memory.is_known:
         of_world(Modelling).bytes_without_bandwidth += moved_bytes
-        return flop, 0.0
-    return max(flop, moved_bytes / private_bytes_per_s * engine.speed_flop_per_s()), 0.0
+    return flop, moved_bytes
 
 
 @mpi_call

@@ -5,6 +5,7 @@ Shapes and errors are numpy's own: it indexes an array of the same shape whose e
 
 from __future__ import annotations
 
+import warnings
 from math import prod
 from typing import Any
 
@@ -16,6 +17,8 @@ from smpy.compute.modelled_results import Modelled, New, arrays_in, fits_into, o
 __all__ = ["assigned", "is_of_fields", "taken"]
 
 Shape = tuple[int, ...]
+_RANGES_ARE_WARNINGS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
+"""Numpy before 2.0 only warns of an index out of range when the result has no elements."""
 
 
 def taken(array: Any, key: Any) -> Modelled:
@@ -73,7 +76,7 @@ def _shape(array: Any, keys: tuple[Any, ...]) -> Shape:
     empty = np.empty((*array.shape, 0), np.uint8)
     rest = (slice(None),) if any(part is ... for part in keys) else (..., slice(None))
     if not any(map(is_folded, arrays_in(keys))):
-        return empty[keys + rest].shape[:-1]
+        return _part_shape(empty, keys + rest)
     # Indices that are not there are all in range. Where their axes end up shows in those that change with their length.
     keys = tuple(
         index
@@ -84,9 +87,20 @@ def _shape(array: Any, keys: tuple[Any, ...]) -> Shape:
         common = np.broadcast_shapes(*(part.shape for part in keys if isinstance(part, np.ndarray)))
     except ValueError as wrong:
         raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together: {wrong}") from None
-    one, two = (empty[_with_indices_of((length,) * len(common), keys) + rest].shape[:-1] for length in (1, 2))
+    one, two = (_part_shape(empty, _with_indices_of((length,) * len(common), keys) + rest) for length in (1, 2))
     axes = iter(common)
     return tuple(size if size == other else next(axes) for size, other in zip(one, two, strict=True))
+
+
+def _part_shape(empty: np.ndarray[Any, Any], key: tuple[Any, ...]) -> Shape:
+    if not _RANGES_ARE_WARNINGS:
+        return tuple(empty[key].shape[:-1])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Out of bound index", DeprecationWarning)
+        try:
+            return tuple(empty[key].shape[:-1])
+        except DeprecationWarning as warning:
+            raise IndexError(str(warning).partition(".")[0]) from None
 
 
 def _with_indices_of(shape: Shape, keys: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,9 +8,10 @@ from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from smpy.compute.execute import check_work, core_and_memory, execute, is_simulated
+from smpy.compute.execute import check_work, core_and_memory, is_simulated
 from smpy.compute.modelling import NOISE_SUM, KernelUse, Modelling
 from smpy.compute.roofline import cache_bandwidth_bytes_per_s, core_bandwidth_bytes_per_s
+from smpy.engine.kernel import surface
 from smpy.engine.running import current, is_running, named_call, of_world
 from smpy.errors import UsageError
 from smpy.units import format_speed
@@ -94,7 +95,8 @@ def charge_kernel(
     if cost is None:
         check_work(flop, moved_bytes, working_set_bytes)
         flop, moved_bytes = core_and_memory(engine, flop * n_calls, moved_bytes * n_calls, working_set_bytes)
-        memory_s = moved_bytes / core_bandwidth_bytes_per_s(engine.memory()) if moved_bytes else 0.0
+        core_bytes_per_s = core_bandwidth_bytes_per_s(engine.memory())
+        memory_s = moved_bytes / core_bytes_per_s if core_bytes_per_s else 0.0
         use.seconds += max(flop / speed_flop_per_s, memory_s)
         engine.compute(flop, moved_bytes, kernel, n_calls)
         return
@@ -149,7 +151,8 @@ def _add_uncertainty(
 class KernelModels:
     """Kernels that take their time on the running rank's simulated host, and compute nothing.
 
-    A screening of cubic polynomials keeps one term a kernel [1]_. Outside a simulated run the calls do nothing. A
+    A screening of cubic polynomials keeps one term a kernel [1]_. Outside a simulated run the calls do nothing.
+    Profiles and traces call the kernels dgemm, dtrsm_right and dtrsm_left. A
     kernel that does more operations than a core can (2 m n k, or m n n) is remarked on in the summary, and an error in
     a run with ``--strict``.
 
@@ -195,7 +198,7 @@ class KernelModels:
             _charge_as_calibrated("dgemm", m, n, k)
             return
         _compare("dgemm", _DGEMM_FLOP_PER_MNK, self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S)
-        execute(self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S * m * n * k)
+        _compute_as("dgemm", self.dgemm_s_per_mnk * _REFERENCE_FLOP_PER_S * m * n * k)
 
     def dtrsm(self, m: int, n: int, side: Literal["left", "right"] = "right") -> None:
         """Take the time of solving with a triangle for an m x n matrix: n x n from its right, m x m from its left.
@@ -212,7 +215,22 @@ class KernelModels:
             return
         _compare("dtrsm", _DTRSM_FLOP_PER_MNN, self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S)
         order = n if side == "right" else m
-        execute(self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * order)
+        _compute_as(f"dtrsm_{side}", self.dtrsm_s_per_mnn * _REFERENCE_FLOP_PER_S * m * n * order)
+
+
+def _compute_as(kernel: str, flop: float) -> None:
+    """Let the running rank compute as a kernel; nothing outside a simulated run."""
+    is_named = surface is not None and is_running() and kernel in current().kernel_names
+    if surface is None or not is_named or not surface.compute(flop, kernel):
+        _compute_slowly_as(kernel, flop)
+
+
+@named_call("")
+def _compute_slowly_as(kernel: str, flop: float) -> None:
+    """Compute likewise without the compiled surface, or for the first time, which notes the kernel's name."""
+    check_work(flop, 0, 0)
+    if is_running():
+        current().compute(flop, 0.0, kernel)
 
 
 def _charge_as_calibrated(kernel: str, *sizes: int) -> None:

@@ -34,7 +34,7 @@ from smpy.compute.linear_algebra_costs import (
     triangular_inverse_charges,
 )
 from smpy.compute.modelled_results import arrays_in, refused
-from smpy.compute.small_arrays import SmallSizes
+from smpy.compute.small_arrays import SmallSizes, unmoving_pivots
 from smpy.engine.running import named_call
 
 __all__ = ["LAPACK", "SCIPY_LINALG", "Routine", "call_on_folded", "of_lapack", "of_linalg"]
@@ -324,7 +324,7 @@ def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> An
         _rows_of_small(asked)
     small = SmallSizes(given.values())
     found = routine.function(**{name: small.cut(value) for name, value in asked.items()})
-    parts = list(found) if isinstance(found, tuple) else [found]
+    parts = list(found) if isinstance(found, (tuple, list)) else [found]  # a list for a stack of matrices
     dtype = np.result_type(*([it for it in arrays_in(parts) if it.dtype.kind in "fc"] or arrays_in(given.values())))
     if n_work != -1:
         charge(routine.rule(given, dtype))
@@ -334,7 +334,10 @@ def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> An
         parts[routine.work_at] = np.full(n_wanted, _BLOCK * n_columns, dtype)
     results = [part if at == routine.work_at else _grown(part, small) for at, part in enumerate(parts)]
     if routine.rank_at >= 0:
-        results[routine.rank_at] = type(results[routine.rank_at])(min(_matrix(given)[:2]))
+        rank, ranks = min(_matrix(given)[:2]), results[routine.rank_at]
+        results[routine.rank_at] = np.full_like(ranks, rank) if isinstance(ranks, np.ndarray) else type(ranks)(rank)
+    if isinstance(found, list):
+        return results
     return tuple(results) if isinstance(found, tuple) else results[0]
 
 
@@ -347,10 +350,12 @@ def _rows_of_small(asked: dict[str, Any]) -> None:
 
 
 def _grown(part: Any, small: SmallSizes) -> Any:
-    """A result with a folded array in place of a small one; row exchanges are there, and change nothing."""
+    """A result with a folded array in place of a small one; row exchanges and flags are there."""
     if isinstance(part, np.ndarray) and part.ndim:
         shape = small.shape(part.shape)
-        return np.arange(*shape, dtype=part.dtype) if part.dtype.kind in "iu" else without_backing(shape, part.dtype)
+        if part.dtype.kind == "b":
+            return np.resize(part, shape)
+        return unmoving_pivots(shape, part.dtype) if part.dtype.kind in "iu" else without_backing(shape, part.dtype)
     if isinstance(part, tuple):
         return tuple(_grown(one, small) for one in part)
     if isinstance(part, (float, complex, np.inexact)):

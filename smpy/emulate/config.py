@@ -69,6 +69,8 @@ class RunConfig:
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
     trace : Path or None
         Folder for a trace of the run.
+    overwrite : bool
+        Whether it may replace the trace of another program.
     trace_window_s : tuple of (float, float), or None
         Dates between which it tells what happens; None: all.
     trace_ranks : tuple of int, or None
@@ -102,6 +104,7 @@ class RunConfig:
     strict: bool = False
     profile_matrix: bool = False
     trace: Path | None = None
+    overwrite: bool = False
     trace_window_s: tuple[float, float] | None = None
     trace_ranks: tuple[int, ...] | None = None
     home: str | None = None

@@ -47,6 +47,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
         received_bytes=merged(accounts.received_bytes),
         messages_of_size=[merged(column) for column in accounts.messages_of_size],
         kept_waiting_s=engine.kept_waiting_s(),
+        caused_waits_s=engine.caused_waits_s(),
         finish_s=finish_s,
         makespan_s=makespan_s,
         pairs=MessagePairs(pairs),

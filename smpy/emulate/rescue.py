@@ -6,6 +6,8 @@ import sys
 from contextlib import suppress
 from typing import Any, Final
 
+import smpy.records.this_machine  # noqa: F401  # the record of a run needs it, when there may be no memory to load it
+
 _WORDS_BYTES: Final = 4 << 20
 _END_BYTES: Final = 16 << 20
 _END_BYTES_PER_RANK: Final = 256

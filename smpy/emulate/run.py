@@ -16,7 +16,8 @@ import smpy
 from smpy.collectives.selection import algorithms_in
 from smpy.compute.clock import new_clock
 from smpy.compute.modelling import Modelling
-from smpy.emulate.blas_threads import remarks_on_threads
+from smpy.compute.observed_bursts import ObservedBursts
+from smpy.emulate.blas_threads import load_with_one_thread, remarks_on_threads
 from smpy.emulate.codes import CodeSupply
 from smpy.emulate.config import RunConfig, description_of, new_world
 from smpy.emulate.deadlock import describe_deadlock, line_in, line_of
@@ -24,6 +25,7 @@ from smpy.emulate.frozen_computing import FrozenComputing
 from smpy.emulate.interrupts import Interrupts
 from smpy.emulate.lifetime import Lifetime
 from smpy.emulate.named_packages import check_names
+from smpy.emulate.observation import observed_profile, start_sampler
 from smpy.emulate.patches import Patches
 from smpy.emulate.poll_watch import PollWatch
 from smpy.emulate.profile import profile_of
@@ -142,8 +144,9 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     frozen = FrozenComputing.of(config, engine, program, supply)
+    observed = ObservedBursts(engine) if config.compute == "measured" and not config.replay else None
     if config.compute == "measured":
-        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts)
+        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts, observed)
     tracing = _tracing(config, engine, program.home)
     on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
@@ -157,7 +160,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     exit_code, error = frozen.end_of(exit_code, error)
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
-    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home)
+    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home, observed)
     if tracing is not None:
         try:
             tracing.finish(summary, machine, host_of_rank)
@@ -174,6 +177,8 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
         return None
     from smpy.emulate.trace_recording import TraceRecording  # what most runs need not import
 
+    if engine.clock is not None and "numpy" not in sys.modules:
+        load_with_one_thread()  # ahead of pyarrow, which loads it with as many as there are
     algorithms_in(engine).asked = {}
     return TraceRecording(config, engine, home)
 
@@ -199,6 +204,8 @@ def _turn(
     try:
         interrupts = Interrupts(engine, outlets, patches)
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
+        if engine.clock is not None and not config.replay:
+            start_sampler(patches, program.home, (*config.private, *program.packages))
         running.enter(engine)
         patches.later(lambda: running.enter(None))
         patches.later(frozen.note_shared_sources)
@@ -366,10 +373,14 @@ def _summarise(
     wall_s: float,
     remarks: tuple[Remark, ...],
     home: str,
+    observed: ObservedBursts | None,
 ) -> Summary:
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     makespan_s = engine.now_s if is_partial else max(finish_s)
+    profile = profile_of(engine, home, finish_s, makespan_s)
+    if observed is not None:
+        profile = observed_profile(profile, observed, home)
     return Summary(
         inputs=inputs,
         platform=platform.name,
@@ -393,5 +404,5 @@ def _summarise(
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),
-        profile=profile_of(engine, home, finish_s, makespan_s),
+        profile=profile,
     )

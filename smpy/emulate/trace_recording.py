@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import pickle
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -14,8 +13,10 @@ from smpy.collectives.selection import algorithms_in
 from smpy.emulate.ranks_in_text import place_of
 from smpy.engine.trace import ACTIONS, TABLES
 from smpy.errors import NoRoomError, SmpyError
+from smpy.platforms.machine_json import machine_to_json
 from smpy.records.files import write_whole
 from smpy.records.profile import INTERVAL_KINDS
+from smpy.records.trace_info import check_replaceable, info_text, sealed
 from smpy.records.trace_layout import FORMAT, INFO, MACHINE
 from smpy.records.trace_writer import TraceWriter
 
@@ -48,7 +49,7 @@ class TraceRecording:
     Raises
     ------
     UsageError
-        If there can be no trace there.
+        If there can be no trace there, or the one of another program is.
     """
 
     def __init__(self, config: RunConfig, engine: Engine, home: str) -> None:
@@ -56,6 +57,8 @@ class TraceRecording:
         self._engine = engine
         self._config = config
         self._home = home
+        self._program_path = os.path.join(home, os.path.basename(config.program))
+        check_replaceable(config.trace.absolute(), self._program_path, overwrite=config.overwrite)
         self._writer = TraceWriter(config.trace.absolute())
         self._window_s = config.trace_window_s
         self._ranks = config.trace_ranks
@@ -198,16 +201,18 @@ class TraceRecording:
         self._add_sites()
         self._add_collectives()
         self._writer.close()
+        machine_text = machine_to_json(machine).encode()
         try:
-            (self._writer.folder / MACHINE).write_bytes(pickle.dumps(machine, pickle.HIGHEST_PROTOCOL))
+            (self._writer.folder / MACHINE).write_bytes(machine_text)
         except OSError as error:
             raise NoRoomError(
                 f"the trace in {self._writer.folder} is not whole: {error.strerror}; make room"
             ) from error
         info = {
             "format": FORMAT,
+            "program_path": self._program_path,
             "is_complete": not summary.is_partial,
-            "window_s": None if self._window_s is None else list(self._window_s),
+            "window_s": None if self._window_s is None else [each if each < inf else None for each in self._window_s],
             "ranks": None if self._ranks is None else list(self._ranks),
             "can_replay": self._is_replayable,
             "n_wildcards": self._n_wildcards,
@@ -218,10 +223,9 @@ class TraceRecording:
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
             "algorithms": [list(pair) for pair in self._config.algorithms],
             "host_speed_flop_per_s": self._config.host_speed_flop_per_s,
+            "files": {**self._writer.files, MACHINE: sealed(machine_text)},
         }
-        text = summary.to_json().rstrip()
-        assert text.endswith("\n}")
-        write_whole(self._writer.folder / INFO, f'{text[:-2]},\n  "trace": {json.dumps(info)}\n}}\n')
+        write_whole(self._writer.folder / INFO, info_text(summary.to_json(), info))
 
     def _add_idle(self, summary: Summary) -> None:
         kept = range(len(summary.finish_s)) if self._ranks is None else self._ranks

@@ -46,7 +46,7 @@ def accounts(sim: Any) -> Accounts:
     """Of a world that is over."""
     listed = ffi.new("const call_account **")
     n = lib.sim_accounts(sim, listed)
-    content = memoryview(bytes(ffi.buffer(listed[0], n * ffi.sizeof("call_account"))) if n else b"")
+    content = memoryview(ffi.buffer(listed[0], n * ffi.sizeof("call_account")) if n else b"")  # the kernel's own
     ints, counts, words = content.cast("i"), content.cast("I"), content.cast("q")
     spent_s = content.cast("d")
 
@@ -76,6 +76,13 @@ def kept_waiting_s(sim: Any, n_ranks: int) -> array[float]:
     kept_s = array("d", bytes(8 * n_ranks))
     lib.sim_kept_waiting_s(sim, ffi.from_buffer("double[]", kept_s))
     return kept_s
+
+
+def caused_waits_s(sim: Any, n_ranks: int) -> array[float]:
+    """Part of the ranks' waits that is certainly due to each rank, in seconds."""
+    caused_s = array("d", bytes(8 * n_ranks))
+    lib.sim_caused_waits_s(sim, ffi.from_buffer("double[]", caused_s))
+    return caused_s
 
 
 def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:

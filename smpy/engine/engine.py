@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.engine.accounts import Accounts, accounts, kept_waiting_s, link_loads, message_pairs
+from smpy.engine.accounts import Accounts, accounts, caused_waits_s, kept_waiting_s, link_loads, message_pairs
 from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import ffi, lib, surface
 from smpy.engine.messages import LeftOver, WaitingRank
@@ -126,6 +126,10 @@ class Engine(PointToPoint, Collectives):
     def kept_waiting_s(self) -> array[float]:
         """How long each rank kept others waiting."""
         return kept_waiting_s(self._sim, self.n_ranks)
+
+    def caused_waits_s(self) -> array[float]:
+        """Part of the ranks' waits that is certainly due to each rank's delays, in seconds, once the run is over."""
+        return caused_waits_s(self._sim, self.n_ranks)
 
     def keep_all_pairs(self) -> None:
         """Before the run: count messages by pair of ranks, however many these are."""

@@ -140,6 +140,8 @@ class Loop:
         Names of regions that ranks have entered, and how the kernel names them.
     is_traced : bool
         Whether the kernel writes a trace.
+    n_looks, looker : int
+        How often ranks have read the clock, and the last one that did, or -1.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
@@ -155,6 +157,7 @@ class Loop:
         self._host_of_rank = array("i", host_of_rank)
         self._model = models.to_c()
         self._wtime_s = models.calls.wtime_s
+        self.n_looks, self.looker = 0, -1
         sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
@@ -497,6 +500,8 @@ class Loop:
         """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
         date_s = self.clock_s()
         if get_ident() == self._thread:
+            self.n_looks += 1
+            self.looker = self.rank
             lib.sim_append_overhead(self._sim, self.timeline, self._wtime_s)
             self._keep_pace()
         return date_s

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 class ReplayEngine(Engine):
     """One simulated world without a program; its parameters are those of `Engine`."""
 
-    def know_memories(self) -> None:
-        """Have the kernel know the memory of each host with ranks: bytes that these move take its time."""
+    def know_memories(self, host_factor: float = 1.0, core_factor: float = 1.0) -> None:
+        """Have the kernel know the memory of each host with ranks: bytes that these move take its time.
+
+        Parameters
+        ----------
+        host_factor, core_factor : float
+            Multiples of the bandwidth that the machine says the memory of a host has, and that of a core; 0: no limit.
+        """
         for host in set(self.hosts_of(range(self.n_ranks))):
             memory = self.platform.memory(host)
-            if memory.bandwidth_bytes_per_s:
-                limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
-                check(lib.sim_host_memory(self._sim, host, *limits))
+            limits = memory.bandwidth_bytes_per_s * host_factor, memory.core_bandwidth_bytes_per_s * core_factor
+            check(lib.sim_host_memory(self._sim, host, *limits))
 
     def sends_at_once(self, rank: int, nbytes: int) -> bool:
         """Whether a standard send of a rank, of so many bytes, is complete when it is posted."""

@@ -80,8 +80,8 @@ class _PlainSequence:
     def _add_call(self, function: Callable[..., object], *numbers: int) -> int:
         return self._add_with_numbers(_CALL, function, numbers)
 
-    def _add_execution(self, flop: float, *numbers: int) -> int:
-        return self._add_with_numbers(_EXECUTE, flop, numbers)
+    def _add_execution(self, work: tuple[str, float], *numbers: int) -> int:
+        return self._add_with_numbers(_EXECUTE, work, numbers)
 
     def _add_with_numbers(self, kind: int, what: object, numbers: tuple[int, ...]) -> int:
         self._may_change()
@@ -230,9 +230,15 @@ class MessageSequence(SequenceBase):
         """
         self._add_call(function, *(each for number in numbers for each in _place_and_summand(number)))
 
-    def Execute(self, flop: float, *numbers: Number) -> None:
-        """Compute so many operations, times each of the numbers, which are as those of `Call`; as `execute` does."""
-        self._add_execution(float(flop), *(each for number in numbers for each in _place_and_summand(number)))
+    def Execute(self, flop: float, *numbers: Number, kernel: str = "execute") -> None:
+        """Compute so many operations, times each of the numbers, which are as those of `Call`; as `execute` does.
+
+        Profiles and traces name the kernel.
+        """
+        if is_running():
+            current().kernel_names.add(kernel)
+        written = (each for number in numbers for each in _place_and_summand(number))
+        self._add_execution((kernel, float(flop)), *written)
 
     def _post(self, kind: int, part: Part, peer: int, tag: int | None) -> int:
         return self._add(*_step(kind, part, peer, tag))
@@ -265,8 +271,8 @@ class MessageSequence(SequenceBase):
                 function, written = rest
                 function(*(_number(numbers, *number) for number in written))
             elif kind == _EXECUTE:
-                flop, written = rest
-                _execute(prod((_number(numbers, *number) for number in written), start=flop))
+                (kernel, flop), written = rest
+                _execute(kernel, prod((_number(numbers, *number) for number in written), start=flop))
             elif kind == _SENDRECV:
                 _, part, peer, own_tag = _message(step, arrays, tag)
                 _, into, source, recvtag = _message(steps[next(places)], arrays, tag)
@@ -364,11 +370,11 @@ def _number(given: Sequence[int], place: int, summand: int) -> int:
 
 
 @mpi_call
-def _execute(flop: float) -> None:
+def _execute(kernel: str, flop: float) -> None:
     if not 0 <= flop <= sys.float_info.max:
         raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
     if is_running():
-        current().compute(flop, 0.0, "execute")
+        current().compute(flop, 0.0, kernel)
 
 
 _NAMES: Final = {_SEND: "Send", _RECV: "Recv", _ISEND: "Isend", _IRECV: "Irecv", _SENDRECV: "Sendrecv"}

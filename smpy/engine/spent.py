@@ -11,6 +11,7 @@ class Spent(NamedTuple):
     A blocked rank *waits* until the message that ends the wait starts to travel, which it does when both its sides have
     been posted; inside a collective at most until all ranks of the communicator have entered. From then on it is in a
     *transfer*. Between groups nobody counts who has entered. (A wait that the end of the run cut short is all waiting.)
+    Polls wait and transfer in the same way when one of them succeeds.
 
     Parameters
     ----------
@@ -19,13 +20,13 @@ class Spent(NamedTuple):
     overhead : float
         What the model says that sending, receiving and looking at the clock take.
     polling : float
-        In polls, failed and successful: tests, and probes that do not block.
+        In polls that waited for nothing: of what had come before, or that nothing ended.
     probing : float
-        In blocking probes that have looked once and found nothing.
+        In blocking probes that have looked once and found nothing, to the end of the run.
     transfer : float
-        Blocked, while messages travelled.
+        Blocked or polling, while messages travelled.
     late_sender, late_receiver, late_members : float
-        Blocked, waiting for whom: the other side of a message, or the ranks of a collective.
+        Blocked or polling, waiting for whom: the other side of a message, or the ranks of a collective.
     """
 
     computing: float
@@ -45,10 +46,10 @@ class Spent(NamedTuple):
 
     @property
     def waiting(self) -> float:
-        """Blocked, for whoever was late."""
+        """Blocked or polling, for whoever was late."""
         return self.late_sender + self.late_receiver + self.late_members
 
     @property
     def waiting_for_others(self) -> float:
-        """In blocking calls whose other side was not there."""
+        """In calls whose other side was not there."""
         return self.probing + self.waiting

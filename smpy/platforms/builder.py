@@ -287,7 +287,7 @@ class PlatformBuilder:
         what = f"cluster {cluster.name!r}"
         if cluster.rails > 1:
             at = _number(lib.platform_add_rails(self._handle, at, cluster.rails), what)
-        zone = at
+        zone, first_link = at, len(self._links)
         for rail in range(cluster.rails):
             zone = _number(add(self._handle, at, cluster.to_c()), what)
             n_links = lib.platform_n_links(self._handle) - len(self._links)
@@ -299,6 +299,8 @@ class PlatformBuilder:
             self._links.add_block(n_links, link_name if cluster.rails == 1 else _on_rail(rail, link_name))
             if rail == 0:
                 self.check_room(f"{what} on {cluster.rails} rails", 0, (cluster.rails - 1) * n_links)
+        if cluster.groups and cluster.has_loopbacks:
+            cluster.set_groups_inside(self._handle, len(self._host_names), range(first_link, len(self._links)))
         return zone
 
     # ---- links and routes ----
@@ -498,7 +500,8 @@ class PlatformBuilder:
             raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
         check_link(f"{cluster.name}_link", cluster.bandwidth_bytes_per_s, cluster.latency_s)
         for what, bandwidth, latency in (
-            ("loopback", cluster.loopback_bandwidth_bytes_per_s, cluster.loopback_latency_s),
+            *(("loopback", cluster.loopback_of(group), cluster.loopback_latency_s) for group in cluster.host_groups),
+            *(("memory", group.memory.messages_bytes_per_s, 0.0) for group in cluster.host_groups),
             ("backbone", cluster.backbone_bandwidth_bytes_per_s, cluster.backbone_latency_s),
             ("limiter", cluster.limiter_bandwidth_bytes_per_s, 0.0),
         ):

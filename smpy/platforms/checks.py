@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from smpy.platforms.inspection import Overview
+from smpy.platforms.inspection import HostKind, LoopbackKind, Overview
 from smpy.units import format_bytes, format_speed, format_time
 
 SLOWEST_LINK_BYTES_PER_S: Final = 1e5  # a telephone line has less
@@ -28,7 +28,7 @@ class Finding:
 
 
 def findings(machine: Overview) -> tuple[Finding, ...]:
-    """What is odd in a machine: hosts first, then links, then routes.
+    """Oddities of a machine: hosts first, then loopbacks, links and routes.
 
     Parameters
     ----------
@@ -37,12 +37,15 @@ def findings(machine: Overview) -> tuple[Finding, ...]:
     """
     found: list[Finding] = []
     for host in machine.hosts:
-        found += [Finding(f"host {host.names[0]}", text) for text in _of_host(host.cores, host.speed_flop_per_s)]
+        texts = [*_of_host(host.cores, host.speed_flop_per_s), *_of_calibration(host, machine.calibrated_cores)]
+        found += [Finding(f"host {host.names[0]}", text) for text in texts]
+    found += [_slow(loopback) for loopback in machine.loopbacks if _is_slow(loopback)]
+    memories = {loopback.shared_bandwidth_bytes_per_s for loopback in machine.loopbacks}
     cables = [link.bandwidth_bytes_per_s for link in machine.links]
     bundles = {n * one for n in machine.bundles_cables for one in cables if one <= FASTEST_LINK_BYTES_PER_S}
     for link in machine.links:
         what = f"link {link.example}" + (f" and {link.n_links - 1:,} like it" if link.n_links > 1 else "")
-        is_cable = link.sharing != "FATPIPE" and link.bandwidth_bytes_per_s not in bundles
+        is_cable = link.sharing != "FATPIPE" and link.bandwidth_bytes_per_s not in bundles | memories
         texts = _of_link(link.bandwidth_bytes_per_s, link.latency_s, is_cable=is_cable)
         found += [Finding(what, text) for text in texts]
     if machine.reach is not None and machine.reach.without_route is not None:
@@ -67,6 +70,34 @@ def _of_host(cores: int, speed_flop_per_s: float) -> list[str]:
     if cores > CORES_MAX:
         texts.append(f"{cores:,} cores are more than a host has: is it the number of all hosts' cores?")
     return texts
+
+
+def _of_calibration(host: HostKind, calibrated_cores: int) -> list[str]:
+    if not 0 < calibrated_cores < host.cores:
+        return []
+    bandwidth = host.memory.bandwidth_bytes_per_s
+    memory = f" (its memory has {format_bytes(bandwidth)}/s)" if bandwidth else ""
+    text = (
+        f"it has {host.cores:,} cores, and its calibration is of {calibrated_cores}: memory, caches and clock that "
+        f"{host.cores:,} cores share were not measured{memory}: calibrate on such a host, or give the "
+        f"host.memory_bandwidth of all its cores, and calibration.cores = {host.cores}"
+    )
+    return [text]
+
+
+def _is_slow(loopback: LoopbackKind) -> bool:
+    return loopback.bandwidth_bytes_per_s < loopback.network_bandwidth_bytes_per_s
+
+
+def _slow(loopback: LoopbackKind) -> Finding:
+    more = f" and {loopback.n_hosts - 1:,} like it" if loopback.n_hosts > 1 else ""
+    inside, outside = loopback.bandwidth_bytes_per_s, loopback.network_bandwidth_bytes_per_s
+    return Finding(
+        f"host {loopback.host}{more}",
+        f"a message inside the host gets {format_bytes(inside)}/s, and one to {loopback.next_host} "
+        f"{format_bytes(outside)}/s: is the loopback, or the memory that it goes through, meant to be slower than the "
+        "network?",
+    )
 
 
 def _of_link(bandwidth_bytes_per_s: float, latency_s: float, *, is_cable: bool) -> list[str]:

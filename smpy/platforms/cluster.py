@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
-from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,13 @@ class Cluster:
         Of main memory: what all cores of a host share, and what one core has of it at most; 0: not known.
     caches : tuple of Cache
         Of a core, by rising size.
-    loopback_bandwidth_bytes_per_s, loopback_latency_s : float
-        From a host to itself, without contention.
+    loopback_bandwidth_bytes_per_s : float or None
+        From a host to itself, of each message alone; None: what two cores copy, or the network cards carry if that is
+        more or not known (`loopback_of`).
+    loopback_latency_s : float
+        From a host to itself.
+    messages_share_memory : bool
+        Whether all messages over a host's loopback share the bandwidth of its memory (`Memory.messages_bytes_per_s`).
     limiter_bandwidth_bytes_per_s : float
         What a host carries in both directions together.
     backbone_bandwidth_bytes_per_s, backbone_latency_s : float
@@ -198,7 +203,7 @@ class Cluster:
         with ``rail0_``, ``rail1_``, ... if there are several. All messages from one host to another take one of them;
         those to `rails` hosts in a row (counted from a multiple of `rails`), and from them, one each: a host has the
         bandwidth of all its cards with many others, and that of one card with each. `kernels/event/route_rails.c` has
-        the rule.
+        the rule. Messages from a host to itself all take the loopback and the memory of the same one.
     groups : tuple of HostGroup
         All hosts in order of position, if they are not all alike; the cluster's own cores, speed, memory and
         properties are then those of the first group.
@@ -214,8 +219,9 @@ class Cluster:
     memory_bandwidth_bytes_per_s: float = 0.0
     core_memory_bandwidth_bytes_per_s: float = 0.0
     caches: tuple[Cache, ...] = ()
-    loopback_bandwidth_bytes_per_s: float = 0.0
+    loopback_bandwidth_bytes_per_s: float | None = 0.0
     loopback_latency_s: float = 0.0
+    messages_share_memory: bool = False
     limiter_bandwidth_bytes_per_s: float = 0.0
     backbone_bandwidth_bytes_per_s: float = 0.0
     backbone_latency_s: float = 0.0
@@ -250,6 +256,53 @@ class Cluster:
             ),
         )
 
+    @property
+    def has_loopbacks(self) -> bool:
+        """Whether a host reaches itself over a link of its own, not over the network."""
+        return self.loopback_bandwidth_bytes_per_s != 0
+
+    @property
+    def has_memory_links(self) -> bool:
+        """Whether the route of a host to itself crosses its memory, after its loopback."""
+        return self.has_loopbacks and self.messages_share_memory
+
+    def loopback_of(self, group: HostGroup) -> float:
+        """Bandwidth of each message alone between two ranks on a host of a group, in bytes/s; 0: there is no loopback.
+
+        Each of the two cores that copy it reads and writes each byte. Ranks may as well use the network cards.
+        Where the bandwidth of a core is not said it copies `COPY_BANDWIDTH_BYTES_PER_S`.
+        """
+        if self.loopback_bandwidth_bytes_per_s is not None:
+            return self.loopback_bandwidth_bytes_per_s
+        copied_bytes_per_s = group.memory.core_bandwidth_bytes_per_s / 2 or COPY_BANDWIDTH_BYTES_PER_S
+        return max(copied_bytes_per_s, self.rails * group.bandwidth_bytes_per_s)
+
+    def set_groups_inside(self, platform: Any, first_host: int, links: range) -> None:
+        """Give the hosts of groups the loopbacks and memories of their own group.
+
+        Parameters
+        ----------
+        platform : cdata
+            The kernel's `platform`, which has this cluster already.
+        first_host : int
+            Number of its first host.
+        links : range
+            Numbers of its links, on one rail after the other.
+        """
+        route, latency_s = ffi.new("int *"), ffi.new("double *")
+        lib.platform_route_links(platform, first_host, first_host, 1, route, latency_s)
+        n_links = len(links) // self.rails
+        offset = (route[0] - links.start) % n_links  # the route may take any rail
+        for rail in links[::n_links]:
+            link = rail + offset
+            for group in self.groups:
+                inside = self.loopback_of(group), self.loopback_latency_s
+                lib.platform_set_links(platform, link, group.n_hosts, *inside)
+                if self.has_memory_links:
+                    shared = group.memory.messages_bytes_per_s, 0.0
+                    lib.platform_set_links(platform, link + self.n_hosts, group.n_hosts, *shared)
+                link += group.n_hosts
+
     def to_c(self) -> Any:
         """The kernel's `cluster`, owned by the cffi object that is returned."""
         return ffi.new(
@@ -261,8 +314,9 @@ class Cluster:
                 "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s,
                 "latency_s": self.latency_s,
                 "is_split": self.is_split,
-                "loopback_bandwidth_bytes_per_s": self.loopback_bandwidth_bytes_per_s,
+                "loopback_bandwidth_bytes_per_s": self.loopback_of(self.host_groups[0]),
                 "loopback_latency_s": self.loopback_latency_s,
+                "memory_bandwidth_bytes_per_s": self.memory.messages_bytes_per_s if self.has_memory_links else 0.0,
                 "limiter_bandwidth_bytes_per_s": self.limiter_bandwidth_bytes_per_s,
                 "backbone_bandwidth_bytes_per_s": self.backbone_bandwidth_bytes_per_s,
                 "backbone_latency_s": self.backbone_latency_s,

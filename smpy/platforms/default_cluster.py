@@ -3,8 +3,8 @@
 What each number stands for:
 
 * **Hosts**: two sockets of AMD EPYC 9554 [1]_, 64 cores each at 3.1 GHz base. A core's 49.6 Gflop/s are its peak in
-  double precision at that frequency: 16 flop a cycle, two fused multiply-adds of 256 bits. Memory bandwidth is not
-  modelled.
+  double precision at that frequency: 16 flop a cycle, two fused multiply-adds of 256 bits. Its memory bounds
+  messages inside a host, and not computing.
 * **Network**: HDR InfiniBand. Switches have 40 ports of 200 Gb/s [2]_, of which MPI gets 192 Gb/s, measured on such
   hosts [3]_: 24 GB/s each way on every cable. Flow control is by credits: acknowledgements take nothing, no window
   bounds a flow. A message has 34 bytes more on the wire: the headers of InfiniBand (26) and the tag (8).
@@ -20,7 +20,12 @@ What each number stands for:
   its announcement, the request for the data, the data. Its overheads stay those of 8 KiB: UCX changes the protocol
   where both cost the same. As under SMPI, an eager message leaves its sender at once, but travels when its receive is
   posted.
-* **Within a host**: 10 GB/s for each pair of ranks alone: one core that copies memory (MPICH 5.0 reaches 10.8 GB/s).
+* **Within a host**: a message alone has the 24 GB/s of the adapter, which ranks of one host may use, too; on hosts
+  that say their `core_memory_bandwidth`, half of that if it is more: each of the two cores that copy reads and writes
+  each byte. All messages inside a host share 189 GB/s, a quarter of the bandwidth of its memory, which is 378 GB/s a
+  socket (STREAM, DDR5-4800 [9]_): each byte is copied twice through shared memory (`Memory.messages_bytes_per_s`). On
+  a host of two cores these rules say 11.7 and 12.2 GB/s, and MPICH streams 10.7 GB/s (`calibration/cloud-xeon`). What
+  stays in caches may be faster. A machine where that matters gives `host.loopback_bandwidth`, of each message alone.
   0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_, and
   those of the other socket.
 * **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/tables/mpich-4.json`),
@@ -47,6 +52,7 @@ References
 .. [6] OSU Micro-Benchmarks on ConnectX-6 and EPYC 7742, in openucx/ucx issue 7245: osu_bibw 5.95 MB/s at 1 byte.
 .. [7] RAPIDS, UCX-Py documentation: UCX_RNDV_THRESH=8192.
 .. [8] OSU Micro-Benchmarks on EPYC (hpc6a), shared memory, in ofiwg/libfabric pull request 8680: 0.22 to 0.36 us.
+.. [9] Micron, "DDR5 memory for the data center, validated with AMD EPYC 9004", 2022: STREAM 378 GB/s a socket.
 """
 
 from __future__ import annotations
@@ -67,7 +73,6 @@ CORE_SPEED_FLOP_PER_S: Final = 3.1e9 * 16
 SWITCH_PORTS: Final = 40
 CABLE_BANDWIDTH_BYTES_PER_S: Final = 192e9 / 8
 CABLE_LATENCY_S: Final = 0.3e-6
-LOOPBACK_BANDWIDTH_BYTES_PER_S: Final = 10e9
 LOOPBACK_LATENCY_S: Final = 0.1e-6
 HEADERS_BYTES: Final = 26 + 8
 EAGER_MAX_BYTES: Final = 8192
@@ -120,7 +125,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
     >>> default_cluster(4096)
     <Description of the default cluster: 32 hosts>
     >>> default_cluster(4096).build()
-    <Platform the default cluster: 32 hosts, 160 links>
+    <Platform the default cluster: 32 hosts, 192 links>
     """
     if n_ranks < 1:
         raise UsageError(f"{n_ranks} ranks need no cluster: ask for at least 1 (-np)")
@@ -133,8 +138,9 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
         speed_flop_per_s=CORE_SPEED_FLOP_PER_S,
         bandwidth_bytes_per_s=CABLE_BANDWIDTH_BYTES_PER_S,
         latency_s=CABLE_LATENCY_S,
-        loopback_bandwidth_bytes_per_s=LOOPBACK_BANDWIDTH_BYTES_PER_S,
+        loopback_bandwidth_bytes_per_s=None,
         loopback_latency_s=LOOPBACK_LATENCY_S,
+        messages_share_memory=True,
     )
     models = with_options(MODELS, options)
     return Description("the default cluster", FatTree(cluster, shape), models, fills_hosts=True)

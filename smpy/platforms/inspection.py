@@ -6,17 +6,20 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from smpy.errors import PlatformError
 from smpy.platforms.bisection import Bisection, bisection_of
 from smpy.platforms.description import Description
 from smpy.platforms.host_ranges import folded_names
+from smpy.platforms.links import Sharing
 from smpy.platforms.memory import Memory
 from smpy.platforms.platform import Platform
 
 ALL_PAIRS_MAX: Final = 100_000  # of hosts whose routes are walked
 _SAMPLED_PAIRS: Final = 20_000
+_SAMPLED_LOOPBACKS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,30 @@ class LinkKind:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopbackKind:
+    """Hosts whose loopbacks are alike, and as fast beside their way to the next host.
+
+    Attributes
+    ----------
+    host, next_host : str
+        The first of them, and the other end of that way; a host alone is both.
+    bandwidth_bytes_per_s : float
+        Of a message from the host to itself, alone: the least of the loopback and the memory.
+    network_bandwidth_bytes_per_s : float
+        Of one to the next host.
+    shared_bandwidth_bytes_per_s : float
+        Of all messages inside the host together; 0: they share nothing.
+    """
+
+    host: str
+    next_host: str
+    n_hosts: int
+    bandwidth_bytes_per_s: float
+    network_bandwidth_bytes_per_s: float
+    shared_bandwidth_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """The routes between different hosts.
 
@@ -88,8 +115,10 @@ class Reach:
 class Overview:
     """A machine in numbers; `reach` is None where there is but one host.
 
-    `kernels` are the names of those whose costs it says, measured on a core of `kernels_reference_flop_per_s`.
-    `bundles_cables` says how many cables there are in those links that are bundles.
+    `loopbacks` are those of hosts that do not reach themselves over the network. `kernels` are the names of those whose
+    costs it says, measured on a core of `kernels_reference_flop_per_s`. `bundles_cables` says how many cables there are
+    in those links that are bundles. `calibrated_cores` is how many the host had on which its numbers were measured; 0:
+    not known.
     """
 
     name: str
@@ -100,11 +129,13 @@ class Overview:
     n_links: int
     hosts: tuple[HostKind, ...]
     links: tuple[LinkKind, ...]
+    loopbacks: tuple[LoopbackKind, ...]
     bundles_cables: tuple[int, ...]
     reach: Reach | None
     bisection: Bisection | None
     kernels: tuple[str, ...]
     kernels_reference_flop_per_s: float
+    calibrated_cores: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +187,13 @@ def overview(description: Description, platform: Platform) -> Overview:
         n_links=platform.n_links,
         hosts=hosts,
         links=link_kinds(platform),
+        loopbacks=loopback_kinds(platform),
         bundles_cables=description.zone.bundles_cables,
         reach=reach(description, platform) if platform.n_hosts > 1 else None,
         bisection=bisection_of(description, platform),
         kernels=tuple(cost.name for cost in kernels.costs) if kernels else (),
         kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
+        calibrated_cores=cores if type(cores := description.calibration.get("cores")) is int else 0,
     )
 
 
@@ -183,6 +216,27 @@ def link_kinds(platform: Platform) -> tuple[LinkKind, ...]:
         LinkKind(platform.link_name(first[kind]), n_links, *kind[:2], "FATPIPE" if kind[2] else "SHARED")
         for kind, n_links in counts.items()
     )
+
+
+def loopback_kinds(platform: Platform) -> tuple[LoopbackKind, ...]:
+    """The kinds of loopbacks, in order of their first host; on a large machine those of some hosts."""
+    n_hosts, names = platform.n_hosts, platform.host_names
+    kinds: dict[tuple[float, float, float], LoopbackKind] = {}
+    for host in range(0, n_hosts, -(-n_hosts // _SAMPLED_LOOPBACKS)):
+        neighbour = host + 1 if host + 1 < n_hosts else max(host - 1, 0)
+        try:
+            inside, outside = (platform.route_links(host, target)[0] for target in (host, neighbour))
+        except PlatformError:  # no route
+            continue
+        if not inside or not outside or (host != neighbour and set(inside) & set(outside)):
+            continue
+        bandwidth, network = (min(platform.link(link)[0] for link in links) for links in (inside, outside))
+        loopback, *memories = map(platform.link, inside)
+        is_own = loopback[2] is Sharing.FATPIPE  # and not wires
+        key = bandwidth, network, min((memory[0] for memory in memories if is_own), default=0.0)
+        before = kinds.get(key, LoopbackKind(names[host], names[neighbour], 0, *key))
+        kinds[key] = replace(before, n_hosts=before.n_hosts + 1)
+    return tuple(kinds.values())
 
 
 def reach(description: Description, platform: Platform) -> Reach:

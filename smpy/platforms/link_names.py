@@ -1,7 +1,8 @@
 """The names of links.
 
-The kernel numbers the links of a regular topology in blocks (wires, loopbacks, limiters, backbone: see platform.h) and
-knows no names. Here a name is made when somebody asks for it, so that a large machine keeps no list of them.
+The kernel numbers the links of a regular topology in blocks (wires, loopbacks, memories, limiters, backbone: see
+platform.h) and knows no names. Here a name is made when somebody asks for it, so that a large machine keeps no list of
+them.
 """
 
 from __future__ import annotations
@@ -72,18 +73,20 @@ def cluster_link_name(
     """The name of the i-th link of a cluster, given those of its wires and the labels of its limiters."""
     halves = ("_UP", "_DOWN") if cluster.is_split else ("",)
     host_numbers = cluster.hosts.numbers
-    n_loopbacks = cluster.n_hosts if cluster.loopback_bandwidth_bytes_per_s else 0
     if not cluster.limiter_bandwidth_bytes_per_s:
         n_limiters = 0
     first_loopback = n_wires * len(halves)
-    first_limiter = first_loopback + n_loopbacks
+    first_memory = first_loopback + cluster.has_loopbacks * cluster.n_hosts
+    first_limiter = first_memory + cluster.has_memory_links * cluster.n_hosts
     backbone = first_limiter + n_limiters
 
     def name(number: int) -> str:
         if number < first_loopback:
             return wire(number // len(halves), halves[number % len(halves)])
-        if number < first_limiter:
+        if number < first_memory:
             return f"{cluster.name}_link_{host_numbers[number - first_loopback]}_loopback"
+        if number < first_limiter:
+            return f"{cluster.name}_link_{host_numbers[number - first_memory]}_memory"
         if number < backbone:
             return f"{cluster.name}_link_{limiter_label(number - first_limiter)}_limiter"
         return f"{cluster.name}_backbone"

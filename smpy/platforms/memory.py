@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.units import format_bytes
+
+USUAL_BANDWIDTH_BYTES_PER_S: Final = 2 * 378e9  # of two sockets of DDR5-4800: see default_cluster.py
+COPY_BANDWIDTH_BYTES_PER_S: Final = 10e9
+"""Bandwidth at which a core copies, where its memory is not known: MPICH 5.0 reaches 10.8 GB/s between two cores."""
+
+ACCESSES_OF_A_MESSAGE: Final = 4  # of memory, for each byte: copied in and out, and each copy reads and writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,31 @@ class Memory:
     bandwidth_bytes_per_s: float = 0.0
     core_bandwidth_bytes_per_s: float = 0.0
     caches: tuple[Cache, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether moving bytes of main memory takes time: its bandwidth, or that of one core, is known."""
+        return bool(self.bandwidth_bytes_per_s or self.core_bandwidth_bytes_per_s)
+
+    @property
+    def messages_bytes_per_s(self) -> float:
+        """Bandwidth of all messages inside the host together; of a memory that is not known, that of the usual one.
+
+        The sender copies a message into memory that both ranks share, and the receiver copies it out [1]_. Each copy
+        reads a byte and writes one, as those of STREAM, whose figures bandwidths of memory are [2]_.
+
+        References
+        ----------
+        .. [1] Buntinas, Mercier, Gropp, "Implementation and evaluation of shared-memory communication and
+           synchronization operations in MPICH2 using the Nemesis communication subsystem", Parallel Computing 33, 2007.
+        .. [2] McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995.
+
+        Examples
+        --------
+        >>> Memory(400e9).messages_bytes_per_s
+        100000000000.0
+        """
+        return (self.bandwidth_bytes_per_s or USUAL_BANDWIDTH_BYTES_PER_S) / ACCESSES_OF_A_MESSAGE
 
     def check(self) -> None:
         """Refuse numbers that cannot be.

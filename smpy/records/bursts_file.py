@@ -1,6 +1,6 @@
 """The file of a run's bursts: what ranks computed between two calls, in the seconds that were measured.
 
-    smpy bursts 1 <bytes of the head>      a line
+    smpy bursts 2 <bytes of the head>      a line
     head                                   a JSON object, filled up with spaces to its length; rewritten at the end
     block, block, ...                      each a JSON line, then compressed columns of the lengths that it names
 
@@ -15,7 +15,8 @@ charged, then one of `seconds`; 0: none. Columns of a block:
 
 A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `sources`
 are the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. Whatever
-ends a recording, its blocks can be read: the head says whether it was over.
+ends a recording, its blocks can be read: the head says whether it was over. The head's `crc32` is of its other keys,
+that of a block's line of its other keys and of the columns. Version 1, which had none, is read, too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import os
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -37,8 +38,11 @@ from smpy.errors import UsageError
 from smpy.records.files import complaint, scratch_of, signals_held
 
 MAGIC: Final = b"smpy bursts "
-VERSION: Final = 1
+VERSION: Final = 2
+_READABLE: Final = (1, VERSION)
 _ROWS_MAX: Final = 1 << 15  # of a block
+_N_COLUMNS: Final = 4
+_NUMBERS_MAX: Final = 1 << 22  # of a column: a file says how many, and no more are unpacked
 _SPARE_BYTES: Final = 1024  # of the head, for what the end of a recording adds
 _COMPRESSION: Final = 1
 _UNDER_WAY: Final = "under way"
@@ -160,7 +164,7 @@ class BurstsWriter:
                 "sources": self._sources,
             }
             try:
-                self._append(b"".join([json.dumps(head).encode(), b"\n", *packed]))
+                self._append(b"".join([json.dumps(head | {"crc32": _sum_of(head, packed)}).encode(), b"\n", *packed]))
                 self._n_written = self.n_bursts
             except OSError as error:
                 self.trouble = error
@@ -201,7 +205,7 @@ class BurstsWriter:
     def _head_text(self, status: str) -> bytes:
         """The head, as long as it was: what is longer loses the end of the status."""
         head = self._head | {"status": status[: _SPARE_BYTES // 8], "bytes": self._end, "bursts": self._n_written}
-        return json.dumps(head).ljust(self._head_bytes - 1).encode() + b"\n"
+        return json.dumps(head | {"crc32": _sum_of(head)}).ljust(self._head_bytes - 1).encode() + b"\n"
 
     def _append(self, data: bytes) -> None:
         """Write at the end, all of it or nothing."""
@@ -218,6 +222,14 @@ class BurstsWriter:
         os.lseek(self._descriptor, place, os.SEEK_SET)
         while data:
             data = data[_write_some(self._descriptor, data) :]
+
+
+def _sum_of(head: Mapping[str, Any], columns: Iterable[bytes] = ()) -> int:
+    """The checksum of a head, but for its own, and of what follows it."""
+    total = zlib.crc32(json.dumps({key: head[key] for key in head if key != "crc32"}, sort_keys=True).encode())
+    for column in columns:
+        total = zlib.crc32(column, total)
+    return total
 
 
 @dataclass(slots=True)
@@ -271,7 +283,7 @@ def read_bursts(path: Path) -> RecordedBursts:
             return _read(path, file)
     except OSError as error:
         raise UsageError(f"cannot read bursts {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, IndexError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:
         raise UsageError(f"bursts {path}: the file is damaged; record again with --compute record:FILE") from error
 
 
@@ -280,18 +292,22 @@ def _read(path: Path, file: BinaryIO) -> RecordedBursts:
     if not first.startswith(MAGIC):
         raise UsageError(f"{path} is no file of bursts: --compute record:FILE writes one")
     version, head_bytes = map(int, first[len(MAGIC) :].split())
-    if version != VERSION:
+    if version not in _READABLE:
         raise UsageError(f"bursts {path}: it is of another version of smpy ({version}): record again")
-    head = json.loads(file.read(head_bytes))
+    n_bytes = os.fstat(file.fileno()).st_size
+    head = json.loads(file.read(min(head_bytes, n_bytes)))
+    _check_head(head)
+    if version > 1 and head["crc32"] != _sum_of(head):
+        raise ValueError("head")
     if head["byte_order"] != sys.byteorder:
         raise UsageError(f"bursts {path}: a machine of another byte order has written it: record again")
     status = head["status"]
-    if status != _UNDER_WAY and os.fstat(file.fileno()).st_size != head["bytes"]:
+    if status != _UNDER_WAY and n_bytes != head["bytes"]:
         _truncated(path)
     run = RecordedRun(head["program"], tuple(head["args"]), head["ranks"])
     cut_short = {_WHOLE: "", _UNDER_WAY: "its run was killed"}.get(status, status)
     recorded = RecordedBursts(path, run, cut_short)
-    for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY):
+    for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY, has_sums=version > 1):
         recorded.places += block["places"]
         recorded.sources.update(block["sources"])
         numbers = array("I", columns[0])
@@ -307,20 +323,57 @@ def _read(path: Path, file: BinaryIO) -> RecordedBursts:
     return recorded
 
 
-def _blocks(path: Path, file: BinaryIO, *, may_end: bool) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
+def _check_head(head: Any) -> None:
+    if not all(isinstance(head[name], str) for name in ("program", "status", "byte_order")):
+        raise ValueError("texts")
+    if not _is_count(head["ranks"]) or not all(isinstance(arg, str) for arg in head["args"]):
+        raise ValueError("ranks")
+
+
+def _check_block(block: Any) -> None:
+    if not all(_is_count(block[name]) and block[name] <= _NUMBERS_MAX for name in ("n_sequences", "n_rows")):
+        raise ValueError("lengths")
+    if len(block["bytes"]) != _N_COLUMNS or not all(map(_is_count, block["bytes"])):
+        raise ValueError("columns")
+    texts = [*block["places"], *block["sources"], *block["sources"].values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("places")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
+
+
+def _blocks(
+    path: Path, file: BinaryIO, *, may_end: bool, has_sums: bool
+) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
     """Each block's line and columns; of a recording that was killed, those that are whole."""
+    n_bytes = os.fstat(file.fileno()).st_size
     while line := file.readline():
         if not line.endswith(b"\n"):
             break
         block = json.loads(line)
-        packed = [file.read(length) for length in block["bytes"]]
-        if sum(map(len, packed)) < sum(block["bytes"]):
+        _check_block(block)
+        if file.tell() + sum(block["bytes"]) > n_bytes:
             break
-        yield block, [zlib.decompress(column) for column in packed]
+        packed = [file.read(length) for length in block["bytes"]]
+        if has_sums and block["crc32"] != _sum_of(block, packed):
+            raise ValueError("block")
+        n, m = block["n_sequences"], block["n_rows"]
+        yield block, [_unpacked(*each) for each in zip(packed, (16 * n, 4 * m, 4 * m, 8 * m), strict=True)]
     else:
         return
     if not may_end:
         _truncated(path)
+
+
+def _unpacked(column: bytes, n_bytes: int) -> bytes:
+    """A column that has so many bytes, and no more of them are made."""
+    unpack = zlib.decompressobj()
+    data = unpack.decompress(column, n_bytes + 1)
+    if len(data) != n_bytes or not unpack.eof:
+        raise ValueError("length")
+    return data
 
 
 def _truncated(path: Path) -> NoReturn:

@@ -10,7 +10,14 @@ As JSON it is one object:
     message_sizes_bytes lower limits of messages_of_size
     calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes; null above
                         100,000 rows
+    computing_lines     where measured computing was spent, as samples tell: ended_by, the line of the call up to
+                        which ranks computed (as in sites); function and line; seconds, of all
+                        ranks together; samples. Empty where nothing was measured
+    burst_spread        how far equal bursts of measured computing differ on this machine: relative, which 95 % of pairs
+                        stay below, and n_pairs; null: not known
     kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
+    caused_waits_s      of each rank, how much of what others waited is certainly due to its delays, however many ranks
+                        passed them on; null above 100,000 ranks
     links               what went over each link that was used, as columns: link, its name; most_flows, at once; bytes;
                         busy_s, with messages on it; saturated_s, when they take all of it; null above 100,000
     hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
@@ -31,6 +38,9 @@ from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from smpy.compute.burst_spread import Spread
+    from smpy.records.computing_lines import ComputingLine
 
 KINDS: Final = (
     "compute",
@@ -179,10 +189,16 @@ class Profile:
         Who sent how much to whom.
     pairs_are_of_hosts : bool
         Whether sources and targets are hosts, not ranks.
+    caused_waits_s : sequence of float
+        [ranks] how much of the waits is certainly due to each: at most what `smpy analyze waits` charges it with.
     links : sequence of LinkLoad
         Those that were used; empty where the network shares none.
     host_of_rank : sequence of str
         Where each rank ran.
+    computing_lines : sequence of ComputingLine
+        Lines in which measured computing was spent.
+    burst_spread : Spread or None
+        How far equal bursts of measured computing differ on this machine; None: not known.
     """
 
     sites: Sequence[CallSite]
@@ -198,8 +214,24 @@ class Profile:
     makespan_s: float
     pairs: MessagePairs
     pairs_are_of_hosts: bool = False
+    caused_waits_s: Sequence[float] = ()
     links: Sequence[LinkLoad] = ()
     host_of_rank: Sequence[str] = ()
+    computing_lines: Sequence[ComputingLine] = ()
+    burst_spread: Spread | None = None
+
+    def computed_s(self) -> dict[str, float]:
+        """Seconds that the ranks computed up to each call, by its line."""
+        seconds: dict[str, float] = {}
+        for total in self.by_site():
+            if not total.site.call:
+                seconds[total.site.line] = seconds.get(total.site.line, 0.0) + total.spent_s[0]
+        return seconds
+
+    @property
+    def noise_waiting_s(self) -> float:
+        """Waiting that noise alone can cause: the spread of equal bursts times what all ranks computed, in seconds."""
+        return self.burst_spread.relative * sum(self.computed_s().values()) if self.burst_spread else 0.0
 
     def by_host(self) -> dict[str, float]:
         """Seconds that the ranks of each host computed, together."""
@@ -257,8 +289,11 @@ class Profile:
                 for it in self.by_site()
             ],
             "message_sizes_bytes": SIZES_BYTES,
+            "computing_lines": self._computing_lines(),
+            "burst_spread": self.burst_spread._asdict() if self.burst_spread else None,
             "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,
             "kept_waiting_s": list(self.kept_waiting_s) if len(self.kept_waiting_s) <= _ROWS_MAX else None,
+            "caused_waits_s": list(self.caused_waits_s) if len(self.caused_waits_s) <= _ROWS_MAX else None,
             "links": _columns(LinkLoad._fields, self.links),
             "hosts": _columns(("host", "compute_s"), list(self.by_host().items())),
             "messages": {
@@ -333,6 +368,19 @@ class Profile:
             "links": pd.DataFrame(list(self.links), columns=list(LinkLoad._fields)),
             "messages": pd.DataFrame(list(self.pairs), columns=["source", "target", "messages", "bytes"]),
         }
+
+    def _computing_lines(self) -> list[dict[str, Any]]:
+        computed_s = self.computed_s()
+        return [
+            {
+                "ended_by": row.ended_by or None,
+                "function": row.function,
+                "line": row.line,
+                "seconds": row.share * computed_s.get(row.ended_by, 0.0),
+                "samples": row.samples,
+            }
+            for row in self.computing_lines
+        ]
 
     def _calls(self) -> dict[str, Any]:
         """Columns; sites are counted as in the record's own list."""

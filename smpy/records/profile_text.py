@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from smpy.records.profile import KINDS, LATE, Profile, SiteTotal
+from smpy.records.computing_lines import FunctionTime, by_function, calling
+from smpy.records.profile import INTERVAL_KINDS, KINDS, LATE, Profile, SiteTotal
 from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
 
 _COSTLIEST: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # of the ranks' time: what is less stands out from nothing
 _MANY_ROWS: Final = 20
-
-_IN_WORDS: Final = {
-    "compute": "computing",
-    "sleep": "asleep",
-    "overhead": "overhead",
-    "polling": "polling",
-    "probing": "probing",
-    "transfer": "transfer",
-    "late_sender": "late sender",
-    "late_receiver": "late receiver",
-    "late_members": "late members",
+_ROUNDING: Final = 1e-6
+_SUMS: Final = {
+    "compute": ("compute",),
+    "sleep": ("sleep",),
+    "overhead": ("overhead",),
+    "polling": ("polling", "probing"),
+    "transfer": ("transfer",),
+    "late": LATE,
 }
+_SELDOM: Final = ("sleep", "polling")  # columns that are shown where there is any
 
 
 def highlights(profile: Profile) -> list[tuple[str, str]]:
-    """The lines of a summary: where most time went, and who is waited for.
+    """The lines of a summary: where most time went, and whose delays the ranks' waits are due to.
 
     Parameters
     ----------
@@ -43,55 +42,92 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     whole_s = sum(it.total_s for it in totals)
     if whole_s <= 0:
         return []
-    costly = [it for it in totals[:_COSTLIEST] if it.total_s >= _SMALLEST_SHARE * whole_s]
-    lines = [f"{it.total_s / whole_s:6.1%} {_place(it)}: {_split(it)}".lstrip() for it in costly]
+    calls = [(it.total_s, _in_words(it)) for it in totals if it.total_s and not _is_told_by_lines(it, profile)]
+    functions = by_function(profile.computing_lines, profile.computed_s())
+    costly = sorted(
+        calls + [(it.seconds, _function_in_words(it)) for it in functions if it.seconds], key=lambda it: -it[0]
+    )
+    lines = [
+        f"{seconds / whole_s:6.1%} {words}".lstrip()
+        for seconds, words in costly[:_COSTLIEST]
+        if seconds >= _SMALLEST_SHARE * whole_s
+    ]
     facts = list(zip(["costs most", *[""] * len(lines)], lines, strict=False))
-    waited_s = sum(profile.kept_waiting_s)
+    waited_s = sum(_of(it, *LATE) for it in totals)
     if waited_s > 0 and waited_s >= _SMALLEST_SHARE * whole_s:
-        rank = max(range(len(profile.kept_waiting_s)), key=profile.kept_waiting_s.__getitem__)
-        kept_s = profile.kept_waiting_s[rank]
-        facts.append(("waited for", f"rank {rank} most: {kept_s / waited_s:.1%} of what ranks wait for others"))
+        facts.append(("waits due to", _cause(profile, waited_s)))
+    if profile.burst_spread is not None:
+        facts.append(("noise", f"equal computing differs by up to {profile.burst_spread.relative:.1%} (95 % of pairs)"))
     return facts
 
 
-def _place(total: SiteTotal) -> str:
-    site = total.site
-    call = site.call or "the program's own computing"
-    before = "" if site.call or not site.line else " up to"
-    return f"{call}{before} {site.line}".rstrip()
+def _cause(profile: Profile, waited_s: float) -> str:
+    """The rank that causes most, if no other one can, and noise of this machine cannot."""
+    caused_s = profile.caused_waits_s
+    first, *others = sorted(range(len(caused_s)), key=caused_s.__getitem__, reverse=True)[:2] or [-1]
+    unknown_s = max(waited_s - sum(caused_s), 0.0)
+    most_s = caused_s[first] if caused_s else 0.0
+    if waited_s <= profile.noise_waiting_s or 0 < most_s <= profile.noise_waiting_s:
+        return "no rank more than noise of this machine explains"
+    if most_s <= unknown_s + (caused_s[others[0]] if others else 0.0):
+        return "delays that ranks pass on: --trace FOLDER, then smpy analyze waits FOLDER, names their causes"
+    least = "" if unknown_s <= _ROUNDING * waited_s else "at least "
+    return f"rank {first} most: {least}{most_s / waited_s:.1%} of what ranks wait for others"
 
 
-def _split(total: SiteTotal) -> str:
-    """The kinds of a site's time that matter, the largest first."""
-    whole_s = total.total_s
+def _is_told_by_lines(total: SiteTotal, profile: Profile) -> bool:
+    """Whether samples tell where the time of a site was spent."""
+    return not total.site.call and any(row.ended_by == total.site.line for row in profile.computing_lines)
+
+
+def _in_words(total: SiteTotal) -> str:
+    """A call site, and of a call the kinds of its time that matter, the largest first."""
+    site, whole_s = total.site, total.total_s
+    if not site.call:
+        return f"computing up to {site.line}" if site.line else "computing, its line not known"
     parts = sorted(zip(total.spent_s, KINDS, strict=True), reverse=True)
-    return ", ".join(f"{_IN_WORDS[kind]} {part / whole_s:.0%}" for part, kind in parts[:2] if part >= 0.05 * whole_s)
+    words = ", ".join(
+        f"{kind.replace('_', ' ')} {part / whole_s:.0%}" for part, kind in parts[:2] if part >= 0.05 * whole_s
+    )
+    return f"{site.call} {site.line}".rstrip() + f": {words}"
+
+
+def _function_in_words(function: FunctionTime) -> str:
+    """A function with the line that costs most, and the two costliest if several matter."""
+    shares = [(line.rpartition(":")[2], seconds / function.seconds) for line, seconds in function.lines.items()]
+    words = [f"line {number} {share:.0%}" for number, share in shares[:2] if share >= 0.05]
+    split = f": {', '.join(words)}" if len(words) > 1 else ""
+    return f"computing in {calling(function.function)} {next(iter(function.lines))}{split}"
 
 
 def tables(profile: Profile) -> str:
-    """The profile as tables: by call site, by rank, by pair of ranks or hosts, by link.
+    """The profile as tables: by call site, by line of computing, by rank, by pair of ranks or hosts, by link.
 
     Parameters
     ----------
     profile : Profile
         Of the run.
     """
-    parts = [_sites_table(profile.by_site()), _ranks_table(profile), _pairs_table(profile), _links_table(profile)]
+    parts = [
+        _sites_table(profile.by_site()),
+        _computing_table(profile),
+        _ranks_table(profile),
+        _pairs_table(profile),
+        _links_table(profile),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _sites_table(totals: Sequence[SiteTotal]) -> str:
     whole_s = sum(it.total_s for it in totals)
-    head = ("time", "share", "calls", "compute", "overhead", "transfer", "late", "sent", "slowest", "call", "line")
+    sums = [name for name in _SUMS if name not in _SELDOM or any(_of(it, *_SUMS[name]) for it in totals)]
+    head = ("time", "share", "calls", *sums, "sent", "slowest", "call", "line")
     rows = [
         (
             format_time(it.total_s),
             f"{it.total_s / whole_s:.1%}" if whole_s else "",
             f"{it.count:,}" if it.site.call else "",
-            format_time(_of(it, "compute", "sleep")),
-            format_time(_of(it, "overhead", "polling", "probing")),
-            format_time(_of(it, "transfer")),
-            format_time(_of(it, *LATE)),
+            *(format_time(_of(it, *_SUMS[name])) for name in sums),
             format_bytes(it.sent_bytes) if it.sent_bytes else "",
             str(it.slowest) if it.slowest >= 0 else "",
             it.site.call or "(own)",
@@ -102,12 +138,27 @@ def _sites_table(totals: Sequence[SiteTotal]) -> str:
     return "All ranks, by call site\n" + text_table(head, rows, n_words=2)
 
 
+def _computing_table(profile: Profile) -> str:
+    functions = by_function(profile.computing_lines, profile.computed_s())
+    whole_s = sum(it.total_s for it in profile.by_site())
+    lines = [(seconds, it.function, line) for it in functions for line, seconds in it.lines.items() if seconds]
+    lines.sort(key=lambda it: -it[0])
+    rows = [
+        (format_time(seconds), f"{seconds / whole_s:.1%}", calling(function), line)
+        for seconds, function, line in lines[:_MANY_ROWS]
+    ]
+    left = len(lines) - len(rows)
+    table = text_table(("time", "share", "function", "line"), rows, n_words=2)
+    more = f"\n  ... {left:,} more: --json has them all" if left else ""
+    return f"Computing of all ranks, by line (sampled)\n{table}{more}" if rows else ""
+
+
 def _of(total: SiteTotal, *kinds: str) -> float:
     return sum(total.spent_s[KINDS.index(kind)] for kind in kinds)
 
 
 def _ranks_table(profile: Profile) -> str:
-    names = (*KINDS, "ended")
+    names = INTERVAL_KINDS
     by_rank = profile.by_rank()
     shown = [i for i, _ in enumerate(names) if any(row[i] for row in by_rank)]
     head = ("rank", *(names[i].replace("_", " ") for i in shown), "kept waiting")

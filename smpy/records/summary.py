@@ -22,6 +22,8 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
                         keeps_memory: what was freed stayed with the process;
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
+    repeats             of several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
+                        ..._share; null: there was one
     profile             where time and bytes went, by call site (`smpy.records.profile`)
     remarks             what a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.profile import Profile
+    from smpy.records.repeats import Repeats
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
@@ -99,6 +102,8 @@ class Summary:
         Of the makespan, as far as the costs of kernels make it uncertain; None: they do not, or a draw was made of it.
     profile : Profile or None
         Where time and bytes went.
+    repeats : Repeats or None
+        Makespans and shares of all runs, this one first, where several were asked for.
     host : mapping or None
         The machine that ran it, and when, as JSON has it (`this_machine`); None: this one, now.
     """
@@ -121,6 +126,7 @@ class Summary:
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
     profile: Profile | None = None
+    repeats: Repeats | None = None
     host: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
@@ -158,6 +164,7 @@ class Summary:
             "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
+            "repeats": self.repeats.to_record() if self.repeats else None,
             "profile": self.profile.to_record() if self.profile else None,
             "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
             "finish_s": finish_s,
@@ -181,6 +188,10 @@ class Summary:
         """The summary for people: a line a fact, no newline at the end."""
         facts = [
             ("makespan", f"{format_time(self.makespan_s)} simulated{self._plus_or_minus()}"),
+            *(
+                ("repeated" if not n else "", line)
+                for n, line in enumerate(self.repeats.render() if self.repeats else ())
+            ),
             ("wall time", format_time(self.wall_s)),
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),

@@ -17,11 +17,11 @@ class TimeShares:
     compute : float
         The program computed.
     communication : float
-        Messages travelled for a rank that waited for them; overheads of sending and receiving; polls, of tests and of
-        probes that do not block; looks at the clock.
+        Messages travelled for a rank that waited for them; overheads of sending and receiving; polls that waited for
+        nothing; looks at the clock.
     waiting : float
-        Blocked in MPI because of others: nothing that the rank waited for was on its way yet. Its partner had not
-        posted the other side, or some rank of the communicator had not entered the collective.
+        Blocked or polling in MPI because of others: nothing that the rank waited for was on its way yet. Its partner
+        had not posted the other side, or some rank of the communicator had not entered the collective.
     sleep : float
         In `time.sleep`.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import cycle
@@ -10,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError, meant
-from smpy.records.trace_layout import COLUMNS, FORMAT, INFO
+from smpy.input_files import read_plain_file
+from smpy.records.trace_checks import Known, RowChecks
+from smpy.records.trace_info import check_file, read_info
+from smpy.records.trace_layout import COLUMNS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,23 +49,8 @@ class Trace:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        path = self.folder / INFO
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(
-                f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
-            ) from error
-        except ValueError as error:  # of JSON, of UTF-8
-            raise UsageError(f"{path} is damaged: {error}; record the run again") from error
-        if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
-            raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
-        if content["trace"].get("format") != FORMAT:
-            raise UsageError(
-                f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}, with "
-                f"traces of format {content['trace'].get('format')}; this one reads format {FORMAT}: record it again"
-            )
-        self.info: dict[str, Any] = content
+        self.info: dict[str, Any] = read_info(self.folder)
+        self._whole: dict[str, bool] = {}
 
     @property
     def n_ranks(self) -> int:
@@ -92,7 +79,7 @@ class Trace:
     def schema(self, name: str) -> pa.Schema:
         """A table's columns and their types."""
         file = self._open(name)
-        return _no_rows(name).schema if file is None else file.schema_arrow
+        return _schema(name) if file is None else file.schema_arrow
 
     def n_rows(self, name: str) -> int:
         """How many rows a table has."""
@@ -118,16 +105,23 @@ class Trace:
         """
         file = self._opened_with(name, columns)
         if file is None:
-            return _no_rows(name, columns)
+            return _schema(name, columns).empty_table()
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
             if where is None:
-                return file.read(columns and list(columns))
-            return pq.read_table(self._path(name), columns=columns and list(columns), filters=where)  # imports pandas
+                rows = file.read(columns and list(columns))
+            else:
+                rows = pq.read_table(
+                    self._path(name), columns=columns and list(columns), filters=where
+                )  # imports pandas
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
+        checks = self._checks(name, in_order=where is None)
+        for batch in rows.to_batches():
+            checks.check(batch)
+        return rows
 
     def batches(
         self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
@@ -153,26 +147,31 @@ class Trace:
             return
         import pyarrow as pa
 
+        checks = self._checks(name, in_order=True)
         try:
-            yield from file.iter_batches(n_rows, columns=columns and list(columns))
+            for batch in file.iter_batches(n_rows, columns=columns and list(columns)):
+                checks.check(batch)
+                yield batch
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
 
     @cached_property
-    def _sites(self) -> tuple[list[tuple[str, str]], NDArray[np.int32], NDArray[np.bool_]]:
+    def _sites(self) -> tuple[list[tuple[str, str]], NDArray[np.int32], NDArray[np.bool_], NDArray[np.int32]]:
         import numpy as np
 
-        table = self.table("sites", ["site", "call", "file", "line", "is_kernel"])
+        table = self.table("sites", ["site", "call", "file", "line", "is_kernel", "rank"])
         n_sites = max(table["site"].to_pylist(), default=0)
         label_of_site = np.zeros(n_sites + 1, dtype=np.int32)
         is_kernel = np.zeros(n_sites + 1, dtype=np.bool_)
+        rank_of_site = np.full(n_sites + 1, -1, dtype=np.int32)
         calls = {("", ""): 0}
-        columns = (table[name].to_pylist() for name in ("site", "call", "file", "line", "is_kernel"))
-        for site, call, file, line, kernel in zip(*columns, strict=True):
+        columns = (table[name].to_pylist() for name in table.column_names)
+        for site, call, file, line, kernel, rank in zip(*columns, strict=True):
             place = f"{file}:{line}" if line else file or ""
             label_of_site[site] = calls.setdefault((call or "", place), len(calls))
             is_kernel[site] = kernel
-        return list(calls), label_of_site, is_kernel
+            rank_of_site[site] = rank
+        return list(calls), label_of_site, is_kernel, rank_of_site
 
     @property
     def calls(self) -> list[tuple[str, str]]:
@@ -194,6 +193,11 @@ class Trace:
         """Of each row of `sites`, whether it is a kernel that the program named; of 0: no."""
         return self._sites[2]
 
+    @property
+    def rank_of_site(self) -> NDArray[np.int32]:
+        """Rank of each row of `sites`; of 0: -1."""
+        return self._sites[3]
+
     def _path(self, name: str) -> Path:
         if name not in COLUMNS:
             raise UsageError(f"a trace has no table {name!r}{meant(name, COLUMNS)}; it has {', '.join(COLUMNS)}")
@@ -202,21 +206,80 @@ class Trace:
     def _open(self, name: str) -> pq.ParquetFile | None:
         """A table's file; None: it has no rows, and so there is none."""
         path = self._path(name)
+        if not self._is_whole(path.name):
+            return None
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
             raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
-        if not path.exists():
-            return None
         pool = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
         try:
-            return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
+            file = pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
         finally:
             pa.set_memory_pool(pool)
+        self._check_layout(name, file)
+        return file
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a file is there as it was written, looked at once; an error unless it is, or the trace has none."""
+        if name not in self._whole:
+            self._whole[name] = check_file(self.folder, name, self.info["trace"]["files"])
+        return self._whole[name]
+
+    def file_bytes(self, name: str) -> bytes:
+        """The content of a file that is no table.
+
+        Raises
+        ------
+        UsageError
+            If it is not as it was written.
+        """
+        if not self._is_whole(name):
+            raise UsageError(f"{self.folder / name} is missing: record the run again")
+        return read_plain_file(self.folder / name, "trace")
+
+    def _checks(self, name: str, *, in_order: bool) -> RowChecks:
+        return RowChecks(name, self._path(name), lambda: self._known, in_order=in_order)
+
+    @cached_property
+    def _known(self) -> Known:
+        """Numbers and names that rows may refer to."""
+        import numpy as np
+
+        from smpy.records.columns import numbers
+
+        files = self.info["trace"]["files"]
+        n_sites, n_actions, n_comms = (
+            files.get(f"{name}.parquet", {"rows": 0})["rows"] for name in ("sites", "actions", "comms")
+        )
+        file = self._open("comms")
+        comms = np.zeros(1, np.int32) if file is None else numbers(file.read(["comm"])["comm"])
+        if not ((comms >= 0) & (comms <= n_comms)).all():
+            raise UsageError(f"{self._path('comms')} has a communicator with no number of one: record the run again")
+        return Known(
+            n_ranks=self.n_ranks,
+            n_sites=n_sites,
+            n_names=len(self.info["trace"]["regions"]),
+            n_actions=n_actions,
+            n_failed_polls=self.info["trace"]["n_failed_polls"],
+            makespan_s=self.makespan_s,
+            is_comm=np.bincount(comms) > 0,
+        )
+
+    def _check_layout(self, name: str, file: pq.ParquetFile) -> None:
+        n_rows, expected = file.metadata.num_rows, self.info["trace"]["files"][f"{name}.parquet"]["rows"]
+        if n_rows != expected:
+            raise UsageError(f"{self._path(name)} has {n_rows:,} of {expected:,} rows: record the run again")
+        for column in _schema(name):
+            here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
+            if here is None or getattr(here.type, "value_type", here.type) != column.type:
+                raise UsageError(
+                    f"{self._path(name)} has no column {column.name} of {column.type}: record the run again"
+                )
 
     def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
         file = self._open(name)
@@ -230,8 +293,8 @@ class Trace:
         return UsageError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
 
 
-def _no_rows(name: str, columns: Sequence[str] | None = None) -> pa.Table:
+def _schema(name: str, columns: Sequence[str] | None = None) -> pa.Schema:
     import pyarrow as pa
 
     types = COLUMNS[name]
-    return pa.schema({column: getattr(pa, types[column])() for column in columns or types}).empty_table()
+    return pa.schema({column: getattr(pa, types[column])() for column in columns or types})

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 2
-"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`; no other is read."""
+FORMAT: Final = 3
+"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
+
+READABLE: Final = (3,)
+"""Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
 
 INFO: Final = "run.json"
-MACHINE: Final = "machine.pickle"
+MACHINE: Final = "machine.json"
+MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; it goes when a trace is recorded over
 
 COLUMNS: Final = {
     "intervals": {
@@ -74,3 +78,12 @@ COLUMNS: Final = {
     },
 }
 """Tables and the columns of each, with their types."""
+
+MAY_BE_NULL: Final = {
+    "intervals": {"site", "other", "message"},
+    "messages": {"tag", "send_site", "receive_site", "receive_posted_s", "started_s", "ended_s", "alone_s"},
+    "actions": {"site", "comm"},
+    "sites": {"comm"},
+    "collectives": {"total_bytes"},
+}
+"""Columns that say nothing in some rows."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, UsageError
-from smpy.records.trace_layout import COLUMNS, INFO, MACHINE
+from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, MACHINE_OF_FORMAT_2, MAY_BE_NULL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,13 +22,7 @@ if TYPE_CHECKING:
 
 _GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
-_MAY_BE_NULL: Final = {
-    "intervals": {"site", "other", "message"},
-    "messages": {"tag", "send_site", "receive_site", "started_s", "alone_s"},
-    "actions": {"site", "comm"},
-    "sites": {"comm"},
-    "collectives": {"total_bytes"},
-}
+_BUFFER_BYTES: Final = 1 << 18
 
 
 class TraceWriter:
@@ -41,6 +37,8 @@ class TraceWriter:
     ----------
     pa : module
         pyarrow.
+    files : dict of str to dict
+        The tables that are complete, by the names of their files: `rows`, `bytes` and `sha256`.
 
     Raises
     ------
@@ -56,7 +54,9 @@ class TraceWriter:
             raise UsageError('a trace is written by pyarrow: pip install "smpy-mpi[trace]"') from None
         self.pa, self._parquet = pa, parquet
         self.folder = folder
-        self._writers: dict[str, ParquetWriter] = {}
+        self.files: dict[str, dict[str, Any]] = {}
+        self._writers: dict[str, tuple[ParquetWriter, _CountedFile]] = {}
+        self._n_rows: Counter[str] = Counter()
         self._waiting: dict[str, list[pa.Table]] = {}
         self._trouble: OSError | None = None
         self._to_write: SimpleQueue[tuple[str, pa.Table] | None] = SimpleQueue()
@@ -75,7 +75,7 @@ class TraceWriter:
         NoRoomError
             If they cannot be written.
         """
-        pa, kinds, optional = self.pa, COLUMNS[table], _MAY_BE_NULL.get(table, ())
+        pa, kinds, optional = self.pa, COLUMNS[table], MAY_BE_NULL.get(table, ())
         arrays = {name: self._listed(kinds[name], of) if isinstance(of, list) else of for name, of in columns.items()}
         fields = [pa.field(name, array.type, nullable=name in optional) for name, array in arrays.items()]
         waiting = self._waiting.setdefault(table, [])
@@ -134,16 +134,17 @@ class TraceWriter:
                 self._room.put(None)
 
     def _write(self, table: str, rows: pa.Table) -> None:
-        writer = self._writers.get(table)
-        if writer is None:
-            writer = self._writers[table] = self._new_writer(table, rows.schema)
-        writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+        if table not in self._writers:
+            file = _CountedFile(self.folder / f"{table}.parquet")
+            self._writers[table] = self._new_writer(file, rows.schema), file
+        self._writers[table][0].write_table(rows, row_group_size=max(rows.num_rows, 1))
+        self._n_rows[table] += rows.num_rows
 
-    def _new_writer(self, table: str, schema: pa.Schema) -> ParquetWriter:
+    def _new_writer(self, file: _CountedFile, schema: pa.Schema) -> ParquetWriter:
         plain = {field.name for field in schema if self.pa.types.is_floating(field.type) and field.name != "amount"}
         numbered = {name for name in ("message",) if name in schema.names}
         return self._parquet.ParquetWriter(
-            self.folder / f"{table}.parquet",
+            file,
             schema,
             memory_pool=self.pa.system_memory_pool(),  # that of pyarrow's own clears huge pages, and keeps them
             compression="zstd",
@@ -178,8 +179,11 @@ class TraceWriter:
         self._thread.join()
         self._waiting.clear()
         while self._writers:
+            table, (writer, file) = self._writers.popitem()
             try:
-                self._writers.popitem()[1].close()
+                writer.close()
+                file.close()
+                self.files[file.path.name] = {"rows": self._n_rows[table], **file.seal()}
             except OSError as error:
                 self._trouble = self._trouble or error
 
@@ -188,11 +192,47 @@ class TraceWriter:
         return f"the trace in {self.folder} is not whole: {reason}; make room, or trace less (--trace-window)"
 
 
+class _CountedFile:
+    """A file that adds up the checksum of what is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("wb", buffering=_BUFFER_BYTES)
+        self._sum = sha256()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._file.closed
+
+    def write(self, data: bytes) -> int:
+        """Append bytes."""
+        n_bytes = self._file.write(data)
+        self._sum.update(data)
+        return n_bytes
+
+    def tell(self) -> int:
+        """How many bytes there are."""
+        return self._file.tell()
+
+    def flush(self) -> None:
+        """Hand all bytes to the system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
+
+    def seal(self) -> dict[str, Any]:
+        """Size and checksum, as `run.json` has them."""
+        return {"bytes": self.path.stat().st_size, "sha256": self._sum.hexdigest()}
+
+
 def _make_room(folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file, and a trace is a folder: name another one")
-        known = {INFO, MACHINE, *(f"{name}.parquet" for name in COLUMNS)}
+        known = {INFO, MACHINE, MACHINE_OF_FORMAT_2, *(f"{name}.parquet" for name in COLUMNS)}
         others = [each.name for each in folder.iterdir() if each.name not in known] if folder.exists() else []
         if others:
             raise UsageError(f"{folder} holds {others[0]!r}, which is no part of a trace: name a new folder")

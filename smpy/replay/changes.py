@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.engine.kernel import lib
 from smpy.errors import UsageError, meant
@@ -17,30 +17,77 @@ if TYPE_CHECKING:
     from smpy.platforms.models import Overhead
     from smpy.platforms.platform import Platform
 
-Better = tuple[str, float] | tuple[str, str, float]
-"""What is so many times better: ("latency", 1.1), ("kernel", "dgemm", 2.0), ...: `replay`."""
+Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float]
+"""A part and how many times better: ("latency", 1.1), ("kernel", "dgemm", 2.0), ("kernel", "dgemm", "node-3", 2.0)."""
 
-KINDS: Final = ("latency", "bandwidth", "overhead", "computing", "kernel", "link", "host")
-_NAMED: Final = ("kernel", "link", "host")
+MEMORY_PARTS: Final = ("memory", "core_memory")
+"""Limits of moving bytes, in the order in which an analysis takes them away: of a host's memory, of a core's."""
+_N_NAMES: Final = {
+    **dict.fromkeys(("latency", "bandwidth", "overhead", "computing", "cores", *MEMORY_PARTS), (0,)),
+    "kernel": (1, 2),
+    "link": (1,),
+    "host": (1,),
+}
+KINDS: Final = tuple(_N_NAMES)
 ALL: Final = -1
 
 
-def checked(better: Iterable[Better]) -> list[tuple[str, str, float]]:
-    """Each as kind, name (or nothing) and factor.
+class Change(NamedTuple):
+    """A part that is so many times better.
+
+    Attributes
+    ----------
+    what : str
+        Of `KINDS`.
+    name : str
+        Of the kernel, link or host; of a kernel, empty: the work that no kernel names.
+    host : str
+        Of a kernel: only there; empty: everywhere.
+    factor : float
+        How many times better.
+    """
+
+    what: str
+    name: str
+    host: str
+    factor: float
+
+
+class Divisors(NamedTuple):
+    """Divisors of work: of a rank's flop, of its bytes, and of both at each site (0 is none)."""
+
+    flop_of_rank: NDArray[np.float64]
+    bytes_of_rank: NDArray[np.float64]
+    of_site: NDArray[np.float64]
+
+
+def checked(better: Iterable[Better]) -> list[Change]:
+    """Each part by name.
 
     Raises
     ------
     UsageError
         If there is no such kind, or a factor is not above 0.
     """
-    found = []
+    changes = []
     for what, *names, factor in better:
-        if what not in KINDS or len(names) != (what in _NAMED):
+        if len(names) not in _N_NAMES.get(what, ()):
             raise UsageError(f"nothing is better of {what!r}{meant(what, KINDS)}: {', '.join(KINDS)} may be")
         if not 0 < factor < float("inf"):
             raise UsageError(f"{what} cannot be {factor} times better: give a number above 0")
-        found.append((str(what), str(names[0]) if names else "", float(factor)))
-    return found
+        name, host = ([str(name) for name in names] + ["", ""])[:2]
+        changes.append(Change(str(what), name, host, float(factor)))
+    return changes
+
+
+def memory_factors(ideal: Iterable[str], better: Sequence[Change]) -> tuple[float, float]:
+    """Factors of the bandwidth of each host's memory, and of that of each core's; 0: no limit."""
+    factors = dict.fromkeys(MEMORY_PARTS, 1.0)
+    for change in better:
+        if change.what in factors:
+            factors[change.what] *= change.factor
+    factors.update((part, 0.0) for part in ideal if part in factors)
+    return factors["memory"], factors["core_memory"]
 
 
 def with_less_overhead(machine: Description, factor: float) -> Description:
@@ -62,7 +109,7 @@ def with_less_overhead(machine: Description, factor: float) -> Description:
     return replace(machine, models=replace(models, calls=calls, polling=polling))
 
 
-def improve_links(platform: Platform, better: Sequence[tuple[str, str, float]]) -> None:
+def improve_links(platform: Platform, better: Sequence[Change]) -> None:
     """Make the links of a platform better, before a world is on it.
 
     Raises
@@ -70,7 +117,7 @@ def improve_links(platform: Platform, better: Sequence[tuple[str, str, float]]) 
     UsageError
         If there is no such link.
     """
-    for what, name, factor in better:
+    for what, name, _, factor in better:
         if what == "latency":
             lib.platform_scale_link(platform.handle, ALL, 1.0, 1 / factor)
         elif what == "bandwidth":
@@ -87,13 +134,14 @@ def _link(platform: Platform, name: str) -> int:
 
 
 def faster(
-    better: Sequence[tuple[str, str, float]],
+    better: Sequence[Change],
     cpu: float,
     *,
     host_of_rank: Sequence[str],
     kernel_of_site: Sequence[str],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """By what the work of each rank, and of each site (0 is none), is divided.
+    rank_of_site: Sequence[int] | NDArray[np.int32],
+) -> Divisors:
+    """Divisors of the work that is better: faster cores shorten flop alone, better work its bytes, too.
 
     Raises
     ------
@@ -102,15 +150,26 @@ def faster(
     """
     import numpy as np
 
-    of_rank, of_site = np.full(len(host_of_rank), float(cpu)), np.ones(len(kernel_of_site))
-    for what, name, factor in better:
-        if what == "computing":
-            of_rank *= factor
-        elif what == "kernel":
-            of_site[_where(kernel_of_site, name, "kernel")] *= factor
+    n_ranks = len(host_of_rank)
+    divisors = Divisors(np.full(n_ranks, float(cpu)), np.ones(n_ranks), np.ones(len(kernel_of_site)))
+    for what, name, host, factor in better:
+        if what == "cores":
+            divisors.flop_of_rank[:] *= factor
+        elif what == "computing":
+            divisors.flop_of_rank[:] *= factor
+            divisors.bytes_of_rank[:] *= factor
         elif what == "host":
-            of_rank[_where(host_of_rank, name, "host with ranks")] *= factor
-    return of_rank, of_site
+            ranks = _where(host_of_rank, name, "host with ranks")
+            divisors.flop_of_rank[ranks] *= factor
+            divisors.bytes_of_rank[ranks] *= factor
+        elif what == "kernel":
+            sites = _where(kernel_of_site, name, "kernel")
+            if host:
+                is_there = np.zeros(n_ranks + 1, np.bool_)  # the last one is of no rank
+                is_there[_where(host_of_rank, host, "host with ranks")] = True
+                sites = sites[is_there[np.asarray(rank_of_site)[sites]]]
+            divisors.of_site[sites] *= factor
+    return divisors
 
 
 def _where(names: Sequence[str], name: str, what: str) -> NDArray[Any]:

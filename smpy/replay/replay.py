@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import OPERATIONS
 from smpy.collectives.schedule import RANK, Schedule
 from smpy.collectives.selection import Algorithms, selection_with
 from smpy.engine.replaying import ReplayEngine
@@ -18,7 +19,16 @@ from smpy.platforms.machine import changed, read_machine
 from smpy.platforms.models import IDEAL_PARTS
 from smpy.platforms.placement import place
 from smpy.records.trace import Trace
-from smpy.replay.changes import Better, checked, faster, improve_links, with_less_overhead
+from smpy.replay.changes import (
+    MEMORY_PARTS,
+    Better,
+    Change,
+    checked,
+    faster,
+    improve_links,
+    memory_factors,
+    with_less_overhead,
+)
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
 from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows import Rows
@@ -99,13 +109,15 @@ def replay(
         Collectives and the algorithms that they use; by default, as the run said.
     cpu : float, optional
         How many times faster all cores compute.
-    ideal : iterable of {"contention", "bandwidth", "latency", "overhead"}, optional
+    ideal : iterable of {"contention", "bandwidth", "latency", "overhead", "memory", "core_memory"}, optional
         What there is none of: messages do not share links, or links have no limit of bandwidth, no latency, calls and
-        looks at the clock no cost.
+        looks at the clock no cost; the memory of a host, or that of a core, has no limit of bandwidth.
     better : iterable of tuple, optional
         What is so many times better: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
-        1.1)``, ``("computing", 1.1)``, ``("kernel", name, 1.1)``, ``("link", name, 1.1)`` (its bandwidth), ``("host",
-        name, 1.1)`` (computing there).
+        1.1)``, ``("link", name, 1.1)`` (its bandwidth); ``("cores", 1.1)``, ``("core_memory", 1.1)`` and ``("memory",
+        1.1)``, the bandwidths of a core's and of a host's memory; ``("computing", 1.1)``, ``("host", name, 1.1)``
+        (computing there), ``("kernel", name, 1.1)`` (an empty name: computing outside of kernels) and ``("kernel",
+        name, host, 1.1)``, which take so many times less whatever bounds them.
     denoise : iterable of {"cpu", "net"}, optional
         What there is no noise of: computing takes what models of kernels say without, or the 5th percentile of what
         the rank computed before the same call (`smpy.replay.noise`); links do not follow profiles.
@@ -128,6 +140,7 @@ def replay(
         why = "has some ranks or dates only" if not info["can_replay"] else "is of a run that was cut short"
         raise UsageError(f"{trace.folder} {why}: trace the whole run to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
+    ideal = tuple(ideal)
     machine, is_recorded = _machine(trace, platform, options, ideal, changes)
     built = machine.build()
     improve_links(built, changes)
@@ -147,7 +160,7 @@ def replay(
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
-        engine.know_memories()
+        engine.know_memories(*memory_factors(ideal, changes))
         batches = iter(rows)
         engine.perform(lambda _: next(batches, None), on_yield)
         result = result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
@@ -161,7 +174,7 @@ def _machine(
     platform: str | Path | Description | None,
     options: Iterable[tuple[str, str]],
     ideal: Iterable[str],
-    changes: Sequence[tuple[str, str, float]],
+    changes: Sequence[Change],
 ) -> tuple[Description, bool]:
     """The machine, and whether its hosts are those of the run."""
     other = recorded_machine(trace) if platform is None else platform
@@ -173,9 +186,9 @@ def machine_with(
     n_ranks: int,
     options: Iterable[tuple[str, str]],
     ideal: tuple[str, ...],
-    changes: Sequence[tuple[str, str, float]],
+    changes: Sequence[Change],
 ) -> Description:
-    """A machine with what `replay` takes of changes to it, but for those of links and of computing.
+    """A machine with what `replay` takes of changes to it, but for those of links, memory and computing.
 
     Raises
     ------
@@ -183,16 +196,16 @@ def machine_with(
         If a change cannot be made, or there is no such machine.
     """
     for part in ideal:
-        if part not in IDEAL_PARTS:
-            raise UsageError(f"{part!r} is no part of a network: {', '.join(IDEAL_PARTS)} are")
+        if part not in (*IDEAL_PARTS, *MEMORY_PARTS):
+            raise UsageError(f"{part!r} cannot be ideal: {', '.join((*IDEAL_PARTS, *MEMORY_PARTS))} can")
     if isinstance(platform, Description):
         machine = changed(platform, list(options))
     else:
         machine = read_machine(platform, n_ranks, list(options))
-    if ideal:
+    if any(part in IDEAL_PARTS for part in ideal):
         network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in ideal))
         machine = replace(machine, models=replace(machine.models, network=network))
-    for what, _, factor in changes:
+    for what, _, _, factor in changes:
         if what == "overhead":
             machine = with_less_overhead(machine, factor)
     if "overhead" in ideal:
@@ -207,7 +220,7 @@ def _rows(
     algorithms: Iterable[tuple[str, str]],
     cpu: float,
     ideal: Iterable[str],
-    changes: Sequence[tuple[str, str, float]],
+    changes: Sequence[Change],
 ) -> Rows:
     choice = engine.platform.models.collectives
     pairs = [(operation, name) for operation, name in algorithms]
@@ -220,16 +233,20 @@ def _rows(
         if schedule not in asked:
             return engine.new_schedule(Schedule(RANK).words())  # a latch alone
         operation, query = asked[schedule]
+        if query.n_ranks != len(members[comm]):
+            raise UsageError(
+                f"{trace.folder}: {operation} of {query.n_ranks} ranks, and {len(members[comm])} take part"
+            )
         return known.schedule(engine, operation, query, lambda: Hosts(engine.hosts_of(members[comm])))
 
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
-    of_rank, of_site = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels)
+    divisors = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels, rank_of_site=trace.rank_of_site)
     overhead = 0.0 if "overhead" in ideal else 1.0
-    for what, _, factor in changes:
+    for what, _, _, factor in changes:
         if what == "overhead":
             overhead *= factor
-    return Rows(trace, comm_of, schedule_of, of_rank, of_site, overhead)
+    return Rows(trace, comm_of, schedule_of, divisors, overhead)
 
 
 def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
@@ -258,10 +275,10 @@ def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: di
 
 
 def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
-    if not (trace.folder / "collectives.parquet").exists():
-        return {}
     found = {}
     for row in trace.table("collectives").to_pylist():
+        if row["operation"] not in OPERATIONS:
+            raise UsageError(f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}")
         known = {name: row[name] for name in Query._fields if name in row}
         found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
     return found

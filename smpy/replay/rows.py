@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
+    from smpy.replay.changes import Divisors
     from smpy.replay.noise import QuietWork
 
 _BATCH_ROWS: Final = 1 << 17
@@ -39,8 +40,8 @@ class Rows:
         The world's number of each of its communicators.
     schedule_of : callable
         The world's number for a schedule, and a communicator, of the trace.
-    of_rank, of_site : array of float
-        What is divided of the work of each rank, and of each site (0: none).
+    divisors : Divisors
+        Of the work of each rank and site.
     overhead : float
         By how much overheads are divided; 0: there are none.
     """
@@ -50,8 +51,7 @@ class Rows:
         trace: Trace,
         comm_of: Sequence[int],
         schedule_of: Callable[[int, int], int],
-        of_rank: NDArray[np.float64],
-        of_site: NDArray[np.float64],
+        divisors: Divisors,
         overhead: float,
     ) -> None:
         import numpy as np
@@ -59,7 +59,7 @@ class Rows:
         self._trace = trace
         self._comm_of = np.array([*comm_of, _ANY], dtype=np.int32)  # the last one is of none
         self._schedule_of = schedule_of
-        self._of_rank, self._of_site = of_rank, of_site
+        self._divisors = divisors
         self._overhead = overhead
         self._slowdown: NDArray[np.float64] | None = None
         self._number_of: dict[tuple[int, int], int] = {}
@@ -115,17 +115,27 @@ class Rows:
             self._remove_noise(rows, site, self._quiet)
         is_work = action == _COMPUTE
         if is_work.any():
-            rank, of = rows["rank"][is_work], site[is_work]
-            divided = self._of_rank[rank] * self._of_site[of]
-            if self._slowdown is not None:
-                divided[~self._is_kernel[of]] *= self._slowdown[rank][~self._is_kernel[of]]
-            rows["amount"][is_work] /= divided
+            self._divide(rows, is_work, site)
         is_overhead = action == _OVERHEAD
         if self._overhead == 0:
             kept: NDArray[Any] = rows[~is_overhead].copy()
             return kept
         rows["amount"][is_overhead] /= self._overhead
         return rows
+
+    def _divide(self, rows: NDArray[Any], is_work: NDArray[np.bool_], site: NDArray[np.int32]) -> None:
+        """Make work take less, or more."""
+        import numpy as np
+
+        rank, of = rows["rank"][is_work], site[is_work]
+        flop = self._divisors.flop_of_rank[rank] * self._divisors.of_site[of]
+        moved = self._divisors.bytes_of_rank[rank] * self._divisors.of_site[of]
+        if self._slowdown is not None:
+            flop[~self._is_kernel[of]] *= self._slowdown[rank][~self._is_kernel[of]]
+        rows["amount"][is_work] /= flop
+        if (moved != 1).any():
+            most = np.nextafter(2.0**63, 0)  # the largest that a column of bytes can have
+            rows["bytes"][is_work] = np.minimum(np.rint(rows["bytes"][is_work] / moved), most)
 
     def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
         """What a model says is computed in place of the row that follows it."""

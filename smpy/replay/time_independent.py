@@ -132,7 +132,7 @@ def replay_time_independent(
             return known.schedule(engine, operation, query, lambda: hosts)
 
         names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
-        times, _ = faster(changes, cpu, host_of_rank=names, kernel_of_site=())
+        times = faster(changes, cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
         rows = _Reader(
             trace,
             [

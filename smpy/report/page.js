@@ -29,7 +29,7 @@ function tell(figure, text) {
 function drawSites(figure) {
   const { labels, spent_s: spent, kinds } = page.sites;
   const bars = kinds.map((kind, k) => ({
-    type: "bar", orientation: "h", name: words(kind), y: labels, x: spent.map((of) => of[k]), marker: { color: COLOURS[kind] },
+    type: "bar", orientation: "h", name: escaped(words(kind)), y: labels.map(escaped), x: spent.map((of) => of[k]), marker: { color: COLOURS[kind] },
   }));
   const layout = {
     barmode: "stack", height: 180 + 26 * labels.length, margin: { l: 10, t: 40 }, yaxis: { autorange: "reversed", automargin: true },
@@ -106,10 +106,10 @@ async function drawMatrix(figure) {
 
 function drawLinks(figure) {
   const { link, busy, saturated } = page.links;
-  const bar = (name, x, color) => ({ type: "bar", orientation: "h", name, y: link, x, marker: { color } });
+  const bar = (name, x, color) => ({ type: "bar", orientation: "h", name, y: link.map(escaped), x, marker: { color } });
   const layout = {
     barmode: "overlay", height: 180 + 22 * link.length, margin: { l: 10, t: 40 },
-    yaxis: { autorange: "reversed", automargin: true }, xaxis: { title: { text: "share of the makespan" }, tickformat: ".0%" },
+    yaxis: { type: "category", autorange: "reversed", automargin: true }, xaxis: { title: { text: "share of the makespan" }, tickformat: ".0%" },
   };
   return Plotly.newPlot(figure, [bar("busy", busy, "#a9c7ea"), bar("saturated", saturated, "#e0452f")], layout, CONFIG);
 }

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from smpy.records.computing_lines import sites_by_line
 from smpy.records.files import check_writable, write_whole
 from smpy.records.time_shares import TimeShares
 from smpy.records.trace import Trace
@@ -127,7 +128,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
     by_rank = '<p class="note">Of each rank:</p>' + figure("ranks")
     if not profile:
         return by_rank
-    sites, kinds = profile["sites"], profile["kinds"]
+    sites, kinds = sites_by_line(profile), profile["kinds"]
     whole_s = sum(sum(site["spent_s"]) for site in sites) or 1.0
     shown = [at for at, _ in enumerate(kinds) if any(site["spent_s"][at] for site in sites)]
     head = [
@@ -146,7 +147,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
             site["line"] or "",
             format_time(sum(site["spent_s"])),
             f"{sum(site['spent_s']) / whole_s:.1%}",
-            f"{site['count']:,}" if site["call"] else "",
+            f"{site['count']:,}" if site["count"] else "",
             *(format_time(site["spent_s"][at]) for at in shown),
             format_bytes(site["sent_bytes"]) if site["sent_bytes"] else "",
             str(site["slowest"]) if site["slowest"] >= 0 else "",
@@ -159,7 +160,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
 
 
 def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
-    sites = profile.get("sites", [])[:_BARS_MAX]
+    sites = sites_by_line(profile)[:_BARS_MAX] if profile else []
     labels = [f"{number + 1}. {site['call'] or '(own)'} {site['line'] or ''}" for number, site in enumerate(sites)]
     return {"labels": labels, "spent_s": [site["spent_s"] for site in sites], "kinds": profile.get("kinds", [])}
 

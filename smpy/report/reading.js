@@ -21,6 +21,10 @@ function words(name) {
   return name.replaceAll("_", " ");
 }
 
+function escaped(text) { // for plotly, which takes tags and entities of any label as markup
+  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
 function withUnit(value, units) {
   let at = 0;
   while (at + 1 < units.length && value !== 0 && Math.abs(value) < units[at][0]) at++;

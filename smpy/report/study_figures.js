@@ -36,7 +36,7 @@ function spansDecades(column, rows) {
 
 function axisOf(column, isLog, rows, nAcross = 1) { // plotly's, for a column
   if (!column.hasNumbers) {
-    return { type: "category", categoryorder: "array", categoryarray: column.labels, range: [-0.5, column.labels.length - 0.5], automargin: true };
+    return { type: "category", categoryorder: "array", categoryarray: column.labels.map(escaped), range: [-0.5, column.labels.length - 0.5], automargin: true };
   }
   const layout = { type: isLog ? "log" : "linear", exponentformat: "SI", minexponent: 0 };
   if (!column.isAxis && ["s", "B"].includes(column.unit)) layout.ticksuffix = column.unit;
@@ -126,7 +126,7 @@ function traceOf(group, panel, isFirst) {
   const isLine = x.hasNumbers && !group.isScale && group.found.length <= WHISKERS_MAX;
   const trace = {
     type: "scatter", mode: isLine ? "lines+markers" : "markers", xaxis: `x${panel}`, yaxis: `y${panel}`,
-    x: group.found.map((mark) => (x.hasNumbers ? x.number(mark.rows[0]) : x.text(mark.rows[0]))), y: group.found.map((mark) => mark.y),
+    x: group.found.map((mark) => (x.hasNumbers ? x.number(mark.rows[0]) : escaped(x.text(mark.rows[0])))), y: group.found.map((mark) => mark.y),
     text: group.found.map(hover), customdata: group.found.map((mark) => mark.rows), hovertemplate: "%{text}<extra></extra>",
     marker: { color, symbol, size: x.hasNumbers ? 7 : 10 }, line: { color, dash, width: 1.6 }, error_y: whiskers(group.found),
     name: series ? escaped(series.labels[group.code]) : "", legendgroup: String(group.code), showlegend: Boolean(series) && !group.isScale && isFirst,

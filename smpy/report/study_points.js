@@ -153,4 +153,3 @@ function chooseShown(controls) { // one value of an axis, or all
 }
 
 const namesOf = (columns) => columns.map((one) => [one.name, one.title]);
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from smpy.errors import UsageError
+from smpy.errors import ArgumentTypeError
+from smpy.runs.arguments import word
 
 
 def command_line(ranks: int, options: Mapping[str, object]) -> list[str]:
@@ -23,7 +24,7 @@ def command_line(ranks: int, options: Mapping[str, object]) -> list[str]:
 
     Raises
     ------
-    UsageError
+    ArgumentTypeError, ArgumentValueError
         If a value has no such meaning.
 
     Examples
@@ -51,7 +52,7 @@ def _values(name: str, value: object) -> Iterable[str]:
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return word(name, value)
     if isinstance(value, (bytes, bool)) or not hasattr(value, "__float__"):
-        raise UsageError(f"{name}={value!r}: an option takes text, a number or a path, several, or a mapping")
+        raise ArgumentTypeError(f"{name}={value!r}: an option takes text, a number or a path, several, or a mapping")
     return str(value)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any, Final, TextIO, TypeVar
+from weakref import finalize
 
 from smpy.errors import SmpyError
 from smpy.records.profile import Profile
@@ -13,8 +16,12 @@ from smpy.records.trace import Trace
 from smpy.runs.reads import Reads
 from smpy.units import format_time
 
+_TRIES_MAX: Final = 3
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False, eq=False)
 class Run:
     """A run that has ended, all its ranks with exit code 0.
 
@@ -23,13 +30,17 @@ class Run:
     summary : Summary
         What it took.
     stdout, stderr : str
-        What the program printed.
+        What the program printed; of more than 16 MiB the first and the last 8 MiB, and between them a line that says
+        how much is left out.
     exit_code : int
         That of `smpy run`.
     trace_folder : Path or None
         What was recorded, where `trace` said so.
     reads : Reads
         Files and environment variables that it has read, if they were noted.
+    stdout_file, stderr_file : TextIO or None
+        All that the program printed, if that was more than 16 MiB: a file without a name, open for reading, which is
+        gone with the run.
     """
 
     summary: Summary
@@ -38,6 +49,11 @@ class Run:
     exit_code: int = 0
     trace_folder: Path | None = None
     reads: Reads = field(default_factory=Reads)
+    stdout_file: TextIO | None = None
+    stderr_file: TextIO | None = None
+
+    def __post_init__(self) -> None:
+        _close_with(self, self.stdout_file, self.stderr_file)
 
     @property
     def makespan_s(self) -> float:
@@ -83,7 +99,7 @@ class RunError(SmpyError):
     Attributes
     ----------
     stdout, stderr : str
-        What the program had printed.
+        What the program had printed, as a `Run` has it.
     exit_code : int
         That of `smpy run`.
     summary : Summary or None
@@ -93,6 +109,8 @@ class RunError(SmpyError):
         process of the run died.
     reads : Reads
         As a `Run` has it.
+    stdout_file, stderr_file : TextIO or None
+        As a `Run` has them; None in an error that was pickled.
     """
 
     def __init__(
@@ -105,6 +123,8 @@ class RunError(SmpyError):
         summary: Summary | None = None,
         failure: SmpyError | None = None,
         reads: Reads | None = None,
+        stdout_file: TextIO | None = None,
+        stderr_file: TextIO | None = None,
     ) -> None:
         super().__init__(message)
         self.stdout = stdout
@@ -113,6 +133,19 @@ class RunError(SmpyError):
         self.summary = summary
         self.failure = failure
         self.reads = reads or Reads()
+        self.stdout_file = stdout_file
+        self.stderr_file = stderr_file
+        _close_with(self, stdout_file, stderr_file)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args, {**vars(self), "stdout_file": None, "stderr_file": None}
+
+
+def _close_with(run: object, *files: TextIO | None) -> None:
+    """Close files when nobody has the run any more."""
+    for file in files:
+        if file is not None:
+            finalize(run, file.close)
 
 
 class TimeLimitError(RunError):
@@ -121,3 +154,30 @@ class TimeLimitError(RunError):
 
 class MemoryLimitError(RunError):
     """A run held more memory than it was allowed to."""
+
+
+class KilledError(RunError):
+    """Somebody killed a run, or the process that starts runs: neither the program nor a limit ended it."""
+
+
+def again_if_killed(attempt: Callable[[], _Value], between: Callable[[], object] = bool) -> _Value:
+    """Call a function that performs a run, and again if somebody kills the run.
+
+    Parameters
+    ----------
+    attempt : callable
+        Performs the run.
+    between : callable
+        Called after each run that was killed; it may remove what the run has left.
+
+    Raises
+    ------
+    KilledError
+        If the last run was killed, too.
+    """
+    for _ in range(_TRIES_MAX - 1):
+        try:
+            return attempt()
+        except KilledError:
+            between()
+    return attempt()

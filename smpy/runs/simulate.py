@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from math import isfinite
+from dataclasses import replace
 from pickle import UnpicklingError
 from typing import Final, TypedDict
 
 from smpy.engine import running
 from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.platforms.description import Description
+from smpy.runs.arguments import BYTES_MAX, RANKS_MAX, seconds, text, whole_number, word
 from smpy.runs.command_line import command_line
+from smpy.runs.output import Output, read_output, remarks_on_output
 from smpy.runs.reads import Reads
-from smpy.runs.request import Elsewhere, MadeProgram, Reply, Request, Threads, read_bytes, read_value, write_value
-from smpy.runs.run import MemoryLimitError, Run, RunError, TimeLimitError
+from smpy.runs.request import Elsewhere, MadeProgram, Reply, Request, Threads, read_value, write_value
+from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError
 from smpy.runs.warm_server import Ended, Files, empty_file, warm_server
 from smpy.units import format_bytes, format_time
 
+_STARTS_MAX: Final = 10  # of servers that somebody kills; one that ends by itself counts as five
+_SHOWN_BYTES: Final = 1 << 20  # at a time
 _SIGNALLED: Final = 128  # and the signal's number: the exit code that shells tell
 
 _threads: Threads = (
@@ -55,7 +59,7 @@ def simulate(
     timeout_s : float, optional
         How long the run may take, in seconds of real time.
     memory_limit_bytes : int, optional
-        How much memory its process may hold.
+        Memory that the run may hold with all processes that it starts; a page that several share counts once.
     stdin : str
         What rank 0 reads from standard input.
     **options : object
@@ -71,7 +75,8 @@ def simulate(
     Raises
     ------
     UsageError
-        If the options, or the files that they name, cannot be used.
+        If the options, or the files that they name, cannot be used. A mistake in another argument is a `TypeError` or
+        a `ValueError`, too, which names the argument, before anything starts.
     RunError
         If the run failed, ended with an exit code other than 0, or went beyond a limit.
     KeyboardInterrupt
@@ -88,10 +93,11 @@ def simulate(
     machine = platform if isinstance(platform, Description) else None
     if machine is not None:
         del options["platform"]
-    line = command_line(_number_of(ranks), options)
+    line = command_line(whole_number("ranks", ranks, RANKS_MAX), options)
     limits: _Limits = {"timeout_s": timeout_s, "memory_limit_bytes": memory_limit_bytes}
     if not callable(program):
-        return run_line([*line, os.fspath(program), *map(_argument, args)], machine, **limits, stdin=stdin)
+        words = [word("program", program), *(_argument(f"args[{i}]", value) for i, value in enumerate(args))]
+        return run_line([*line, *words], machine, **limits, stdin=stdin)
     from smpy.runs.function_program import function_program
 
     with function_program(program, args) as made:
@@ -99,14 +105,8 @@ def simulate(
         return run_line([*line, made.file], machine, made, **limits, stdin=stdin)
 
 
-def _number_of(ranks: object) -> int:
-    if not isinstance(ranks, int) or isinstance(ranks, bool):
-        raise UsageError(f"ranks={ranks!r}: how many ranks? Say a whole number")
-    return ranks
-
-
-def _argument(value: object) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+def _argument(name: str, value: object) -> str:
+    return word(name, value if isinstance(value, os.PathLike) else str(value))
 
 
 def run_line(
@@ -119,6 +119,7 @@ def run_line(
     stdin: str = "",
     show: Callable[[bytes, bytes], None] | None = None,
     directory: str | None = None,
+    environment: Mapping[str, str] | None = None,
     notes_reads: bool = False,
 ) -> Run:
     """Perform `smpy run` with these arguments, in a process of its own.
@@ -137,6 +138,8 @@ def run_line(
         Given what has been printed, on standard output and on standard error, as the run goes on.
     directory : str, optional
         Where it runs; by default, here.
+    environment : mapping of str to str, optional
+        All its environment variables; by default, those of this process.
     notes_reads : bool
         Whether it tells what it has read.
 
@@ -147,10 +150,14 @@ def run_line(
     """
     if running.is_running():
         raise UsageError("smpy.simulate: a program that is simulated cannot start another simulation")
-    _check_limit("timeout_s", timeout_s)
-    _check_limit("memory_limit_bytes", memory_limit_bytes)
+    if timeout_s is not None:
+        timeout_s = seconds("timeout_s", timeout_s)
+    if memory_limit_bytes is not None:
+        memory_limit_bytes = whole_number("memory_limit_bytes", memory_limit_bytes, BYTES_MAX)
+    text("stdin", stdin)
     where = _directory() if directory is None else directory
-    request = Request(tuple(arguments), where, dict(os.environ), platform, made, notes_reads)
+    variables = dict(os.environ if environment is None else environment)
+    request = Request(tuple(arguments), where, variables, platform, made, notes_reads)
     return _value(*_answer(request, stdin, timeout_s, memory_limit_bytes, show), timeout_s, memory_limit_bytes)
 
 
@@ -181,7 +188,7 @@ def _answer(
     timeout_s: float | None,
     memory_limit_bytes: int | None,
     show: Callable[[bytes, bytes], None] | None,
-) -> tuple[Reply | None, Ended, str, str]:
+) -> tuple[Reply | None, Ended, Output, Output]:
     """What comes of a request, how its process ended, and what that printed."""
     global _threads
     threads = _threads
@@ -194,13 +201,9 @@ def _answer(
                 _threads = threads = reply.threads
                 continue
             encoding = reply.encoding if reply is not None else "utf-8"
-            out, err = (read_bytes(file).decode(encoding, "backslashreplace") for file in (files.stdout, files.stderr))
+            out = read_output(files.stdout, encoding, "stdout")
+            err = read_output(files.stderr, encoding, "stderr")
         return reply, ended, out, err
-
-
-def _check_limit(name: str, value: object) -> None:
-    if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value > 0):
-        raise UsageError(f"{name}={value!r}: a limit is a positive number")
 
 
 def _directory() -> str:
@@ -229,15 +232,17 @@ def _perform(
 ) -> Ended:
     """Have the run performed, by another server if the first one has just gone."""
     told = ""
-    for _ in range(2):
+    n_ended = 0
+    while n_ended < _STARTS_MAX:
         write_value(files.request, request)
-        server = warm_server(threads)
+        server = warm_server(threads, request.environment)
         ended = server.run(files, timeout_s, memory_limit_bytes, show)
         if ended is not None:
             if show is not None:
                 show()
             return ended
         told = server.last_words()
+        n_ended += 1 if server.was_killed else _STARTS_MAX // 2
     raise SmpyError(f"the process that starts runs does not start{told}")
 
 
@@ -251,17 +256,29 @@ def _reply(files: Files) -> Reply | Elsewhere | None:
 
 
 def _value(
-    reply: Reply | None, ended: Ended, out: str, err: str, timeout_s: float | None, memory_limit_bytes: int | None
+    reply: Reply | None, ended: Ended, out: Output, err: Output, timeout_s: float | None, memory_limit_bytes: int | None
 ) -> Run:
     """The run, or what is raised in its place."""
     code = os.waitstatus_to_exitcode(ended.status)
     exit_code = code if code >= 0 else _SIGNALLED - code
     failure = reply.failure if reply is not None else None
     summary = reply.summary if reply is not None else None
+    if summary is not None:
+        summary = replace(summary, remarks=(*summary.remarks, *remarks_on_output(out, err)))
     reads = reply.reads if reply is not None else Reads()
 
     def error(kind: type[RunError], message: str) -> RunError:
-        return kind(message, stdout=out, stderr=err, exit_code=exit_code, summary=summary, failure=failure, reads=reads)
+        return kind(
+            message,
+            stdout=out.text,
+            stderr=err.text,
+            exit_code=exit_code,
+            summary=summary,
+            failure=failure,
+            reads=reads,
+            stdout_file=out.file,
+            stderr_file=err.file,
+        )
 
     where = f":\n{failure}" if isinstance(failure, Interrupted) else ""
     if ended.by_memory_limit:
@@ -272,10 +289,11 @@ def _value(
         return _raise(error(TimeLimitError, told + (where or ", and did not end when it was interrupted")))
     if code < 0:
         told = f"the run's process was ended by {signal.Signals(-code).name}"
-        return _raise(error(RunError, f"{told}; its last words:\n{err[-2000:]}" if err else told))
+        kind = KilledError if -code == signal.SIGKILL else RunError
+        return _raise(error(kind, f"{told}; its last words:\n{err.text[-2000:]}" if err.text else told))
     if reply is None:
         told = f"the run's process ended without a result, with exit code {code}"
-        return _raise(error(RunError, f"{told}; its last words:\n{err[-2000:]}" if err else told))
+        return _raise(error(RunError, f"{told}; its last words:\n{err.text[-2000:]}" if err.text else told))
     if summary is None and isinstance(failure, UsageError):
         raise failure
     if failure is not None:
@@ -283,7 +301,7 @@ def _value(
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
     assert summary is not None  # it went well
-    return Run(summary, out, err, exit_code, reply.trace, reads)
+    return Run(summary, out.text, err.text, exit_code, reply.trace, reads, out.file, err.file)
 
 
 def _raise(error: RunError) -> Run:
@@ -299,10 +317,10 @@ class _Shower:
         self._shown = [0, 0]
 
     def __call__(self) -> None:
-        pieces = []
-        for number, file in enumerate((self._files.stdout, self._files.stderr)):
-            size = os.fstat(file).st_size
-            pieces.append(os.pread(file, size - self._shown[number], self._shown[number]))
-            self._shown[number] += len(pieces[-1])
-        if any(pieces):
+        while any(pieces := [self._next(0, self._files.stdout), self._next(1, self._files.stderr)]):
             self._show(*pieces)
+
+    def _next(self, number: int, file: int) -> bytes:
+        piece = os.pread(file, _SHOWN_BYTES, self._shown[number])
+        self._shown[number] += len(piece)
+        return piece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from types import FrameType
 from typing import Final
@@ -111,8 +111,13 @@ def _state(value: bytes | None) -> str:
     return _ABSENT if value is None else sha256(value).hexdigest()
 
 
-def changed_variable(variables: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """The first variable that has another value than when a run has read it; empty: there is none.
+def hashes_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Hash of each named variable, as `VariablesRead.hashes` tells it; a variable may be absent."""
+    return {name: _state(os.fsencode(environment[name]) if name in environment else None) for name in names}
+
+
+def changed_variables(variables: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """Names of variables that have another value than when a run has read them.
 
     Parameters
     ----------
@@ -121,8 +126,5 @@ def changed_variable(variables: Mapping[str, str], environment: Mapping[str, str
     environment : mapping of str to str
         The variables of now.
     """
-    for name, state in variables.items():
-        now = environment.get(name)
-        if state != _state(None if now is None else os.fsencode(now)):
-            return name
-    return ""
+    now = hashes_of(variables, environment)
+    return [name for name, state in variables.items() if state != now[name]]

@@ -10,24 +10,26 @@ from __future__ import annotations
 import atexit
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, Final
 
-from smpy.errors import SmpyError
 from smpy.runs.request import BEGUN, ENDED, WANTED, Threads, read_bytes
+from smpy.runs.run import KilledError
 
 _SERVERS_MAX: Final = 4
 _GRACE_S: Final = 5.0  # for a run that was interrupted, to tell where it was
 _SHOWING_S: Final = 0.1  # between two looks at what a run has printed
+_WAITING_S: Final = 86_400.0  # poll has no longer one than 24 days
 _CLOSING_S: Final = 5.0
 _TOLD_MAX: Final = 2000
 
@@ -94,9 +96,11 @@ class WarmServer:
     ----------
     threads : {"one", "own"}
         How it loads BLAS.
+    environment : mapping of str to str
+        Its environment variables.
     """
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, environment: Mapping[str, str]) -> None:
         self._sending = threading.Lock()
         self._controls: set[socket.socket] = set()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the server
@@ -109,12 +113,17 @@ class WarmServer:
                 stderr=self._stderr,
                 pass_fds=[theirs.fileno()],
                 cwd="/",
+                env=environment,
                 start_new_session=True,  # Ctrl-C comes to the caller alone
             )
 
     @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
+
+    @property
+    def was_killed(self) -> bool:
+        return self._process.poll() == -signal.SIGKILL
 
     @property
     def is_idle(self) -> bool:
@@ -136,7 +145,7 @@ class WarmServer:
         timeout_s : float, optional
             How long it may take in real time, once its process is there.
         memory_limit_bytes : int, optional
-            How much memory its process may hold.
+            Memory that its process may hold, with all processes that descend from it.
         show : callable, optional
             Called again and again while it runs.
 
@@ -149,7 +158,7 @@ class WarmServer:
         ------
         KeyboardInterrupt
             If Ctrl-C came: the run has ended.
-        SmpyError
+        KilledError
             If the server ended before its run.
         """
         control, theirs = socket.socketpair()
@@ -180,8 +189,9 @@ class WarmServer:
         told = control.recv(ENDED.size)
         if len(told) == ENDED.size:
             status, by_memory_limit = ENDED.unpack(told)
-            return Ended(status, by_memory_limit, not is_over)
-        raise SmpyError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
+            if status != signal.SIGKILL or self.is_alive:
+                return Ended(status, by_memory_limit, not is_over)
+        raise KilledError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
 
     def last_words(self) -> str:
         """What it has told when it ended, to be put behind a sentence."""
@@ -216,8 +226,8 @@ def _readable(control: socket.socket, timeout_s: float | None, show: Callable[[]
     poller.register(control, select.POLLIN)
     while True:
         left_s = None if until_s is None else max(0.0, until_s - monotonic())
-        step_s = left_s if show is None else min(_SHOWING_S, _SHOWING_S if left_s is None else left_s)
-        if poller.poll(None if step_s is None else step_s * 1000):
+        step_s = min(_WAITING_S if show is None else _SHOWING_S, _WAITING_S if left_s is None else left_s)
+        if poller.poll(step_s * 1000):
             return True
         if show is not None:
             show()
@@ -228,7 +238,7 @@ def _readable(control: socket.socket, timeout_s: float | None, show: Callable[[]
 def _end(control: socket.socket) -> None:
     """Interrupt a run; kill it when it does not end, or a second Ctrl-C comes."""
     with suppress(OSError, KeyboardInterrupt):
-        control.send(b"i")
+        control.send(bytes([signal.SIGINT]))
         if _readable(control, _GRACE_S, None):
             return
     with suppress(OSError):
@@ -243,9 +253,10 @@ _servers: Final[dict[_Key, WarmServer]] = {}  # the one that was used last comes
 _choosing: Final = threading.Lock()
 
 
-def warm_server(threads: Threads) -> WarmServer:
-    """A server that is as a new one would be."""
-    key = (threads, sys.executable, _variables_read_once(), frozenset(_state_of_files()))
+def warm_server(threads: Threads, environment: Mapping[str, str]) -> WarmServer:
+    """A server that is as a new one with these variables would be."""
+    variables = {name: value for name, value in environment.items() if is_read_once(name)}
+    key = (threads, sys.executable, frozenset(variables.items()), frozenset(_state_of_files()))
     with _choosing:
         server = _servers.pop(key, None)
         if server is None or not server.is_alive:
@@ -253,13 +264,14 @@ def warm_server(threads: Threads) -> WarmServer:
                 server.close()
             for old in [old for old, kept in _servers.items() if kept.is_idle][: len(_servers) - _SERVERS_MAX + 1]:
                 _servers.pop(old).close()
-            server = WarmServer(threads)
+            server = WarmServer(threads, environment)
         _servers[key] = server
         return server
 
 
-def _variables_read_once() -> frozenset[tuple[str, str]]:
-    return frozenset((name, value) for name, value in os.environ.items() if name.startswith(_READ_ONCE))
+def is_read_once(name: str) -> bool:
+    """Whether this variable is one that an interpreter or a library reads at its start, and never again."""
+    return name.startswith(_READ_ONCE)
 
 
 def _state_of_files() -> Iterator[tuple[str, int, int]]:

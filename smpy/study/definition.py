@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_input
 from smpy.platforms.prices import NO_PRICES, Prices
+from smpy.runs.arguments import BYTES_MAX, seconds, whole_number
 from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
 from smpy.study.combine import DRAWN, WAYS, Combination, combinations
 
@@ -21,7 +23,7 @@ GROUPS: Final = ("args", "set", "algorithm")
 KEPT: Final = ("summary", "profile", "trace")
 _KEYS: Final = (
     "name", "program", "module", "args", "options", "axes", "combine", "n_points", "points", "draw_seed", "repetitions",
-    "keep", "limits", "results", "inputs", "prices",
+    "keep", "limits", "results", "inputs", "environment", "prices",
 )  # fmt: skip
 _LIMITS: Final = ("time", "memory")
 _NAME: Final = re.compile(r"[^/\0]{1,200}")
@@ -72,6 +74,9 @@ class Definition:
         Columns that are taken from what the program prints: regular expressions with one group.
     inputs : tuple of str
         Files that points read in ways that cannot be seen (HDF5, a child process): when one changes, points run again.
+    environment : tuple of str
+        Names of environment variables that points need in ways that cannot be seen (an installed package, C code):
+        they go to every worker, and when one changes, points run again.
     prices : Prices
         What the machines' parts cost and draw where these do not say it.
     """
@@ -93,6 +98,7 @@ class Definition:
     limit_bytes: int | None = None
     results: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     prices: Prices = NO_PRICES
 
     @property
@@ -195,6 +201,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         limit_bytes=_limit_bytes(limits.get("memory")),
         results=_results(read.table("results")),
         inputs=read.texts("inputs"),
+        environment=_variables(read.texts("environment")),
         prices=_prices(read.prices(), folder),
     )
     _check_names(found)
@@ -260,6 +267,13 @@ def _kept(given: tuple[str, ...]) -> frozenset[str]:
     return frozenset(given) - {"summary"}
 
 
+def _variables(given: tuple[str, ...]) -> tuple[str, ...]:
+    for name in given:
+        if not name or "=" in name or "\0" in name:
+            raise UsageError(f"environment: {name!r} is no name of a variable; its value is taken from the shell")
+    return given
+
+
 def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
     """Those of a file or a preset, or of the table itself."""
     if not given:
@@ -271,29 +285,28 @@ def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
     return read_price_list(Path(folder, str(given)) if is_file else given)
 
 
-def _limit(given: Any, unit: str, example: str, parse: Callable[[str], float]) -> float | None:
-    if given is None:
-        return None
-    try:
-        number = parse(given) if isinstance(given, str) else float(given)
-    except (TypeError, ValueError):
-        number = 0.0
-    if isinstance(given, bool) or not 0 < number < float("inf"):
-        raise UsageError(f"limits: {given!r} is no limit: say {unit}, or {example}")
-    return number
-
-
 def _limit_s(given: Any) -> float | None:
     from smpy.units import parse_time_s
 
-    return _limit(given, "seconds", '"2h"', parse_time_s)
+    return None if given is None else seconds("limits.time", _parsed(given, parse_time_s))
 
 
 def _limit_bytes(given: Any) -> int | None:
     from smpy.units import parse_size_bytes
 
-    found = _limit(given, "bytes", '"4GiB"', parse_size_bytes)
-    return None if found is None else int(found)
+    if given is None:
+        return None
+    size = _parsed(given, parse_size_bytes)
+    is_whole = isinstance(given, str) or (isinstance(given, float) and given.is_integer())
+    return whole_number("limits.memory", int(size) if is_whole and isfinite(size) else size, BYTES_MAX)
+
+
+def _parsed(given: Any, parse: Callable[[str], float]) -> Any:
+    """A limit as a number, if it is text that says one with its unit."""
+    try:
+        return parse(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise UsageError(f"limits: {error}") from None
 
 
 def _results(given: Mapping[str, Any]) -> dict[str, str]:

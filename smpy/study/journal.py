@@ -1,27 +1,35 @@
 """The journal of a study: each finished point is in it at once, and stays.
 
 It is an SQLite file. A row is written in a transaction of its own or together with others that have just ended, so a
-process that is killed loses none of those that `add` has returned from.
+process that is killed loses none of those that `add` has returned from. Each row has a checksum; of a damaged file,
+the part that can be read is kept. Nothing in it is taken on trust: it may be somebody else's.
+
+Format 2 has the column `checksum`. Rows of format 1, which has none, are read; `add` makes it format 2.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import SmpyError, UsageError
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _BUSY_S: Final = 30.0  # for a process that is writing
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS finished (key TEXT PRIMARY KEY, origin INTEGER NOT NULL, entry TEXT NOT NULL);
-"""
+_LENGTH_MAX: Final = 64 << 20  # bytes of a row
+_TABLES: Final = (
+    "CREATE TABLE origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE finished (key TEXT PRIMARY KEY, origin INTEGER NOT NULL, entry TEXT NOT NULL, checksum TEXT)",
+)
+_TABLES_OF_FORMAT_1: Final = (_TABLES[0], _TABLES[1].replace(", checksum TEXT", ""))
+_ROWS: Final = "SELECT finished.rowid, key, finished.origin, entry, {checksum} FROM finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +93,55 @@ class Journal:
     path : Path
         Its file; made if it is not there.
 
+    Attributes
+    ----------
+    damage : str
+        What cannot be read of it, as far as it was read; empty: nothing is missing.
+
     Raises
     ------
     UsageError
-        If it is no journal, or cannot be written.
+        If another version has written it, or it cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.damage = ""
+        self._format = 0
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no plain file: move it away, or name another folder (--folder)")
         with self._told("open"):
             self._db = sqlite3.connect(path, timeout=_BUSY_S)
-            (found,) = self._db.execute("PRAGMA user_version").fetchone()
-            if found not in (0, _FORMAT):
-                raise UsageError(f"{path} was written by another version of smpy: name another folder (--folder)")
-            if not found:
-                self._db.executescript(_TABLES)
-                self._db.execute(f"PRAGMA user_version = {_FORMAT}")
-                self._db.commit()
+            try:
+                self._open()
+            except sqlite3.Error as error:
+                if not _is_damage(error):
+                    self._db.close()
+                    raise
+                self._lose(f"nothing of it can be read ({error})")
+            except UsageError:
+                self._db.close()
+                raise
+
+    def _open(self) -> None:
+        db = self._db
+        db.text_factory = bytes
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH_MAX)
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        (self._format,) = db.execute("PRAGMA user_version").fetchone()
+        if self._format not in (0, 1, _FORMAT):
+            raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
+        found = [text for (text,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")]
+        if not self._format and not found:
+            with db:
+                for table in _TABLES:
+                    db.execute(table)
+                db.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._format = _FORMAT
+        elif found != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
+            self._format = 0
+            self._lose("nothing of it can be read (its tables are not those of a journal)")
 
     def close(self) -> None:
         self._db.close()
@@ -115,33 +155,115 @@ class Journal:
             If there is no room; none of them is written then.
         """
         with self._told("write"), self._db:
+            if self._format == 1:
+                self._db.execute("ALTER TABLE finished ADD COLUMN checksum TEXT")
+                self._db.execute(f"PRAGMA user_version = {_FORMAT}")
+                self._format = _FORMAT
             for key, origin, entry in entries:
-                text = json.dumps(asdict(origin), sort_keys=True)
+                text, told = json.dumps(asdict(origin), sort_keys=True), json.dumps(asdict(entry))
                 self._db.execute("INSERT OR IGNORE INTO origins (origin) VALUES (?)", (text,))
                 self._db.execute(
-                    "INSERT OR REPLACE INTO finished (key, origin, entry) "
-                    "VALUES (?, (SELECT id FROM origins WHERE origin = ?), ?)",
-                    (key, text, json.dumps(asdict(entry))),
+                    "INSERT OR REPLACE INTO finished (key, origin, entry, checksum) "
+                    "VALUES (?, (SELECT id FROM origins WHERE origin = ?), ?, ?)",
+                    (key, text, told, _checksum(key.encode(), text.encode(), told.encode())),
                 )
 
     def get(self, key: str) -> tuple[Origin, Entry] | None:
-        """What came of the point of this key; None: it has not finished."""
+        """What came of the point of this key; None: it has not finished, or that cannot be read."""
         with self._told("read"):
-            found = self._db.execute(
-                "SELECT origins.origin, entry FROM finished JOIN origins ON origins.id = finished.origin WHERE key = ?",
-                (key,),
-            ).fetchone()
-        return None if found is None else (Origin(**json.loads(found[0])), Entry(**json.loads(found[1])))
+            if not self._format:
+                return None
+            found = self._db.execute(f"{self._rows()} WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                return None
+            origin = self._db.execute("SELECT origin FROM origins WHERE id = ?", (found[2],)).fetchone()
+        try:
+            return _read_row(found, origin and origin[0])[1:]
+        except ValueError:
+            return None
 
     def entries(self) -> Iterator[tuple[str, Origin, Entry]]:
-        """All that is in it."""
+        """All that can be read of it."""
+        if not self._format:
+            return
         with self._told("read"):
-            origins = {
-                number: Origin(**json.loads(text))
-                for number, text in self._db.execute("SELECT id, origin FROM origins")
-            }
-            for key, origin, entry in self._db.execute("SELECT key, origin, entry FROM finished"):
-                yield key, origins[origin], Entry(**json.loads(entry))
+            origins = dict(self._all("SELECT id, origin FROM origins"))
+            n_lost = 0
+            for row in self._all(self._rows()):
+                try:
+                    read = _read_row(row, origins.get(row[2]))
+                except ValueError:
+                    n_lost += 1
+                else:
+                    yield read
+        if n_lost:
+            self._lose(f"{n_lost:,} finished point{'s' * (n_lost != 1)} cannot be read")
+
+    def check(self) -> None:
+        """Look at all of it: `damage` tells what is wrong."""
+        try:
+            if self._format:
+                (told,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+                if told != b"ok":
+                    self._lose(told.decode(errors="replace").splitlines()[-1])
+        except sqlite3.Error as error:
+            if not _is_damage(error):
+                raise
+            self._lose(str(error))
+
+    def repaired(self) -> Journal:
+        """The same journal without what cannot be read; the damaged file stays beside it.
+
+        Raises
+        ------
+        UsageError
+            If it cannot be written.
+        """
+        scratch = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        kept = self.path.with_name(f"{self.path.name}.damaged")
+        try:
+            scratch.unlink(missing_ok=True)
+            with closing(Journal(scratch)) as new:
+                new.add(self.entries())
+            self.close()
+            os.replace(self.path, kept)
+            os.replace(scratch, self.path)
+        except OSError as error:
+            raise UsageError(f"cannot write the journal {self.path}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                scratch.unlink()
+        repaired = Journal(self.path)
+        repaired.damage = f"{self.damage}; {kept.name} has what was there"
+        return repaired
+
+    def _rows(self) -> str:
+        return _ROWS.format(checksum="NULL" if self._format == 1 else "checksum")
+
+    def _all(self, query: str) -> Iterator[Any]:
+        """The rows of a query: after a part that cannot be read, those that can be reached from the end."""
+        seen = set()
+        for order in ("", " ORDER BY rowid DESC"):
+            try:
+                for row in self._db.execute(query + order):
+                    if row[0] in seen:
+                        return
+                    seen.add(row[0])
+                    yield row
+            except sqlite3.Error as error:
+                if not _is_damage(error):
+                    raise
+                self._lose(f"a part of it cannot be read ({error})")
+            else:
+                return
+
+    def _lose(self, what: str) -> None:
+        if not self.damage:
+            self.damage = f"{self.path} is damaged: {what}"
+
+    def variables(self) -> set[str]:
+        """Names of all environment variables that its runs have read."""
+        return {name for _, origin, _ in self.entries() for name in origin.variables}
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -155,3 +277,88 @@ class Journal:
 
 def _is_full(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is wrong, rather than busy, protected or on a full disk."""
+    name = getattr(error, "sqlite_errorname", "")
+    wrong = (
+        "SQLITE_CORRUPT",
+        "SQLITE_NOTADB",
+        "SQLITE_ERROR",
+        "SQLITE_FORMAT",
+        "SQLITE_TOOBIG",
+        "SQLITE_IOERR_SHORT_READ",
+    )
+    return name.startswith(wrong)
+
+
+# ---- rows ----
+
+
+def _checksum(key: bytes, origin: bytes, entry: bytes) -> str:
+    return sha256(b"\0".join((key, origin, entry))).hexdigest()
+
+
+def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, Origin, Entry]:
+    """A row, checked.
+
+    Raises
+    ------
+    ValueError
+        If it is not as it was written.
+    """
+    _, key, _, entry, checksum = row
+    if not (isinstance(key, bytes) and isinstance(origin, bytes) and isinstance(entry, bytes)):
+        raise ValueError("a text is missing")  # noqa: TRY004  # of the file, not of a call
+    if checksum is not None and checksum != _checksum(key, origin, entry).encode():
+        raise ValueError("it has changed")
+    try:
+        return key.decode(), Origin(**_checked(origin, _ORIGIN)), Entry(**_checked(entry, _ENTRY))
+    except (TypeError, RecursionError) as error:
+        raise ValueError("it lacks a part") from error
+
+
+def _checked(text: bytes, rules: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    content = json.loads(text)
+    if not isinstance(content, dict) or not all(key in rules and rules[key](value) for key, value in content.items()):
+        raise ValueError("it says what it cannot")
+    return content
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 1000)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _table_of(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(rule, value.values()))
+
+
+def _is_row(value: Any) -> bool:
+    """Columns of a table; parts are priced with what the run took."""
+    if not isinstance(value, dict) or (value.get("parts") is not None and not value.keys() >= _PRICED):
+        return False
+    return all(_COLUMNS.get(name, _is_number)(each) for name, each in value.items())
+
+
+_PRICED: Final = {"makespan_s", "compute_share"}
+_COLUMNS: Final = {"parts": lambda value: value is None or _is_text(value), "is_reused": _is_bool}
+_ORIGIN: Final = {"files": _table_of(_is_text), "versions": _table_of(_is_text), "variables": _table_of(_is_text)}
+_ENTRY: Final[dict[str, Callable[[Any], bool]]] = {
+    "row": _is_row,
+    "error": _is_text,
+    "output": _is_text,
+    "over": lambda value: value in ("", "time", "memory"),
+    "limit": _is_number,
+    "is_measured": _is_bool,
+    "is_outside": _is_bool,
+    "matches": _table_of(_is_number),
+}

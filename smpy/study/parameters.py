@@ -1,4 +1,4 @@
-"""What a sensitivity analysis varies: a key of the machine, or the speed of computing, between two values."""
+"""What a sensitivity analysis varies: a key of the machine, or the speed of cores, between two values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from smpy.study.axes import Range
 CPU: Final = "cpu"
 """Not a key of the machine: how many times faster all cores compute, as `smpy replay --cpu` has it."""
 
+MEMORY_KEYS: Final = ("host.core_memory_bandwidth", "host.memory_bandwidth")
+"""Bandwidths of memory: what a core has at most, and what the cores of a host share."""
+
 _NAMES: Final = {
     "network.latency": "the network's latency",
     "network.bandwidth": "the network's bandwidth",
     "host.speed": "the hosts' speed",
     "host.cores": "the hosts' cores",
-    "host.memory_bandwidth": "the hosts' memory bandwidth",
-    "host.core_memory_bandwidth": "the cores' memory bandwidth",
-    CPU: "the speed of computing",
+    "host.memory_bandwidth": "the memory bandwidth of a host",
+    "host.core_memory_bandwidth": "the memory bandwidth of a core",
+    CPU: "the speed of cores",
 }
 _NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR: Final = re.compile(rf"x({_NUMBER})|({_NUMBER})x", re.ASCII)
@@ -93,13 +96,13 @@ def read_parameter(text: str, *, is_logarithmic: bool = False) -> Parameter:
     if key != CPU and not re.search("[./]", key):
         raise UsageError(
             f"{key!r} is neither a key of the machine, such as network.latency, nor one of SimGrid's, such as "
-            f"smpi/async-small-thresh, nor {CPU}, the speed of computing"
+            f"smpi/async-small-thresh, nor {CPU}, the speed of cores"
         )
     (first, unit, is_first_whole), (last, last_unit, is_last_whole) = _end(text, low), _end(text, high)
     if unit != last_unit:
         raise UsageError(f"{text}: write both ends as factors, or with the same unit")
     if key == CPU and unit != _TIMES:
-        raise UsageError(f"{text}: the speed of computing is varied by factors: write {CPU}=0.5x:2x")
+        raise UsageError(f"{text}: the speed of cores is varied by factors: write {CPU}=0.5x:2x")
     if not first < last:
         raise UsageError(f"{text}: there is no range from {low} to {high}: write the lower end first")
     if first == 0 and (is_logarithmic or unit == _TIMES):

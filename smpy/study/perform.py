@@ -6,16 +6,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, SmpyError, UsageError
 from smpy.runs.reads import Reads
-from smpy.runs.run import MemoryLimitError, RunError, TimeLimitError
+from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError, again_if_killed
 from smpy.runs.simulate import run_line
 from smpy.study.bill import parts_record
+from smpy.study.carried_variables import variables_of_a_run
 from smpy.study.journal import Entry
 from smpy.study.results import kept_output
 
@@ -45,8 +46,8 @@ class Task:
         What is kept beside the row.
     limit_s, limit_bytes : float or None
         What it may take.
-    environment : mapping of str to str
-        Variables, as the study's own process has them.
+    variables : mapping of str to (str or None)
+        Environment variables that it carries (`smpy.study.carried_variables`).
     """
 
     key: str
@@ -58,7 +59,7 @@ class Task:
     keeps_trace: bool
     limit_s: float | None
     limit_bytes: int | None
-    environment: Mapping[str, str]
+    variables: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def perform(task: Task) -> tuple[Entry, Reads]:
@@ -76,22 +77,13 @@ def perform(task: Task) -> tuple[Entry, Reads]:
     OSError
         If there is no room for what is kept.
     """
-    _have(task.environment)
     began_s = perf_counter()
     trace = None
-    arguments = list(task.arguments)
     if task.keeps_trace:
         os.makedirs(os.path.join(task.folder, "traces"), exist_ok=True)
         trace = tempfile.mkdtemp(prefix=f".{task.key}.", dir=os.path.join(task.folder, "traces"))
-        arguments.insert(0, f"--trace={trace}")
     try:
-        run = run_line(
-            arguments,
-            timeout_s=task.limit_s,
-            memory_limit_bytes=task.limit_bytes,
-            directory=task.directory,
-            notes_reads=True,
-        )
+        run = _run(task, trace)
     except SmpyError as error:
         wall_s = perf_counter() - began_s
         entry, reads, summary = (
@@ -102,7 +94,7 @@ def perform(task: Task) -> tuple[Entry, Reads]:
     else:
         wall_s = perf_counter() - began_s
         reads, summary = run.reads, run.summary
-        output, matches = kept_output(run.stdout, task.patterns)
+        output, matches = kept_output(run.stdout, task.patterns, run.stdout_file)
         is_measured = run.summary.compute == "measured" and run.summary.inputs.replayed_from is None
         entry = Entry(_row(run.summary, wall_s), output=output, is_measured=is_measured, matches=matches)
     if trace is not None:
@@ -114,11 +106,26 @@ def perform(task: Task) -> tuple[Entry, Reads]:
     return entry, reads
 
 
-def _have(environment: Mapping[str, str]) -> None:
-    """Have the study's variables, and not what Dask has set: a run here is as one in the study's shell."""
-    if dict(os.environ) != environment:
-        os.environ.clear()
-        os.environ.update(environment)
+def _run(task: Task, trace: str | None) -> Run:
+    """Perform the run, and again if somebody kills it."""
+    arguments = [*task.arguments] if trace is None else [f"--trace={trace}", *task.arguments]
+
+    def attempt() -> Run:
+        return run_line(
+            arguments,
+            timeout_s=task.limit_s,
+            memory_limit_bytes=task.limit_bytes,
+            directory=task.directory,
+            environment=variables_of_a_run(task.variables, os.environ),
+            notes_reads=True,
+        )
+
+    def between() -> None:
+        if trace is not None:
+            shutil.rmtree(trace)
+            os.mkdir(trace, 0o700)
+
+    return again_if_killed(attempt, between)
 
 
 def _put(new: Path, place: Path) -> None:
@@ -133,10 +140,12 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
         over, limit = "time", task.limit_s
     elif isinstance(error, MemoryLimitError):
         over, limit = "memory", task.limit_bytes
-    output, matches = kept_output(error.stdout if isinstance(error, RunError) else "", task.patterns)
+    printed, whole = (error.stdout, error.stdout_file) if isinstance(error, RunError) else ("", None)
+    output, matches = kept_output(printed, task.patterns, whole)
     told = str(error)[:_ERROR_MAX] or type(error).__name__
-    has_not_begun = isinstance(error, UsageError)
-    is_outside = has_not_begun or (isinstance(error, RunError) and isinstance(error.failure, NoRoomError))
+    is_outside = isinstance(error, (UsageError, KilledError)) or (
+        isinstance(error, RunError) and isinstance(error.failure, NoRoomError)
+    )
     return Entry({"wall_s": wall_s}, told, output, over, limit, is_outside=is_outside, matches=matches)
 
 

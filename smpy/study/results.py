@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, TextIO
 
 from smpy.study.journal import Entry
 
 _OUTPUT_MAX: Final = 20_000  # characters
+_PART_MAX: Final = 1 << 22  # of them are searched at a time
+_OVERLAP_MAX: Final = 1 << 16  # of them are searched again with the next part
 
 
-def kept_output(output: str, patterns: Collection[str]) -> tuple[str, dict[str, float | None]]:
-    """The end of what a program has printed; if that is not all, also what patterns find in the whole."""
+def kept_output(
+    output: str, patterns: Collection[str], whole: TextIO | None = None
+) -> tuple[str, dict[str, float | None]]:
+    """The end of a program's output; if that is not all, also the numbers that patterns find in all of it.
+
+    Parameters
+    ----------
+    output : str
+        All of the output, or its first and last part.
+    patterns : collection of str
+        Regular expressions with one group.
+    whole : TextIO, optional
+        All of it, if `output` is not.
+    """
     if len(output) < _OUTPUT_MAX:
         return output, {}
-    return output[-_OUTPUT_MAX:], {pattern: _number_in(output, pattern) for pattern in patterns}
+    matches: dict[str, float | None] = {}
+    for part in [output] if whole is None else _parts(whole):
+        for pattern in patterns:
+            if pattern not in matches and re.search(pattern, part, re.MULTILINE):
+                matches[pattern] = _number_in(part, pattern)
+    return output[-_OUTPUT_MAX:], dict.fromkeys(patterns) | matches
+
+
+def _parts(whole: TextIO) -> Iterator[str]:
+    """Text in parts of some lines, each with the last lines of the part before."""
+    whole.seek(0)
+    before = ""
+    while text := whole.read(_PART_MAX):
+        text = before + text + whole.readline(_OVERLAP_MAX)
+        yield text
+        before = text[-_OVERLAP_MAX:].partition("\n")[2]
 
 
 def number_of(pattern: str, entry: Entry) -> float | None:

@@ -14,7 +14,7 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.runs.files_read import are_as_they_were
 from smpy.runs.simulate import check_line
-from smpy.runs.variables_read import changed_variable
+from smpy.runs.variables_read import changed_variables
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.points import Point
@@ -62,9 +62,13 @@ class Results:
         files = located(origin.files, self._directory)
         if origin.versions != versions() or not are_as_they_were(files, self._states):
             return None
-        if changed_variable(origin.variables, os.environ):
+        if changed_variables(origin.variables, os.environ):
             return None
-        if not (files.keys() >= self._definition.input_paths and are_known(self._definition.results, entry)):
+        if not (
+            files.keys() >= self._definition.input_paths
+            and origin.variables.keys() >= set(self._definition.environment)
+            and are_known(self._definition.results, entry)
+        ):
             return None
         ours = replace(origin, files=relative_to(files, self._directory))
         return ours, replace(entry, row={**entry.row, "is_reused": True})

@@ -19,7 +19,7 @@ from smpy.records.files import write_whole
 from smpy.records.held_trace import HeldTrace
 from smpy.replay import replay
 from smpy.study.points import Point
-from smpy.study.scaling import Row, Scaling
+from smpy.study.scaling import COMPUTING_PARTS, Row, Scaling
 from smpy.study.study import Study
 from smpy.study.table import kept
 from smpy.study.turn import Progress
@@ -256,11 +256,14 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
         for remark in record["remarks"]:
             remarks.setdefault(remark, []).append(point.ranks)
         factors: dict[str, float | None] = {}
+        n_hosts = ranks_on_a_host = 0
         if record["factors"] is not None:
             run = Efficiencies(**record["factors"])
             reference = reference or run
             factors = {name: getattr(run, name) for name in _FACTORS}
-            factors["computing"] = scaling_of(run, reference, is_weak=weak is not None).computing
+            scaling = scaling_of(run, reference, is_weak=weak is not None)
+            factors |= {name: getattr(scaling, name) for name in ("computing", *COMPUTING_PARTS)}
+            n_hosts, ranks_on_a_host = run.n_hosts, run.ranks_on_a_host
         rows.append(
             Row(
                 n_ranks=point.ranks,
@@ -268,6 +271,8 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
                 half_width_s=line["half_width_s"],
                 work="" if weak is None else f"{weak.argument} {line[f'args.{weak.argument}']:.6g}",
                 **factors,
+                n_hosts=n_hosts,
+                ranks_on_a_host=ranks_on_a_host,
             )
         )
     told = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]

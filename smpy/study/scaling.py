@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from math import log2, nan
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.result import Result, needed
+from smpy.analysis.result import Result, escaped, needed
 from smpy.records.text_table import text_table
 from smpy.study.uncertainty import Estimate
 from smpy.units import format_time
@@ -42,6 +42,15 @@ _PARTS: Final = {
     "latency": "latency",
     "overhead": "the overhead of MPI's calls",
 }
+COMPUTING_PARTS: Final = {
+    "operations": "more operations",
+    "speed": "the speed of cores",
+    "core_memory": "memory of a core",
+    "memory": "memory of a host",
+}
+"""Parts of how computing scales, and their words."""
+
+_SHARED: Final = ("speed", "memory")  # by the ranks of a host
 _FINE: Final = 0.95
 _MORE_THAN_IDEAL: Final = 1.05
 
@@ -64,6 +73,10 @@ class Row:
         As `smpy.analysis.pop` has them.
     computing : float or None
         How computing scales: its time on the fewest ranks by that on these, for the same work.
+    operations, speed, core_memory, memory : float or None
+        Parts of that, as `smpy.analysis.pop` has them.
+    n_hosts, ranks_on_a_host : int
+        Hosts with ranks, and the most ranks that one has; 0: not known.
     """
 
     n_ranks: int
@@ -78,6 +91,12 @@ class Row:
     latency: float | None = None
     overhead: float | None = None
     computing: float | None = None
+    operations: float | None = None
+    speed: float | None = None
+    core_memory: float | None = None
+    memory: float | None = None
+    n_hosts: int = 0
+    ranks_on_a_host: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,12 +185,30 @@ class Scaling(Result):
         where = _on(self.rows[at])
         if value >= _FINE:
             return [f"Nothing limits {where}: all factors are {_percent(_FINE)} or more."]
-        told = f"What limits {where} is {name}: {_percent(value)}"
-        parts = [(part, got) for key, part in _PARTS.items() if (got := getattr(self.rows[at], key)) is not None]
-        if name == _FACTORS["transfer"] and parts:
-            part, got = min(parts, key=lambda it: it[1])
-            told += f", of which {part} most ({_percent(got)})"
-        return [f"{told}."]
+        sentence = f"What limits {where} is {name}: {_percent(value)}"
+        part = self._smallest_part(at, name)
+        if part is not None:
+            factor = getattr(self.rows[at], part)
+            sentence += f", of which {(_PARTS | COMPUTING_PARTS)[part]} most ({_percent(factor)})"
+        return [f"{sentence}{self._placement_words(at, name, part)}."]
+
+    def _smallest_part(self, at: int, name: str) -> str | None:
+        """Key of a factor's part that costs most; None: no parts are known."""
+        keys = {_FACTORS["transfer"]: _PARTS, _FACTORS["computing"]: COMPUTING_PARTS}.get(name, {})
+        parts = {key: factor for key in keys if (factor := getattr(self.rows[at], key)) is not None}
+        return min(parts, key=parts.__getitem__, default=None)
+
+    def _placement_words(self, at: int, name: str, part: str | None) -> str:
+        """Change of placement since the fewest ranks, if a row's limit depends on that."""
+        first, row = self.rows[0], self.rows[at]
+        if part in _SHARED and row.ranks_on_a_host > first.ranks_on_a_host > 0:
+            n_before = f"{first.ranks_on_a_host:,}"
+            return (
+                f"; placement: a host has up to {row.ranks_on_a_host:,} ranks, up from {n_before} (--ppn places fewer)"
+            )
+        if name == _FACTORS["transfer"] and row.n_hosts > first.n_hosts == 1:
+            return f"; placement: ranks are on {row.n_hosts:,} hosts, up from 1"
+        return ""
 
     def _computing_words(self) -> list[str]:
         """Of speed-ups that are larger than the number of ranks explains."""
@@ -244,7 +281,7 @@ class Scaling(Result):
         figure.update_yaxes(type="log", row=1, col=1)
         figure.update_yaxes(type="log", row=1, col=2)
         figure.update_yaxes(tickformat=".0%", rangemode="tozero", row=1, col=3)
-        figure.update_layout(title=self.words().replace("\n", "<br>"), margin={"t": 200})
+        figure.update_layout(title=escaped(self.words()).replace("\n", "<br>"), margin={"t": 200})
         return figure
 
 

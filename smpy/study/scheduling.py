@@ -10,15 +10,20 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.memory import limit_bytes
 from smpy.errors import SmpyError, UsageError
 from smpy.runs.reads import Reads
+from smpy.study.carried_variables import CarriedVariables
 from smpy.study.journal import Entry
+from smpy.study.local_cluster import closing_soon, local_cluster
 from smpy.study.perform import Task, perform
-from smpy.study.workers import workers
+
+if TYPE_CHECKING:
+    import distributed
 
 Done = Callable[[Sequence[tuple[Task, Entry, Reads]]], None]
 
@@ -44,7 +49,15 @@ def memory_of_a_point(n_workers: int) -> int | None:
     return None if whole_bytes is None else int(whole_bytes * _MEMORY_SHARE / n_workers)
 
 
-def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: str | None = None) -> None:
+def run_tasks(
+    tasks: Sequence[Task],
+    done: Done,
+    variables: CarriedVariables,
+    *,
+    n_workers: int,
+    scheduler: str | None = None,
+    show_dashboard: Callable[[str], None] | None = None,
+) -> None:
     """Run points, each once.
 
     Parameters
@@ -53,15 +66,19 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         In the order in which they are begun.
     done : callable
         Given those that have ended since the last time.
+    variables : CarriedVariables
+        Environment variables for the points.
     n_workers : int
         Processes on this machine.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers are used instead.
+    show_dashboard : callable, optional
+        Given the address of the dashboard of this machine's workers.
 
     Raises
     ------
     UsageError
-        If Dask is not installed, or there is no such scheduler.
+        If Dask or what TLS needs is not installed, there is no such scheduler, or no dashboard.
     SchedulerLostError
         If it goes.
     SmpyError
@@ -70,6 +87,7 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
         If Ctrl-C came: points that were running here have ended.
     """
     try:
+        import cryptography  # noqa: F401  # distributed makes keys with it
         import dask
         import distributed
     except ImportError as error:
@@ -77,25 +95,30 @@ def run_tasks(tasks: Sequence[Task], done: Done, *, n_workers: int, scheduler: s
     with dask.config.set({"distributed.scheduler.allowed-failures": _TRIES_MAX}), ExitStack() as stack:
         stack.enter_context(_silence())
         if scheduler is None:
-            cluster = distributed.LocalCluster(
-                n_workers=0, processes=False, dashboard_address=":0", silence_logs=logging.CRITICAL, protocol="tcp"
-            )
-            stack.enter_context(_closing(cluster))
-            here = stack.enter_context(workers(cluster.scheduler_address, n_workers))
-            client = distributed.Client(cluster, set_as_default=False)
-            points = _Points(client, tasks, done, here.check, lambda: n_workers)
+            client, here = stack.enter_context(local_cluster(n_workers, show_dashboard))
+            points = _Points(client, tasks, done, variables, here.check, lambda: n_workers)
         else:
+            if scheduler.startswith("tls://"):
+                _check_certificate(scheduler, distributed.Security())
             try:
                 client = distributed.Client(scheduler, timeout=_LEAVE_S, set_as_default=False)
-            except (OSError, ValueError, TypeError) as error:
+            except (OSError, ValueError, TypeError, RuntimeError) as error:
                 raise UsageError(f"there is no Dask scheduler at {scheduler}: {error}") from error
-            points = _Points(client, tasks, done, lambda: None, lambda: sum(client.nthreads().values()))
-        stack.enter_context(_closing(client))
+            stack.enter_context(closing_soon(client))
+            points = _Points(client, tasks, done, variables, lambda: None, lambda: sum(client.nthreads().values()))
         try:
             points.run()
         except _LostError as error:
             where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
             raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
+
+
+def _check_certificate(scheduler: str, security: distributed.Security) -> None:
+    if not (security.tls_ca_file and security.tls_client_cert):
+        raise UsageError(
+            f"there is no certificate for the Dask scheduler at {scheduler}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE "
+            "and DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT (docs/studies.md)"
+        )
 
 
 @contextmanager
@@ -110,15 +133,6 @@ def _silence() -> Iterator[None]:
     finally:
         for logger, level in levels.items():
             logger.setLevel(level)
-
-
-@contextmanager
-def _closing(what: Any) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # it may have gone already
-            what.close(timeout=_LEAVE_S)
 
 
 class _LostError(Exception):
@@ -144,10 +158,12 @@ class _Points:
         client: Any,
         tasks: Sequence[Task],
         done: Done,
+        variables: CarriedVariables,
         check: Callable[[], None],
         n_threads: Callable[[], int],
     ) -> None:
-        self._client, self._done, self._check, self._n_threads = client, done, check, n_threads
+        self._client, self._done, self._variables = client, done, variables
+        self._check, self._n_threads = check, n_threads
         self._waiting = iter(tasks)
         self._tries: dict[str, int] = {}
         self._out: dict[Any, Task] = {}
@@ -191,6 +207,7 @@ class _Points:
 
     def _hand_out(self, task: Task) -> None:
         self._tries[task.key] = self._tries.get(task.key, 0) + 1
+        task = replace(task, variables=self._variables.now())
         with _asked():
             future = self._client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
         self._out[future] = task
@@ -205,7 +222,10 @@ class _Points:
             with _asked():
                 found: tuple[Entry, Reads] = future.result()
             future.release()
-            return task, *found
+            if not self._variables.has_missed(task.variables, found[1]):
+                return task, *found
+            self._hand_out(task)
+            return None
         if future.status != "error":
             raise _LostError
         with _asked():

@@ -15,14 +15,14 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.replays import check_can_replay
-from smpy.analysis.result import Result, needed
+from smpy.analysis.replays import check_can_replay, moves_memory
+from smpy.analysis.result import Result, escaped, needed
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
 from smpy.records.held_trace import HeldTrace
 from smpy.records.text_table import text_table
 from smpy.study.many_replays import Replays, makespans_s
-from smpy.study.parameters import Parameter
+from smpy.study.parameters import CPU, MEMORY_KEYS, Parameter
 from smpy.study.sobol import Index, sobol_indices, sobol_points
 from smpy.units import format_time
 
@@ -140,7 +140,7 @@ class Sensitivity(Result):
         from plotly.subplots import make_subplots
 
         shown = self.effects[::-1]
-        names = [it.name for it in shown]
+        names = [escaped(it.name) for it in shown]
         titles = ("makespan at both ends (s)", "share of the variance")[: 2 if self.n_samples else 1]
         figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles)
         for end, ends_s in (("low", [it.low_s for it in shown]), ("high", [it.high_s for it in shown])):
@@ -148,7 +148,7 @@ class Sensitivity(Result):
                 x=[end_s - self.makespan_s for end_s in ends_s],
                 base=[self.makespan_s] * len(shown),
                 y=names,
-                text=[getattr(it, end) for it in shown],
+                text=[escaped(getattr(it, end)) for it in shown],
                 name=f"{end} end",
                 orientation="h",
             )
@@ -248,6 +248,11 @@ def sensitivity(
         remarks.append(
             "Sends that were complete at once in the run are not on some of these machines, and nobody waits for them: "
             "run the program there."
+        )
+    varied = {parameter.key for parameter in parameters}
+    if CPU in varied and not varied.intersection(MEMORY_KEYS) and moves_memory(held):
+        remarks.append(
+            f"Computing moves memory, which faster cores do not make faster: vary {' and '.join(MEMORY_KEYS)}, too."
         )
     is_logarithmic = any(it.range.is_logarithmic for it in parameters)
     return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)

@@ -8,16 +8,20 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from warnings import warn
 
-from smpy.errors import UsageError
+from smpy.errors import JournalWarning, UsageError
 from smpy.records.files import in_place_when_whole, write_whole
+from smpy.runs.arguments import whole_number, word
 from smpy.runs.files_read import are_as_they_were, state_of
 from smpy.runs.reads import Reads
+from smpy.runs.run import again_if_killed
 from smpy.runs.simulate import check_line
-from smpy.runs.variables_read import changed_variable
+from smpy.runs.variables_read import changed_variables, hashes_of
+from smpy.study.carried_variables import CarriedVariables
 from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import with_one_type_a_column
 from smpy.study.journal import Entry, Journal, Origin
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DEFINITION: Final = "study.json"
+_WORKERS_MAX: Final = 10_000
 
 
 def is_study(what: Path) -> bool:
@@ -77,7 +82,7 @@ class Study:
             self._given: Mapping[str, Any] = what
             self.definition = definition_of(what)
             place = Path(f"{self.definition.name}.study")
-        elif Path(what).is_dir():
+        elif Path(word("what", what)).is_dir():
             self.definition, self._given = _opened(Path(what))
             place = Path(what)
         else:
@@ -104,7 +109,7 @@ class Study:
         """
         for point in samples_of_options(self.points):
             try:
-                check_line([*point.options, *point.program], self.definition.folder)
+                again_if_killed(partial(check_line, [*point.options, *point.program], self.definition.folder))
             except UsageError as error:
                 raise UsageError(f"point {point.number}: {error}") from None
 
@@ -117,6 +122,7 @@ class Study:
         retry_failed: bool = False,
         only: Sequence[Point] | None = None,
         progress: Callable[[Progress], None] | None = None,
+        show_dashboard: Callable[[str], None] | None = None,
     ) -> pd.DataFrame:
         """Run the points that have not run.
 
@@ -134,6 +140,9 @@ class Study:
             Some of its points.
         progress : callable, optional
             Told where the study stands, whenever a point has ended.
+        show_dashboard : callable, optional
+            Given the address of Dask's dashboard, which runs on this machine as long as the points. Without it there is
+            none.
 
         Returns
         -------
@@ -149,13 +158,17 @@ class Study:
         """
         from smpy.study.scheduling import memory_of_a_point, n_workers_here, run_tasks
 
-        if workers is not None and workers < 1:
-            raise UsageError(f"workers = {workers}: one at least")
-        n_workers = n_workers_here() if workers is None else workers
+        if scheduler is not None and show_dashboard is not None:
+            raise UsageError(f"the scheduler at {scheduler} has its own dashboard, or none: leave --dashboard out")
+        n_workers = n_workers_here() if workers is None else whole_number("workers", workers, _WORKERS_MAX)
+        if scheduler is not None:
+            scheduler = word("scheduler", scheduler)
+        if cache is not None:
+            cache = word("cache", cache)
         self._check_program()
         with ExitStack() as stack:
             stack.enter_context(self._locked())
-            journal = stack.enter_context(closing(Journal(self.folder / "journal.sqlite")))
+            journal = stack.enter_context(closing(self._journal()))
             results = stack.enter_context(closing(Results(Path(cache), self.definition))) if cache else None
             write_whole(self.folder / _DEFINITION, self._text())
             for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
@@ -170,10 +183,13 @@ class Study:
             reused = None if self.definition.keep else results
             turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
-            environment = dict(os.environ)
-            tasks = [self._task(point, environment, limit_bytes) for point in turn.left()]
+            tasks = [self._task(point, limit_bytes) for point in turn.left()]
             if tasks:
-                run_tasks(tasks, turn.note, n_workers=n_workers, scheduler=scheduler)
+                names = journal.variables().union(self.definition.environment)
+                variables = CarriedVariables(os.environ, names)
+                run_tasks(
+                    tasks, turn.note, variables, n_workers=n_workers, scheduler=scheduler, show_dashboard=show_dashboard
+                )
             frame = self._table(state).frame
             self._compact(frame)
             return frame
@@ -236,6 +252,15 @@ class Study:
     def _text(self) -> str:
         return json.dumps({"folder": self.definition.folder, "study": self._given}, default=str, indent=1) + "\n"
 
+    def _journal(self) -> Journal:
+        """The journal, to be written; of a damaged one, what can be read."""
+        journal = Journal(self.folder / "journal.sqlite")
+        journal.check()
+        if not journal.damage:
+            for _ in journal.entries():
+                pass
+        return journal.repaired() if journal.damage else journal
+
     def _state(self, journal: Journal) -> State:
         found = State()
         known: dict[str, str | None] = {}
@@ -250,6 +275,13 @@ class Study:
             found.entries[key] = entry
             if why:
                 found.stale[key] = why
+        if journal.damage:
+            rest = "the rest runs again" if found.entries else "all points run again"
+            warn(
+                f"{journal.damage}; {len(found.entries):,} finished points are kept, {rest}",
+                JournalWarning,
+                stacklevel=4,
+            )
         return found
 
     def _why_stale(self, origin: Origin, known: dict[str, str | None]) -> str:
@@ -262,8 +294,11 @@ class Study:
         for path in files:
             if not are_as_they_were({path: files[path]}, known):
                 return f"{path} has changed"
-        name = changed_variable(origin.variables, os.environ)
-        return f"the environment variable {name} has changed" if name else ""
+        for name in self.definition.environment:
+            if name not in origin.variables:
+                return f"the environment variable {name} is an input now"
+        names = changed_variables(origin.variables, os.environ)
+        return f"the environment variable {names[0]} has changed" if names else ""
 
     def origin(self, reads: Reads) -> Origin:
         """What a run came of that has read this."""
@@ -271,7 +306,8 @@ class Study:
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
         states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}
         whole = {**{path: state for path, state in states.items() if state}, **reads.files}
-        return Origin(relative_to(whole, folder), versions(), reads.variables)
+        variables = {**hashes_of(self.definition.environment, os.environ), **reads.variables}
+        return Origin(relative_to(whole, folder), versions(), variables)
 
     def _wanted(
         self, state: State, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
@@ -297,7 +333,7 @@ class Study:
         is_raised = bool(entry.over) and (limit is None or (entry.limit is not None and limit > entry.limit))
         return bool(entry.error) and (retry_failed or is_raised or entry.is_outside)
 
-    def _task(self, point: Point, environment: Mapping[str, str], limit_bytes: int | None) -> Task:
+    def _task(self, point: Point, limit_bytes: int | None) -> Task:
         return Task(
             key=point.key,
             arguments=(*point.options, *point.program),
@@ -308,7 +344,6 @@ class Study:
             keeps_trace="trace" in self.definition.keep,
             limit_s=self.definition.limit_s,
             limit_bytes=limit_bytes,
-            environment=environment,
         )
 
     def _compact(self, frame: pd.DataFrame) -> None:

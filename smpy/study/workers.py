@@ -5,6 +5,7 @@ Dask's nannies give up when a worker dies while it starts; what kills workers, a
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,11 +13,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import SmpyError
+
+HOST: Final = "127.0.0.1"
+"""Address on which everything of a local study listens."""
+
+HTTP_ADDRESS: Final = f"{HOST}:0"
+"""Address of the HTTP servers, on any port."""
 
 _LOOK_S: Final = 0.1
 _SOON_S: Final = 5.0
@@ -35,6 +43,22 @@ main()
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A certificate and its key, both PEM: a process of the study presents them, and expects no others.
+
+    Attributes
+    ----------
+    certificate : str
+        Signed by its own key.
+    key : str
+        The private key.
+    """
+
+    certificate: str
+    key: str
+
+
 class Workers:
     """Worker processes, each with one thread.
 
@@ -44,10 +68,13 @@ class Workers:
         Of the scheduler.
     n : int
         How many.
+    credentials : Credentials
+        Of the study.
     """
 
-    def __init__(self, address: str, n: int) -> None:
+    def __init__(self, address: str, n: int, credentials: Credentials) -> None:
         self._address = address
+        self._first_line = json.dumps(asdict(credentials)).encode() + b"\n"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the workers
         self._is_over = threading.Event()
         self._trouble = ""
@@ -82,13 +109,18 @@ class Workers:
         self._log.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603  # this interpreter
+        process = subprocess.Popen(  # noqa: S603  # this interpreter
             [sys.executable, "-c", _BOOT, str(Path(__file__).parents[2]), self._address],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,  # Ctrl-C comes to the study alone
+            bufsize=0,
         )
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it has died already
+            process.stdin.write(self._first_line)  # fits into an empty pipe: a worker that hangs stops nobody
+        return process
 
     def _keep(self) -> None:
         began_s = [time.monotonic()] * len(self._processes)
@@ -111,9 +143,9 @@ class Workers:
 
 
 @contextmanager
-def workers(address: str, n: int) -> Iterator[Workers]:
+def workers(address: str, n: int, credentials: Credentials) -> Iterator[Workers]:
     """Workers while the body runs."""
-    found = Workers(address, n)
+    found = Workers(address, n, credentials)
     try:
         yield found
     finally:
@@ -124,8 +156,12 @@ def main() -> None:
     """Be a worker until the study has gone: what it holds of standard input closes."""
     import asyncio
 
+    with open(sys.stdin.fileno(), "rb", closefd=False) as stdin:
+        first_line = stdin.readline()
+    if not first_line:  # the study has gone
+        return
     threading.Thread(target=_leave_with_the_study, daemon=True).start()
-    asyncio.run(_work(sys.argv[1]))
+    asyncio.run(_work(sys.argv[1], Credentials(**json.loads(first_line))))
 
 
 def _leave_with_the_study() -> None:
@@ -134,8 +170,24 @@ def _leave_with_the_study() -> None:
     os._exit(0)
 
 
-async def _work(address: str) -> None:
-    from distributed import Worker
+async def _work(address: str, credentials: Credentials) -> None:
+    import dask
+    from distributed import Security, Worker
 
-    worker: Any = await Worker(address, nthreads=1, memory_limit=0, dashboard=False)
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=credentials.certificate,
+        tls_worker_cert=credentials.certificate,
+        tls_worker_key=credentials.key,
+    )
+    with dask.config.set({"distributed.worker.http.routes": []}):
+        worker: Any = await Worker(
+            address,
+            nthreads=1,
+            memory_limit=0,
+            host=HOST,
+            security=security,
+            dashboard=False,
+            dashboard_address=HTTP_ADDRESS,
+        )
     await worker.finished()

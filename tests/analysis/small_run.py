@@ -101,6 +101,9 @@ class InMemory:
         rows = sorted(self._rows[name], key=lambda row: row["end_s"]) if name == "intervals" else self._rows[name]
         return pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])).select(columns or list(SCHEMAS[name]))
 
+    def batches(self, name: str, columns: Sequence[str] | None = None) -> list[pa.RecordBatch]:
+        return self.table(name, columns).to_batches()
+
 
 def trace_of(folder: Path, n_ranks: int, steps: list[Step], rules: Rules | None = None, **info: object) -> Trace:
     """The same, written and read."""
@@ -145,10 +148,13 @@ class Again:
             elif part == "computing":
                 rules = rules._replace(cpu=rules.cpu * factor)
             elif part in ("kernel", "host"):
-                steps = [self._faster(step, part, name[0], factor) for step in steps]
+                steps = [self._faster(step, part, name, factor) for step in steps]
         return Performed(max(perform(self.n_ranks, steps, rules).now_s))
 
-    def _faster(self, step: Step, part: str, name: object, factor: float) -> Step:
-        if isinstance(step, Compute) and name == (step.kernel if part == "kernel" else f"h{step.rank}"):
+    def _faster(self, step: Step, part: object, names: Sequence[object], factor: float) -> Step:
+        if not isinstance(step, Compute):
+            return step
+        host = f"h{step.rank}"
+        if list(names) in ([[host]] if part == "host" else [[step.kernel], [step.kernel, host]]):
             return step._replace(seconds=step.seconds / factor)
         return step

@@ -11,6 +11,7 @@ from smpy.analysis.pop import pop
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.small_run import Again, Compute, Message, Performed, Rules, Step, perform
+from tests.records.synthetic_trace import seal
 
 RULES = Rules(latency_s=1.0, bandwidth_bytes_per_s=1e9)
 
@@ -19,6 +20,7 @@ def found(folder: Path, steps: list[Step], **profile: object) -> tuple[Bounds, A
     path = perform(2, steps, RULES).write(folder, profile=profile)
     text = (path / "run.json").read_text()
     (path / "run.json").write_text(text.replace('"can_replay": false', '"can_replay": true'))
+    seal(path)
     again = Again(2, steps, RULES)
     return bounds(Trace(path), again), again
 
@@ -30,12 +32,52 @@ def test_shares_are_those_of_the_critical_path_where_there_is_one_chain(tmp_path
     shares = {(it.part, it.name): it.share for it in result.bounds}
     assert shares == pytest.approx(
         {
-            ("computing", ""): 0.5, ("kernel", "dgemm"): 0.4, ("bandwidth", ""): 0.4, ("latency", ""): 0.1,
-            ("overhead", ""): 0.0, ("contention", ""): 0.0,
+            ("computing", ""): 0.5, ("kernel", "dgemm"): 0.4, ("kernel", ""): 0.1, ("host", "h0"): 0.4,
+            ("host", "h1"): 0.1, ("bandwidth", ""): 0.4, ("latency", ""): 0.1, ("overhead", ""): 0.0,
+            ("contention", ""): 0.0,
         }
     )  # fmt: skip
-    assert [it.share for it in result.bounds] == sorted(shares.values(), reverse=True)
-    assert result.table().startswith("10 s are bound by computing: 50 %; ")
+    assert result.table().startswith(
+        "10 s are bound by computing: 50 % (kernel dgemm 40 %); the network's bandwidth: 40 %"
+    )
+
+
+def test_parts_are_nested_and_the_wholes_add_up_to_the_run(tmp_path: Path):
+    steps = [Compute(0, 4.0, 3, "dgemm"), Message(0, 1, 4 * 10**9, 5), Compute(1, 1.0, 7)]
+    result, _ = found(tmp_path / "trace", steps)
+    assert [(it.level, it.words) for it in result.bounds] == [
+        (0, "computing"),
+        (1, "kernel dgemm"),
+        (2, "kernel dgemm on host h0"),
+        (1, "computing outside of kernels"),
+        (2, "computing outside of kernels on host h1"),
+        (0, "the network's bandwidth"),
+        (1, "contention in the network"),
+        (0, "the network's latency"),
+        (0, "the overhead of MPI's calls"),
+    ]
+    assert sum(it.share for it in result.bounds if it.level == 0) == pytest.approx(1.0)
+
+
+def test_no_line_is_below_a_thousandth(tmp_path: Path):
+    steps = [Compute(0, 4.0, 3, "dgemm"), Compute(0, 0.001, 4, "copy"), Compute(1, 1.0, 7)]
+    lines = [line.split() for line in found(tmp_path / "trace", steps)[0].table().splitlines()[2:-1]]
+    assert lines
+    assert all(float(line[0].removesuffix("%")) >= 0.1 for line in lines)
+    assert not any("copy" in line for line in lines)
+
+
+def test_parts_whose_share_is_below_zero_are_told_as_an_anomaly(tmp_path: Path):
+    class Slower(Again):
+        def __call__(self, trace, /, *, ideal=(), better=()):
+            again = super().__call__(trace, ideal=ideal, better=better)
+            return again._replace(makespan_s=1.1 * again.makespan_s) if better == (("latency", 1.1),) else again
+
+    steps: list[Step] = [Compute(0, 4.0, 3)]
+    found(tmp_path / "trace", steps)
+    text = bounds(Trace(tmp_path / "trace"), Slower(2, steps, RULES)).table()
+    assert "The run takes longer with the network's latency better: a scheduling anomaly." in text
+    assert "-" not in text.partition("\n\n")[0]
 
 
 def test_what_is_not_on_the_longest_chain_bounds_nothing(tmp_path: Path):
@@ -46,11 +88,10 @@ def test_what_is_not_on_the_longest_chain_bounds_nothing(tmp_path: Path):
 
 def test_the_hottest_links_and_the_hosts_that_compute_longest_are_looked_at(tmp_path: Path):
     links = {"link": ["a", "b", "c", "d", "e"], "saturated_s": [0, 3, 1, 0, 0], "busy_s": [0, 4, 4, 5, 6]}
-    hosts = {"host": ["h0", "h1"], "compute_s": [0.0, 2.0]}
-    result, _ = found(tmp_path / "trace", [Compute(1, 2.0, 3)], links=links, hosts=hosts)
+    result, _ = found(tmp_path / "trace", [Compute(1, 2.0, 3)], links=links)
     assert {it.name for it in result.bounds if it.part == "link"} == {"b", "c", "e"}
     assert [(it.name, it.share) for it in result.bounds if it.part == "host"] == [("h1", pytest.approx(1.0))]
-    assert "100.0%   1.818 s  computing on host h1 10 % better" in result.table()
+    assert "100.0%   1.818 s    computing on host h1 10 % better" in result.table()
 
 
 def test_contention_is_the_time_that_its_absence_saves(tmp_path: Path):

@@ -21,6 +21,8 @@ def test_differences_add_up_to_that_of_the_rank_seconds(one: tuple[int, list[Ste
     before_s, after_s = (len(run.now_s) * max(run.now_s) for run in runs)
     assert found.before.rank_seconds == pytest.approx(before_s, rel=1e-9)
     assert fsum(it.seconds for it in found.differences) == pytest.approx(after_s - before_s, rel=1e-9, abs=1e-9)
+    longer_s = max(runs[1].now_s) - max(runs[0].now_s)
+    assert fsum(it.seconds for it in found.on_path) == pytest.approx(longer_s, rel=1e-9, abs=1e-9)
 
 
 def test_what_changed_most_comes_first(tmp_path: Path):
@@ -32,8 +34,10 @@ def test_what_changed_most_comes_first(tmp_path: Path):
         ("transfer", "Send", 1.0),
     }
     text = found.table().splitlines()
-    assert text[4] == "All ranks: +2 s"
-    assert text[6].split()[:7] == ["+1", "s", "1", "s", "2", "s", "transfer"]
+    assert text[4] == "On the critical path: +1 s"
+    assert text[6].split()[:8] == ["+1", "s", "1", "s", "2", "s", "transfer", "Send"]
+    assert text[8] == "Summed over all ranks: +2 s"
+    assert text[10].split()[:7] == ["+1", "s", "1", "s", "2", "s", "transfer"]
 
 
 def test_equal_runs_are_told_so(tmp_path: Path):

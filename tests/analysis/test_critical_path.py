@@ -84,13 +84,13 @@ def test_a_collective_that_was_started_is_followed_from_message_to_message(tmp_p
     assert (path.messages, path.bytes) == (2, 30)
 
 
-def test_a_probe_that_looks_in_vain_leads_to_the_sender_of_what_it_finds(tmp_path: Path):
-    """Rank 0 computes for 4 s and sends; rank 1 looks once a second, finds the message at 5 s, and receives it."""
+def test_polls_lead_to_the_sender_of_what_they_find(tmp_path: Path):
+    """Rank 0 computes for 4 s and sends; rank 1 polls from 1.5 s on, finds the message at 5 s, and receives it."""
     run = SyntheticTrace(["a", "b"])
     run.spend(0, "compute", 4.0, run.site(0, "", 3))
     run.spend(1, "compute", 1.5, run.site(1, "", 3))
-    for _ in range(7):
-        run.spend(1, "polling", 0.5, run.site(1, "Iprobe", 5))
+    run.spend(1, "late_sender", 2.5, run.site(1, "Iprobe", 5), other=0)
+    run.spend(1, "polling", 1.0, run.site(1, "Iprobe", 5))
     run.spend(1, "overhead", 0.25, run.site(1, "Recv", 6))
     sent = run.message(0, 1, 10, send_posted_s=4.0, receive_posted_s=5.25, ended_s=7.25)
     run.spend(1, "transfer", 2.0, run.site(1, "Recv", 6), message=sent)

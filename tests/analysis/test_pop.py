@@ -16,7 +16,7 @@ from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
 from tests.analysis.small_run import Again, Compute, InMemory, Message, Performed, Rules, Step, perform, trace_of
-from tests.records.synthetic_trace import SyntheticTrace
+from tests.records.synthetic_trace import SyntheticTrace, seal
 
 RULES = Rules(latency_s=0.25, bandwidth_bytes_per_s=1e9)
 
@@ -139,6 +139,7 @@ def test_operations_and_speed_make_up_how_computing_scales(tmp_path: Path):
         folder = run.write(tmp_path / str(n_ranks))
         text = (folder / "run.json").read_text()
         (folder / "run.json").write_text(text.replace('"can_replay": false', '"can_replay": true'))
+        seal(folder)
         return Trace(folder)
 
     scaling = pop([trace(1, 4.0, 400.0), trace(2, 4.0, 250.0)]).scalings[1]

@@ -126,4 +126,7 @@ def test_ranks_that_wait_do_not_disturb(emulated: Callable[..., Any]) -> None:
     pair, crowd = (
         emulated(None, n_ranks, program=str(PINGPONG), args=("--sizes", "8", "8000", "800000")) for n_ranks in (2, 100)
     )
-    assert table(crowd.out) == table(pair.out)
+    there, alone = table(crowd.out), table(pair.out)
+    assert there.keys() == alone.keys()
+    for n_bytes, times in alone.items():  # messages of the others' barrier share the host's memory at the begin
+        assert there[n_bytes] == pytest.approx(times, rel=0.005)

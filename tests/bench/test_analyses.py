@@ -51,8 +51,6 @@ def ring(turns: int) -> tuple[Timeline, Messages]:
         target=np.repeat(np.arange(RANKS), turns).astype(np.int32),
         bytes=np.full(n, 8),
         is_early=np.ones(n, bool),
-        sent_s=started_s,
-        received_s=sent_s.T.reshape(-1),
         started_s=started_s,
         ended_s=started_s + 2e-6,
         alone_s=np.full(n, 2e-6),

@@ -77,6 +77,17 @@ static void cores_share_the_memory_of_their_host(void)
     assert(is_at(finish_s[0], 1.5) && is_at(finish_s[1], 1.5) && is_at(finish_s[2], 4.5));
 }
 
+static void each_core_has_its_own_memory_where_none_of_the_host_is_known(void)
+{
+    static const amount some[] = {{0, 1e9}, {0, 0}};
+    double finish_s[MOST_RANKS];
+    for (int rank = 0; rank < MOST_RANKS; rank++) to_do[rank] = some;
+    for (int n = 1; n <= MOST_RANKS; n++) {
+        ends(n, 0, 1e9, finish_s);
+        for (int rank = 0; rank < n; rank++) assert(is_at(finish_s[rank], fmax(1, n / (double)CORES)));
+    }
+}
+
 static void ranks_that_share_cores_share_the_memory_too(void)
 {
     static const amount both[] = {{1e9, 1e9}, {0, 0}};
@@ -92,6 +103,7 @@ int main(void)
 {
     an_execution_ends_when_both_its_flop_and_its_bytes_are_done();
     cores_share_the_memory_of_their_host();
+    each_core_has_its_own_memory_where_none_of_the_host_is_known();
     ranks_that_share_cores_share_the_memory_too();
     puts("ok");
     return 0;

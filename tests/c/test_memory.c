@@ -288,6 +288,7 @@ static void grow(sim *s, int timeline, int stage)
 static const cluster alike = {.n_hosts = MOST_RANKS, .cores = 2, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9,
                               .latency_s = 1e-5, .is_split = 1, .backbone_policy = LINK_SHARED,
                               .loopback_bandwidth_bytes_per_s = 5e9, .loopback_latency_s = 1e-7,
+                              .memory_bandwidth_bytes_per_s = 8e9,
                               .limiter_bandwidth_bytes_per_s = 9e8};
 
 static int flat(platform *p)

@@ -23,6 +23,7 @@ static cluster alike(int n_hosts)
     cluster c = {.n_hosts = n_hosts, .cores = draw(1, 4), .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9,
                  .latency_s = 1e-6 * draw(0, 50), .is_split = draw(0, 1)};
     if (draw(0, 1)) c.loopback_bandwidth_bytes_per_s = 4e9;
+    if (c.loopback_bandwidth_bytes_per_s > 0 && draw(0, 1)) c.memory_bandwidth_bytes_per_s = 3e9;
     if (draw(0, 1)) c.limiter_bandwidth_bytes_per_s = 2e9;
     return c;
 }
@@ -188,6 +189,9 @@ static void what_fits_nowhere_is_refused(void)
     int gateway, root = platform_add_full_zone(p, -1, -1), link = platform_add_link(p, 1e9, 0, LINK_SHARED);
     cluster none = {0}, c = {.n_hosts = 2, .cores = 1, .speed_flop_per_s = 1, .bandwidth_bytes_per_s = 1};
     assert(platform_add_flat_cluster(p, root, &none) == PLATFORM_BAD_ARGUMENT);
+    cluster silent = c; /* messages inside a host share its memory where they have a loopback */
+    silent.memory_bandwidth_bytes_per_s = 1;
+    assert(platform_add_flat_cluster(p, root, &silent) == PLATFORM_BAD_ARGUMENT);
     assert(platform_add_flat_cluster(p, 77, &c) == PLATFORM_BAD_ARGUMENT);
     int flat = platform_add_flat_cluster(p, root, &c), alone = platform_add_host(p, root, 1, 1);
     assert(platform_add_flat_cluster(p, flat, &c) == PLATFORM_BAD_ARGUMENT); /* a cluster holds no zones */
@@ -221,6 +225,24 @@ static void what_fits_nowhere_is_refused(void)
     assert(platform_add_shortest_zone(p, root, 2, -1) == PLATFORM_BAD_ARGUMENT);
     platform_check(p);
     assert(platform_n_hosts(p) == 5);
+    platform_free(p);
+}
+
+static void a_host_reaches_itself_over_its_loopback_and_its_memory(void)
+{
+    platform *p = platform_new();
+    const cluster c = {.n_hosts = 3, .cores = 1, .speed_flop_per_s = 1, .bandwidth_bytes_per_s = 1,
+                       .loopback_bandwidth_bytes_per_s = 7, .loopback_latency_s = 2, .memory_bandwidth_bytes_per_s = 9};
+    assert(platform_add_flat_cluster(p, -1, &c) >= 0);
+    for (int host = 0; host < 3; host++) {
+        int link[3];
+        double latency_s;
+        assert(platform_route_links(p, host, host, 3, link, &latency_s) == 2 && latency_s == 2);
+        assert(link[0] == 3 + host && platform_link_policy(p, link[0]) == LINK_FATPIPE);
+        assert(link[1] == 6 + host && platform_link_policy(p, link[1]) == LINK_SHARED);
+        assert(platform_link_latency_s(p, link[1]) == 0);
+        assert(platform_route_links(p, host, (host + 1) % 3, 3, link, &latency_s) == 2 && link[0] < 3 && link[1] < 3);
+    }
     platform_free(p);
 }
 
@@ -259,6 +281,7 @@ int main(void)
         platform_free(p);
     }
     what_fits_nowhere_is_refused();
+    a_host_reaches_itself_over_its_loopback_and_its_memory();
     zones_nest_so_deep_and_no_deeper();
     platform_free(NULL);
     printf("platform: all well, %d pairs of hosts\n", n_pairs);

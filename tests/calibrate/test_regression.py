@@ -168,6 +168,23 @@ def test_a_negative_coefficient_is_found_where_it_is_allowed():
     assert found.seconds["n^3"] == pytest.approx(planted["n^3"], rel=0.05)
 
 
+def test_what_explains_errors_of_rounding_is_no_term(monkeypatch):
+    """Some versions of scipy return coefficients of 1e-16 in place of 0."""
+    from scipy import optimize
+
+    exact = optimize.nnls
+
+    def rounded(columns, target):
+        found, residual = exact(columns, target)
+        return found + 1e-16, residual
+
+    monkeypatch.setattr(optimize, "nnls", rounded)
+    for seed in range(20):
+        sizes = _sizes(np.random.default_rng(seed), "mn", 40)
+        found = screen(sizes, _time_s(sizes, {"m*n^2": 1e-10}), monomials(["m", "n"], 3), leading=["m*n^2"])
+        assert found.seconds == pytest.approx({"m*n^2": 1e-10})
+
+
 # ---- figures ----
 
 

@@ -193,6 +193,15 @@ def test_blas_has_one_thread_when_computing_is_measured_unless_the_user_says_oth
     assert ran.out == expected + "\n"
 
 
+def test_a_trace_loads_blas_with_one_thread_and_remarks_nothing(smpy_run: Callable, monkeypatch: pytest.MonkeyPatch):
+    """pyarrow, which writes the trace, loads numpy ahead of the program."""
+    for name in [name for name in os.environ if name.endswith("_NUM_THREADS")]:
+        monkeypatch.delenv(name)
+    ran = smpy_run("import numpy\n", 1, "--compute", "measured", "--trace", "trace")
+    assert ran.code == 0, ran.err
+    assert "BLAS was loaded too early" not in ran.err
+
+
 def test_a_run_whose_blas_was_loaded_before_says_so(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
     assert "numpy" in sys.modules
     for name in [name for name in os.environ if name.endswith("_NUM_THREADS")]:

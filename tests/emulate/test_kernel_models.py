@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import inf, nan
 
@@ -46,3 +47,26 @@ def test_a_cost_is_a_finite_time(cost: float) -> None:
 def test_no_number_of_operations_is_refused_on_a_rank(emulated: Callable, flop: str) -> None:
     ran = emulated(f"import smpy\nsmpy.execute({flop})", 1)
     assert "give a finite number of at least 0" in ran.error
+
+
+def test_kernels_have_their_own_names_in_a_profile(emulated: Callable) -> None:
+    source = """
+import smpy
+from mpi4py import MPI
+models = smpy.KernelModels(2e-9, 1e-9)
+steps = smpy.MessageSequence()
+steps.Execute(3.0, 10**6, kernel="dtrsm_right")
+for _ in range(3):
+    models.dgemm(100, 100, 100)
+    models.dtrsm(100, 100)
+    models.dtrsm(100, 100, "left")
+    steps.perform(MPI.COMM_WORLD)
+smpy.execute(1e6)
+"""
+    ran = emulated(source, 2)
+    assert ran.error == ""
+    counts: Counter[str] = Counter()
+    for it in ran.outcome.summary.profile.by_site():
+        counts[it.site.call] += it.count
+    del counts["MessageSequence.perform"]
+    assert counts == {"dgemm": 6, "dtrsm_right": 12, "dtrsm_left": 6, "execute": 2}

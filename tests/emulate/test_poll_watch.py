@@ -126,3 +126,41 @@ def test_who_has_found_something_polls_no_longer():
             comm.Send(bytearray(8), 1, 1)
 
     run_world(2, main)
+
+
+def clocks_watched(monkeypatch: pytest.MonkeyPatch, body: Callable[[], None]) -> list[str]:
+    """What is told when two ranks do something again and again, with the thresholds lowered."""
+    monkeypatch.setattr(poll_watch, "_CLOCK_AIRS", 2)
+    monkeypatch.setattr(poll_watch, "_MANY_LOOKS", 100)
+    told: list[str] = []
+
+    def main(rank: int) -> None:
+        watch = PollWatch(current(), "", told.append)
+        for _ in range(6):
+            body()
+            if rank == 0:
+                watch.look()
+
+    run_world(2, main)
+    return told
+
+
+def test_polls_of_the_clock_are_told_of_once_with_a_line_and_a_cure(monkeypatch: pytest.MonkeyPatch):
+    def body() -> None:
+        for _ in range(600):
+            MPI.Wtime()
+
+    (told,) = clocks_watched(monkeypatch, body)
+    assert re.match(r"smpy: ranks poll the clock, \d,\d{3} times for ", told)
+    assert ": rank " in told
+    assert "time.sleep(seconds)" in told
+    assert "--set mpi.wtime=1us" in told
+
+
+def test_a_program_that_times_its_calls_is_not_told_of_its_clock(monkeypatch: pytest.MonkeyPatch):
+    def body() -> None:
+        for _ in range(60):
+            MPI.Wtime()
+            MPI.COMM_WORLD.Barrier()
+
+    assert clocks_watched(monkeypatch, body) == []

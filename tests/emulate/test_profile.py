@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from smpy.compute.burst_spread import Spread
+from smpy.records.computing_lines import ComputingLine, sites_by_line
 from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, MessagePairs, Profile
 from smpy.records.profile_text import highlights, tables
 
@@ -110,6 +114,30 @@ def test_calls_are_told_apart_by_line_and_communicator(emulated: Callable):
     assert found == [("program.py:8", 2, 2), ("program.py:8", 2, 2), ("program.py:8", 4, 4), ("program.py:9", 4, 4)]
 
 
+def test_calls_are_counted_at_their_lines_in_whatever_order_they_follow_each_other(emulated: Callable):
+    source = HEAD + (
+        "import random\n"
+        "other, draw = comm.Dup(), random.Random(1)\n"
+        "for _ in range(60):\n"
+        "    which = draw.randrange(3)\n"
+        "    if which == 0:\n        comm.Barrier()\n"
+        "    for each in (comm, other)[: which]:\n        each.Barrier()\n"
+        "    getattr(comm, ('Barrier', 'barrier')[which % 2])()\n"
+    )
+    draw = random.Random(1)
+    expected: Counter[tuple[str, str, bool]] = Counter()
+    for which in (draw.randrange(3) for _ in range(60)):
+        expected["Barrier", "program.py:11", False] += 2 * (which == 0)
+        expected["Barrier", "program.py:13", False] += 2 * (which >= 1)
+        expected["Barrier", "program.py:13", True] += 2 * (which == 2)
+        expected[("Barrier", "barrier")[which % 2], "program.py:14", False] += 2
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for each in profile(emulated(source, 2)).by_site():
+        if each.site.call.lower() == "barrier":
+            counts[each.site.call, each.site.line, each.site.comm > 0] += each.count
+    assert counts == +expected
+
+
 def test_messages_are_counted_by_size_and_pair(emulated: Callable):
     sizes = [0, 1, 3, 4, 15, 16, 10**6]
     source = HEAD + f"for n in {sizes}:\n    if comm.rank == 0:\n        comm.Send(np.zeros(n, 'B'), 1)\n"
@@ -159,7 +187,7 @@ def test_the_profile_is_in_the_json_and_its_tables_are_printed_on_demand(smpy_ru
     assert record["messages"] == {"of": "ranks", "source": [0], "target": [1], "messages": [1], "bytes": [8]}
     assert all(title in ran.err for title in ("All ranks, by call site", "By rank", "Who sends most to whom"))
     assert "costs most" in ran.err
-    assert "waited for     rank 0 most: 100.0%" in ran.err
+    assert "waits due to   rank 0 most: 100.0%" in ran.err
 
 
 N = 10**6 - 16  # with its envelope a message of 1 MB
@@ -294,3 +322,51 @@ def test_large_profiles_leave_the_rows_of_ranks_out_of_the_json():
     record = of_rows([(0, 0, seconds)] * 100_001, [1.0]).to_record()
     assert record["calls"] is None
     assert record["sites"][0]["spent_s"][0] == 100_001
+
+
+def waits_of(caused_waits_s: list[float], relative: float | None) -> dict[str, str]:
+    """Lines of a summary: four ranks computed a second each, and waited a second for each other."""
+    seconds = [1.0] + [0.0] * (len(KINDS) - 1)
+    waits = [0.0] * len(KINDS)
+    waits[KINDS.index("late_sender")] = sum(caused_waits_s)
+    found = of_rows([*((rank, 0, seconds) for rank in range(4)), (0, 0, waits)], [1.0 + sum(caused_waits_s)] * 4)
+    sites = [CallSite("", "heat.py:55")]
+    spread = None if relative is None else Spread(relative, 100)
+    return dict(highlights(replace(found, sites=sites, caused_waits_s=caused_waits_s, burst_spread=spread)))
+
+
+@pytest.mark.parametrize("caused_s", [0.3, 0.79])
+def test_no_rank_is_blamed_for_waits_that_noise_explains(caused_s: float):
+    lines = waits_of([0.1, caused_s, 0.0, 0.05], relative=0.2)
+    assert lines["waits due to"] == "no rank more than noise of this machine explains"
+    assert lines["noise"] == "equal computing differs by up to 20.0% (95 % of pairs)"
+
+
+@pytest.mark.parametrize(("caused_s", "relative"), [(0.81, 0.2), (0.3, None), (0.3, 0.0)])
+def test_a_rank_is_blamed_for_waits_beyond_noise(caused_s: float, relative: float | None):
+    lines = waits_of([0.0, caused_s, 0.0, 0.0], relative)
+    assert lines["waits due to"].startswith("rank 1 most: 100.0%")
+    assert ("noise" in lines) == (relative is not None)
+
+
+def test_computing_without_samples_says_which_call_ended_it():
+    assert waits_of([0.0] * 4, None)["costs most"] == "100.0% computing up to heat.py:55"
+
+
+def test_lines_of_one_function_are_told_together():
+    seconds = [1.0] + [0.0] * (len(KINDS) - 1)
+    lines = [
+        ComputingLine("heat.py:55", "Grid.sweep", "heat.py:31", 0.5, 5),
+        ComputingLine("heat.py:55", "busy", "heat.py:7", 0.3, 3),
+        ComputingLine("heat.py:55", "Grid.sweep", "heat.py:32", 0.2, 2),
+    ]
+    found = replace(of_rows([(0, 0, seconds)], [1.0]), sites=[CallSite("", "heat.py:55")], computing_lines=lines)
+    assert [text for _, text in highlights(found)] == [
+        "70.0% computing in Grid.sweep() heat.py:31: line 31 71%, line 32 29%",
+        "30.0% computing in busy() heat.py:7",
+    ]
+    table = tables(found).split("\n\n")[1].splitlines()
+    assert table[0] == "Computing of all ranks, by line (sampled)"
+    assert table[2].split() == ["500", "ms", "50.0%", "Grid.sweep()", "heat.py:31"]
+    assert [row["seconds"] for row in found.to_record()["computing_lines"]] == [0.5, 0.3, 0.2]
+    assert [site["call"] for site in sites_by_line(found.to_record())] == ["Grid.sweep()", "busy()", "Grid.sweep()"]

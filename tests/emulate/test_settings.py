@@ -489,5 +489,6 @@ def test_the_trace_module_shows_every_line_of_the_program(emulated: Callable):
     program = "from mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1))\n"
     ran = emulated(None, 2, files={"main.py": program}, program="trace", is_module=True, args=("--trace", "main.py"))
     assert ran.error == ""
+    told = [" ".join(line.split()) for line in ran.out.splitlines()]  # Python 3.13 puts two blanks before a line
     for line in ("main.py(1): from mpi4py import MPI", "main.py(2): print(MPI.COMM_WORLD.allreduce(1))", "2"):
-        assert ran.out.splitlines().count(line) == 2
+        assert told.count(line) == 2

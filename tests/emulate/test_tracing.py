@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+import smpy
 from smpy.analysis.pop import pop
+from smpy.cli.main import main
 from smpy.engine.trace import ACTIONS
 from smpy.errors import NoRoomError, UsageError
 from smpy.records.profile import INTERVAL_KINDS, KINDS
@@ -205,11 +208,47 @@ def test_a_folder_with_something_else_is_left_alone(emulated: Callable, tmp_path
     assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 
-def test_an_earlier_trace_gives_way(emulated: Callable, tmp_path: Path):
-    emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "trace")
-    emulated("pass\n", 2, trace=tmp_path / "trace")
+def test_an_earlier_trace_of_the_program_gives_way(emulated: Callable, tmp_path: Path):
+    for n_ranks in (4, 1):
+        emulated(None, n_ranks, program=str(APPS / "ring.py"), trace=tmp_path / "trace")
+    assert Trace(tmp_path / "trace").n_ranks == 1
+    (tmp_path / "trace" / "machine.pickle").write_bytes(b"of format 2")
+    emulated("pass\n", 2, trace=tmp_path / "trace", overwrite=True)
     assert Trace(tmp_path / "trace").n_ranks == 2
-    assert not (tmp_path / "trace" / "messages.parquet").exists()
+    assert not {"messages.parquet", "machine.pickle"} & {each.name for each in (tmp_path / "trace").iterdir()}
+
+
+def test_the_trace_of_another_program_stays_unless_the_user_says_overwrite(tmp_path: Path):
+    for name in ("mine.py", "yours.py"):
+        (tmp_path / name).write_text("print('it ran')\n")
+    command = ["run", "-np", "2", "--quiet", "--trace", str(tmp_path / "trace")]
+    assert CliRunner().invoke(main, [*command, str(tmp_path / "yours.py")]).exit_code == 0
+    before = (tmp_path / "trace" / "run.json").read_bytes()
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "mine.py")])
+    assert (done.exit_code, "it ran" in done.output, len(done.output.splitlines())) == (2, False, 1)
+    assert f"has a trace of {tmp_path}/yours.py, and this run is of {tmp_path}/mine.py" in done.output
+    assert (tmp_path / "trace" / "run.json").read_bytes() == before
+    assert CliRunner().invoke(main, [*command, "--overwrite", str(tmp_path / "mine.py")]).exit_code == 0
+    assert Trace(tmp_path / "trace").info["trace"]["program_path"] == f"{tmp_path}/mine.py"
+    alone = CliRunner().invoke(main, ["run", "-np", "2", "--overwrite", str(tmp_path / "mine.py")])
+    assert (alone.exit_code, "--trace FOLDER says which" in alone.output) == (2, True)
+
+
+def test_the_trace_of_another_function_stays_unless_the_caller_says_overwrite(tmp_path: Path):
+    options = {"ranks": 1, "trace": str(tmp_path / "trace"), "compute": "none"}
+    smpy.simulate(_sends_nothing, **options)
+    smpy.simulate(_sends_nothing, **options)
+    with pytest.raises(UsageError, match=r"has a trace of .*_sends_nothing.py, and this run is of .*_says_nothing.py"):
+        smpy.simulate(_says_nothing, **options)
+    smpy.simulate(_says_nothing, overwrite=True, **options)
+
+
+def _sends_nothing() -> None:
+    pass
+
+
+def _says_nothing() -> None:
+    pass
 
 
 def test_a_full_disk_is_told_and_the_summary_follows(
@@ -274,4 +313,4 @@ def test_another_layout_of_traces_is_another_format(traced: Callable):
     _, _, trace = traced("pass\n", 1)
     layout = [COLUMNS, INTERVAL_KINDS, ACTIONS, sorted(trace.info["trace"])]
     digest = hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
-    assert (FORMAT, digest) == (2, "55c71f3067b4ef35")
+    assert (FORMAT, digest) == (3, "a8b95a6c87a00afc")

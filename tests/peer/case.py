@@ -21,6 +21,7 @@ HOSTS = {
     "fat_tree_64": ("n", 64),
     "star": ("n", 16),
     "zero_latency": ("h", 3),
+    "unlinked": ("h", 8),
     "torus": ("n", 24),
     "torus_limited": ("n", 15),
     "dragonfly": ("n", 24),

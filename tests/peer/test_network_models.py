@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from smpy.errors import PlatformWarning
 from tests.peer.case import HOSTS, OVERHEADS, Case
 from tests.peer.runners import Settings, compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
 
@@ -55,9 +56,24 @@ def early_cases() -> Iterator[Case]:
     yield Case("collectives", ("allreduce", 900, 0, 2, 1e4), "cluster", 7)
 
 
+CONSTANT: Final[dict[str, tuple[Settings, Settings]]] = {"constant": ((("network/model", "Constant"),),) * 2}
+IGNORED: Final[dict[str, tuple[Settings, Settings]]] = {
+    "smpi-ignored": ((("network/latency-factor", "5"), ("network/bandwidth-factor", "0.5")),) * 2,
+    "LV08-ignored": ((("network/model", "LV08"), ("smpi/lat-factor", "5"), ("smpi/bw-factor", "0.5")),) * 2,
+}
+
+
+def constant_cases() -> Iterator[Case]:
+    """Messages that no other date cuts, and short ones, which leave no rest of rounding when one does."""
+    yield Case("late_receivers", (1_000_000, 2.3e4, 0, 3), "unlinked", 8)
+    yield Case("late_receivers", (1_000_000, 0, 2.3e4, 1), "unlinked", 2)
+    yield Case("late_receivers", (1, 0, 2.3e4, 1), "unlinked", 4)
+
+
 CASES: Final = [
     *((name, case) for name in MODELS for case in cases()),
     *((name, case) for name in EARLY for case in early_cases()),
+    *((name, case) for name in CONSTANT for case in constant_cases()),
 ]
 
 
@@ -73,6 +89,17 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_rank_finishes_when_it_does_under_smpirun_with_the_model(
     model: str, case: Case, binaries: Path, tmp_path: Path
 ) -> None:
-    ours, theirs = (MODELS | EARLY)[model]
+    ours, theirs = (MODELS | EARLY | CONSTANT)[model]
     expected_s = smpirun_finish_s(case, binaries, tmp_path, theirs)
     assert smpy_finish_s(case, tmp_path, ours) == pytest.approx(expected_s, rel=TOLERANCE, abs=0)
+
+
+@pytest.mark.parametrize("model", IGNORED)
+def test_factors_of_other_models_are_ignored_with_a_warning_as_smpirun_ignores_them(
+    model: str, binaries: Path, tmp_path: Path
+) -> None:
+    case = Case("pingpong", ("send", 70_000, 2, 1), "full", 2)
+    ours, theirs = IGNORED[model]
+    expected_s = smpirun_finish_s(case, binaries, tmp_path, theirs)
+    with pytest.warns(PlatformWarning, match="is ignored, as smpirun does"):
+        assert smpy_finish_s(case, tmp_path, ours) == pytest.approx(expected_s, rel=TOLERANCE, abs=0)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from smpy.records.trace_info import info_text, sealed
 from smpy.records.trace_layout import COLUMNS, FORMAT
 
 WORD = pa.dictionary(pa.int32(), pa.string())
@@ -17,6 +18,18 @@ SCHEMAS = {
     name: {column: WORD if kind == "string" else getattr(pa, kind)() for column, kind in columns.items()}
     for name, columns in COLUMNS.items()
 }
+
+
+def seal(folder: Path) -> Path:
+    """Write down anew what files a trace has, after a change that a test has made to them or to `run.json`."""
+    info = json.loads((folder / "run.json").read_text())
+    info.pop("sha256", None)
+    traced = info.pop("trace")
+    files = {path.name: sealed(path.read_bytes()) for path in [*folder.glob("*.parquet"), folder / "machine.json"]}
+    for name in files.keys() - {"machine.json"}:
+        files[name]["rows"] = pq.ParquetFile(folder / name).metadata.num_rows
+    (folder / "run.json").write_text(info_text(json.dumps(info, indent=2), traced | {"files": files}))
+    return folder
 
 
 class SyntheticTrace:
@@ -73,8 +86,9 @@ class SyntheticTrace:
             pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])), folder / f"{name}.parquet")
         hosts = list(dict.fromkeys(self.host_of_rank))
         trace = {
-            "format": FORMAT, "is_complete": is_complete, "window_s": None, "ranks": None, "can_replay": False,
-            "n_wildcards": 0, "n_polls": 0, "n_failed_polls": 0, "n_choices": 0, "regions": [],
+            "format": FORMAT, "program_path": "/prog.py", "is_complete": is_complete, "window_s": None,
+            "ranks": None, "can_replay": False, "n_wildcards": 0,
+            "n_polls": 0, "n_failed_polls": 0, "n_choices": 0, "regions": [],
             "hosts_of_ranks": [[hosts.index(host), 1] for host in self.host_of_rank],
             "algorithms": [], "host_speed_flop_per_s": None,
         }  # fmt: skip
@@ -85,10 +99,15 @@ class SyntheticTrace:
             "program": "prog.py",
             "args": [],
             "platform": "two hosts",
+            "platform_fingerprint": "",
+            "finish_s": self.now_s,
+            "bytes": sum(row["bytes"] for row in self.rows["messages"]),
+            "host": {"command": []},
         }
         numbers = {"ranks": len(self.now_s), "makespan_s": makespan_s, "messages": len(self.rows["messages"])}
+        (folder / "machine.json").write_text("{}")
         (folder / "run.json").write_text(json.dumps(summary | numbers | {"profile": None, "trace": trace} | info))
-        return folder
+        return seal(folder)
 
 
 def late_sender() -> SyntheticTrace:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +14,15 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.cli.replay import command
 from smpy.errors import UsageError
-from smpy.platforms.description import Description
 from smpy.platforms.machine import read_machine
+from smpy.platforms.machine_json import machine_to_json
 from smpy.platforms.models import IDEAL_PARTS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
 from tests.peer.cases import CASES
 from tests.peer.runners import smpy_finish_s, smpy_outcome
+from tests.records.synthetic_trace import seal
 
 APPS = Path(__file__).parents[2] / "apps"
 OTHER = (("smpi/bw-factor", "0:0.7"), ("smpi/lat-factor", "0:3"))
@@ -212,46 +211,43 @@ def test_what_has_only_a_part_of_a_run_is_not_replayed(emulated: Callable, tmp_p
         replay(tmp_path / "failed")
 
 
-def test_a_machine_of_a_trace_is_data_and_nothing_else_is_loaded(traced: Callable):
-    _, trace = traced("pass\n", 1)
-    (trace.folder / "machine.pickle").write_bytes(pickle.dumps(print))
-    with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
-        replay(trace)
-
-
-def test_a_machine_that_is_read_as_another_one_is_told(traced: Callable):
+def test_a_machine_that_is_not_that_of_the_run_is_told(traced: Callable):
     _, trace = traced("pass\n", 1, platform=FLAT)
     other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
-    (trace.folder / "machine.pickle").write_bytes(pickle.dumps(other))
-    with pytest.raises(UsageError, match="was recorded by another version of smpy: record the run again"):
-        replay(trace)
+    (trace.folder / "machine.json").write_text(machine_to_json(other))
+    seal(trace.folder)
+    with pytest.raises(UsageError, match="is not the machine of the run: record the run again"):
+        replay(trace.folder)
 
 
-def test_a_machine_that_lacks_a_part_is_told(traced: Callable, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "machine": {"class": "Popen"}}'])
+def test_a_machine_that_is_none_is_told(traced: Callable, text: str):
     _, trace = traced("pass\n", 1, platform=FLAT)
-    machine = read_machine(FLAT, 1, [])
-    but_the_last = [getattr(machine, part.name) for part in dataclasses.fields(machine)][:-1]
-    with monkeypatch.context() as earlier:
-        earlier.setattr(Description, "__getstate__", lambda _: but_the_last)
-        (trace.folder / "machine.pickle").write_bytes(pickle.dumps(machine))
-    with pytest.raises(UsageError, match="is not a machine of this version of smpy"):
-        replay(trace)
+    (trace.folder / "machine.json").write_text(text)
+    seal(trace.folder)
+    with pytest.raises(UsageError, match=r"is not a machine of this version of smpy: .*; record the run again"):
+        replay(trace.folder)
 
 
 def test_a_trace_of_an_earlier_version_is_refused_before_anything_is_read_of_it(traced: Callable):
     _, trace = traced(UNEVEN, 4, platform=FLAT)
     info = json.loads((trace.folder / "run.json").read_text())
-    info["trace"] = {"format": 1, "is_complete": True, "can_replay": True}
+    info["trace"] = {"format": 2, "is_complete": True, "can_replay": True}
     (trace.folder / "run.json").write_text(json.dumps(info))
     for name, args in (("replay", []), ("analyze", ["pop"]), ("analyze", ["bounds"]), ("report", [])):
         told = CliRunner().invoke(main, [name, *args, str(trace.folder)])
-        assert (told.exit_code, "recorded by another version of smpy" in told.output) == (2, True), (name, told.output)
+        assert (told.exit_code, "of format 2, whose machine is a pickle" in told.output) == (2, True), (
+            name,
+            told.output,
+        )
+        assert "record the run again" in told.output
+        assert len(told.output.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"ideal": ["jitter"]}, "'jitter' is no part of a network"),
+        ({"ideal": ["jitter"]}, "'jitter' cannot be ideal: contention, .*, core_memory can"),
         ({"better": [("latncy", 2)]}, "nothing is better of 'latncy'.* did you mean 'latency'"),
         ({"better": [("kernel", "dgem", 2)]}, "the trace has no kernel 'dgem'"),
         ({"better": [("host", "nobody", 2)]}, "the trace has no host with ranks 'nobody'"),

@@ -17,7 +17,7 @@ from smpy.records.trace import Trace
 from smpy.report import timeline as timeline_of_page
 from smpy.report.page import write_report
 from tests.records.large_trace import write_ring
-from tests.records.synthetic_trace import SyntheticTrace, late_sender
+from tests.records.synthetic_trace import SyntheticTrace, late_sender, seal
 from tests.report.browser import CHROMIUM, needs_chromium, seen
 from tests.report.unpacking import data_of
 
@@ -94,6 +94,7 @@ def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can(tmp_path: 
     assert "cannot be replayed" in (tmp_path / "part.html").read_text()
     text = (folder / "run.json").read_text()
     (folder / "run.json").write_text(text.replace('"ranks": null', '"ranks": [1]'))
+    seal(folder)
     done = CliRunner().invoke(main, ["report", str(folder), "-o", str(tmp_path / "some.html")])
     assert done.exit_code == 0, done.output
     assert data_of(tmp_path / "some.html")["figures"] == {}  # not efficiencies of one rank in two

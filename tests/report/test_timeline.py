@@ -17,7 +17,7 @@ from smpy.report import messages as messages_of_page
 from smpy.report import timeline as timeline_of_page
 from smpy.report.messages import messages
 from smpy.report.timeline import KINDS, NOTHING, Rows, time_by_row, timeline
-from tests.records.synthetic_trace import SyntheticTrace, late_sender
+from tests.records.synthetic_trace import SyntheticTrace, late_sender, seal
 from tests.report.unpacking import unpacked
 
 LENGTHS = st.lists(
@@ -112,6 +112,7 @@ def test_of_some_ranks_only_those_have_rows(tmp_path: Path):
     folder = trace.write(tmp_path / "trace")
     text = (folder / "run.json").read_text()
     (folder / "run.json").write_text(text.replace('"ranks": null', '"ranks": [1, 4]'))
+    seal(folder)
     rows = Rows(Trace(folder))
     assert (rows.ranks.tolist(), rows.n, rows.per_row) == ([1, 4], 2, 1)
     assert rows.row(np.array([4, 1])).tolist() == [1, 0]

@@ -9,6 +9,9 @@ import pytest
 
 from tests.conftest import write_files
 
+PRINTS_SERVER = "import os; print(open(f'/proc/{os.getppid()}/stat').read().rpartition(')')[2].split()[1])"
+"""A program that prints the number of the process above its guard."""
+
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:

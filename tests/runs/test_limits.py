@@ -14,6 +14,7 @@ import pytest
 import smpy
 from smpy.errors import Interrupted
 from smpy.runs.run import MemoryLimitError, TimeLimitError
+from tests.runs.conftest import PRINTS_SERVER
 
 ENDLESS = """
     import os, sys
@@ -155,7 +156,7 @@ def test_a_run_ends_with_the_process_that_asked_for_it(program: Callable[[str], 
 
 @pytest.mark.slow
 def test_a_child_of_the_caller_does_not_keep_the_server(program: Callable[[str], str]):
-    program("import os; print(os.getppid())")
+    program(PRINTS_SERVER)
     code = """if True:
         import os, time, smpy
         print(smpy.simulate("program.py", ranks=1, compute="none").stdout, end="", flush=True)

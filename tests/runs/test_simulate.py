@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import smpy
@@ -22,6 +23,7 @@ from smpy.runs import simulate
 from smpy.runs.command_line import command_line
 from smpy.runs.warm_server import Files, close_servers
 from tests.conftest import Ran, write_files
+from tests.runs.conftest import PRINTS_SERVER
 
 HELLO = """
     import sys
@@ -124,9 +126,6 @@ def test_ranks_that_end_with_another_exit_code_than_0_are_an_error_that_has_the_
         ({"compute": "some"}, "Invalid value for '--compute': 'some' is none of"),
         ({"platfrom": "hdr"}, "No such option '--platfrom'"),
         ({"platform": "no-such.xml"}, "no-such.xml"),
-        ({"ranks": 0}, "0 is not in the range"),
-        ({"ranks": "4"}, "ranks='4': how many ranks?"),
-        ({"timeout_s": -1.0}, "timeout_s=-1.0: a limit is a positive number"),
         ({"network": object()}, "an option takes text, a number or a path"),
         ({"host": "none.toml", "host_speed": "1Gf"}, "none.toml"),
     ],
@@ -138,6 +137,54 @@ def test_a_mistake_in_the_options_is_a_usage_error(
     with pytest.raises(UsageError) as raised:
         smpy.simulate(program(""), **{"ranks": 1, **options})  # type: ignore[arg-type]
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "kind"),
+    [
+        ("ranks", 0, ValueError),
+        ("ranks", 2**31, ValueError),
+        ("ranks", "4", TypeError),
+        ("ranks", True, TypeError),
+        ("ranks", 2.0, TypeError),
+        ("timeout_s", -1.0, ValueError),
+        ("timeout_s", 1e300, ValueError),
+        ("timeout_s", 10**400, ValueError),
+        ("timeout_s", float("nan"), ValueError),
+        ("timeout_s", True, TypeError),
+        ("timeout_s", "60", TypeError),
+        ("memory_limit_bytes", 0, ValueError),
+        ("memory_limit_bytes", 2**70, ValueError),
+        ("memory_limit_bytes", 1.5, TypeError),
+        ("memory_limit_bytes", True, TypeError),
+        ("stdin", b"x", TypeError),
+        ("stdin", None, TypeError),
+        ("stdin", "\ud800", ValueError),
+        ("program", b"program.py", TypeError),
+        ("program", 3, TypeError),
+        ("program", "a\0b", ValueError),
+        ("args[1]", "a\0b", ValueError),
+        ("args[1]", "\ud800", ValueError),
+        ("network", object(), TypeError),
+        ("network", "a\0b", ValueError),
+    ],
+)
+def test_a_wrong_argument_is_named_before_anything_starts(
+    program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, argument: str, value: object, kind: type[Exception]
+):
+    monkeypatch.setattr("smpy.runs.simulate.warm_server", None)
+    arguments: dict[str, object] = {"ranks": 1, argument: value}
+    what = arguments.pop("program", program(""))
+    args = ["--n", arguments.pop(argument)] if argument.startswith("args") else []
+    with pytest.raises(UsageError) as raised:
+        smpy.simulate(what, *args, **arguments)  # type: ignore[arg-type]
+    assert isinstance(raised.value, kind)
+    assert str(raised.value).startswith(argument)
+
+
+def test_numbers_of_numpy_are_numbers(program: Callable[[str], str]):
+    limits = {"timeout_s": np.float32(1e9), "memory_limit_bytes": np.int64(2**62)}
+    assert smpy.simulate(program("print(1)"), ranks=np.int64(1), compute="none", **limits).stdout == "1\n"
 
 
 def test_a_module_of_the_programs_that_it_would_not_get_is_refused(program: Callable[[str], str], tmp_path: Path):
@@ -189,7 +236,7 @@ def test_a_server_that_does_not_start_says_why(program: Callable[[str], str], mo
 
 
 def test_a_server_that_was_killed_is_replaced(program: Callable[[str], str]):
-    program("import os; print(os.getppid())")
+    program(PRINTS_SERVER)
     first = smpy.simulate("program.py", ranks=1).stdout
     os.kill(int(first), signal.SIGKILL)
     assert smpy.simulate("program.py", ranks=1).stdout != first
@@ -212,7 +259,7 @@ def test_several_threads_may_have_runs_at_the_same_time(program: Callable[[str],
 
 @pytest.mark.slow
 def test_a_forked_process_starts_a_server_of_its_own(program: Callable[[str], str]):
-    program("import os; print(os.getppid())")
+    program(PRINTS_SERVER)
     server = smpy.simulate("program.py", ranks=1, compute="none").stdout
     pid = os.fork()
     if not pid:
@@ -255,7 +302,7 @@ def test_an_error_of_a_run_can_be_sent_to_another_process(program: Callable[[str
 
 @pytest.mark.slow
 def test_the_server_ends_with_the_process_that_started_it(program: Callable[[str], str]):
-    program("import os; print(os.getppid())")
+    program(PRINTS_SERVER)
     code = "import smpy; print(smpy.simulate('program.py', ranks=1, compute='none').stdout)"
     server = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
     with pytest.raises(ProcessLookupError):

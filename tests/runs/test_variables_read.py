@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpy.runs.simulate import run_line
-from smpy.runs.variables_read import Noting, changed_variable
+from smpy.runs.variables_read import Noting, changed_variables
 
 
 @pytest.fixture(autouse=True)
@@ -52,16 +52,16 @@ def test_a_variable_that_is_read_by_name_is_noted_as_it_was(program: str, tmp_pa
     variables = variables_of(tmp_path, program)
     assert "SMPY_TEST_SET" in variables
     assert "items" in program or variables.keys() == {"SMPY_TEST_SET"}
-    assert not changed_variable(variables, os.environ)
+    assert not changed_variables(variables, os.environ)
     others = {name: value for name, value in os.environ.items() if name != "SMPY_TEST_SET"}
     for other in ({"SMPY_TEST_SET": "2"}, {"SMPY_TEST_SET": ""}, {}):
-        assert changed_variable(variables, others | other) == "SMPY_TEST_SET"
+        assert changed_variables(variables, others | other) == ["SMPY_TEST_SET"]
 
 
 def test_a_variable_that_was_not_set_is_noted(tmp_path: Path):
     variables = variables_of(tmp_path, "os.environ.get('SMPY_TEST_UNSET')")
-    assert not changed_variable(variables, os.environ)
-    assert changed_variable(variables, {"SMPY_TEST_UNSET": ""}) == "SMPY_TEST_UNSET"
+    assert not changed_variables(variables, os.environ)
+    assert changed_variables(variables, {"SMPY_TEST_UNSET": ""}) == ["SMPY_TEST_UNSET"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from smpy.study.journal import Entry
@@ -22,6 +24,15 @@ def test_the_first_match_counts_however_much_is_printed(n_lines: int):
     assert number_of(NUMBER, entry) == 1
     assert number_of("u=(.)", entry) is None
     assert len(entry.output) < 30_000
+
+
+def test_numbers_are_found_in_a_file_that_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("smpy.study.results._PART_MAX", 100)
+    lines = [f"line {i} of 9,000\n" for i in range(9_000)]
+    lines[5_000] = "t=7 and\nu=8\n"
+    whole = io.StringIO("".join(lines))
+    _, matches = kept_output("first and last part" * 2_000, [NUMBER, r"and\nu=(\d)", r"^line (8999)", "v=(.)"], whole)
+    assert matches == {NUMBER: 7, r"and\nu=(\d)": 8, r"^line (8999)": 8999, "v=(.)": None}
 
 
 def test_a_new_result_is_known_only_while_all_output_is_there():

@@ -44,6 +44,14 @@ def study_in(folder: Path, data: str) -> smpy.Study:
     return smpy.Study(folder / "study.toml")
 
 
+def test_a_result_is_not_taken_where_a_variable_that_the_study_names_was_not_looked_at(tmp_path: Path):
+    table = study_table(tmp_path)
+    keep(smpy.Study(table, tmp_path / "one"), tmp_path / "cache")
+    named = smpy.Study({**table, "environment": ["SMPY_TEST_NAMED"]}, tmp_path / "two")
+    assert is_found(smpy.Study(table, tmp_path / "two"), tmp_path / "cache") == [True] * 3
+    assert is_found(named, tmp_path / "cache") == [False] * 3
+
+
 def test_a_result_is_not_taken_where_the_same_name_is_another_file(tmp_path: Path):
     first = study_in(tmp_path / "one", "5")
     keep(first, tmp_path / "cache", tmp_path / "one" / "data")

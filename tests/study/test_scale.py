@@ -107,6 +107,18 @@ def test_a_table_has_the_runs_of_the_shell_and_a_second_call_runs_nothing(progra
     assert (again.output, Path("program-scale.study/journal.sqlite").read_bytes()) == (first.output, wrote)
 
 
+def test_memory_that_more_ranks_share_is_named(program: Path):
+    program.write_text(
+        "import smpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+        "smpy.execute(1e6 / comm.size, 8e8 / comm.size)\ncomm.Barrier()\n"
+    )
+    machine = "flat hosts=1 cores=4 host.memory_bandwidth=8GB/s host.core_memory_bandwidth=4GB/s"
+    words = scaled(str(program), "--ranks", "1:4:4", "--platform", machine, "--compute", "none").output
+    assert (
+        "What limits on 4 ranks is computing: 50 %, of which memory of a host most (50 %); placement: a host" in words
+    )
+
+
 @pytest.mark.slow
 def test_weak_scaling_gives_each_rank_as_much_and_a_failed_point_is_a_remark(program: Path):
     result = scaled(str(program), "--ranks", "1:16", "--weak", "--n", *LINE, "--folder", "weak", "--", "--n", "1000000")

@@ -179,6 +179,27 @@ def test_the_part_of_the_transfer_that_costs_most_is_named():
     assert words.endswith("What limits on 4 ranks is transfer: 30 %, of which latency most (40 %).")
 
 
+def test_memory_of_a_host_and_the_ranks_that_share_it_are_named():
+    first = Row(1, 2.0, n_hosts=1, ranks_on_a_host=1)
+    row = Row(
+        16, 1.0, transfer=0.9, computing=0.5, operations=1, speed=1, core_memory=0.9, memory=0.6, ranks_on_a_host=8
+    )
+    words = Scaling([first, row], is_weak=False).words()
+    assert words.endswith(
+        "What limits on 16 ranks is computing: 50 %, of which memory of a host most (60 %); "
+        "placement: a host has up to 8 ranks, up from 1 (--ppn places fewer)."
+    )
+    core = Scaling([first, replace(row, core_memory=0.4, ranks_on_a_host=8)], is_weak=False).words()
+    assert core.endswith("of which memory of a core most (40 %).")
+
+
+def test_ranks_that_leave_their_host_are_named():
+    first = Row(16, 2.0, n_hosts=1, ranks_on_a_host=16)
+    row = Row(64, 1.0, transfer=0.5, latency=0.5, computing=1, n_hosts=4, ranks_on_a_host=16)
+    words = Scaling([first, row], is_weak=False).words()
+    assert words.endswith("of which latency most (50 %); placement: ranks are on 4 hosts, up from 1.")
+
+
 def test_the_table_marks_the_knee_and_tells_uncertainty():
     it = Scaling([Row(1, 1.0, 0.04), Row(2, 0.5), Row(4, 0.49)], is_weak=False, remarks=["On 8 ranks it failed: x"])
     lines = it.table().splitlines()

@@ -7,13 +7,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from smpy.runs.reads import Reads
 from smpy.study import scheduling
+from smpy.study.carried_variables import CarriedVariables
 from smpy.study.journal import Entry
 from smpy.study.perform import Task
 
 
 def task(key: str) -> Task:
-    return Task(key, (), ".", ".", (), False, False, None, None, {})
+    return Task(key, (), ".", ".", (), False, False, None, None)
+
+
+def points_of(done: scheduling.Done) -> scheduling._Points:
+    return scheduling._Points(SimpleNamespace(), [], done, CarriedVariables({}, ()), lambda: None, lambda: 1)
 
 
 class Ended:
@@ -24,10 +30,10 @@ class Ended:
     def __init__(self, *, is_lost: bool) -> None:
         self.is_lost = is_lost
 
-    def result(self) -> tuple[Entry, dict[str, str]]:
+    def result(self) -> tuple[Entry, Reads]:
         if self.is_lost:
             raise ConnectionResetError(104, "Connection reset by peer")
-        return Entry({"makespan_s": 1.0}), {}
+        return Entry({"makespan_s": 1.0}), Reads()
 
     def release(self) -> None:
         pass
@@ -35,9 +41,7 @@ class Ended:
 
 def test_what_has_come_is_handed_in_even_if_the_scheduler_goes_with_the_next():
     kept: list[str] = []
-    points = scheduling._Points(
-        SimpleNamespace(), [], lambda ended: kept.extend(task.key for task, _, _ in ended), lambda: None, lambda: 1
-    )
+    points = points_of(lambda ended: kept.extend(task.key for task, _, _ in ended))
     futures = [Ended(is_lost=False), Ended(is_lost=True)]
     points._out = {future: task(f"point {i}") for i, future in enumerate(futures)}
     with pytest.raises(scheduling._LostError):
@@ -49,7 +53,7 @@ def test_a_full_disk_is_not_told_as_a_lost_scheduler():
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    points = scheduling._Points(SimpleNamespace(), [], full, lambda: None, lambda: 1)
+    points = points_of(full)
     future = Ended(is_lost=False)
     points._out = {future: task("point")}
     with pytest.raises(OSError, match="No space left"):

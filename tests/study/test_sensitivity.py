@@ -95,7 +95,7 @@ def test_words_tell_what_the_table_has(ping_pong: Path):
     costs, saves = round(100 * LATENCY_S / found.makespan_s), round(50 * LATENCY_S / found.makespan_s)
     text = found.table()
     assert f"  the network's latency: halving it saves {saves} %, doubling it costs {costs} %\n" in text
-    assert "  the speed of computing: from x1 to x3 it changes nothing\n" in text
+    assert "  the speed of cores: from x1 to x3 it changes nothing\n" in text
 
 
 @pytest.mark.parametrize(("scale", "expected"), [("linear", uniform_shares()), ("log", log_uniform_shares())])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +187,24 @@ def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
     journal.close()
 
 
+def test_points_run_again_when_a_variable_that_the_study_names_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SMPY_TEST_NAMED", "1")
+    given = study_table(tmp_path, axes={"args.n": [1]})
+    study = Study(given)
+    key = study.points[0].key
+    journal = Journal(tmp_path / "journal.sqlite")
+    journal.add([(key, study.origin(Reads()), Entry({}))])
+    named = Study({**given, "environment": ["SMPY_TEST_NAMED"]})
+    assert not study._state(journal).stale
+    assert named._state(journal).stale[key] == "the environment variable SMPY_TEST_NAMED is an input now"
+    journal.add([(key, named.origin(Reads()), Entry({}))])
+    assert not named._state(journal).stale
+    assert journal.variables() == {"SMPY_TEST_NAMED"}
+    monkeypatch.setenv("SMPY_TEST_NAMED", "2")
+    assert named._state(journal).stale[key] == "the environment variable SMPY_TEST_NAMED has changed"
+    journal.close()
+
+
 def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Path):
     (tmp_path / "writes.py").write_text(
         "from mpi4py import MPI\nfrom pathlib import Path\nimport os\n"
@@ -210,8 +230,27 @@ def test_a_journal_keeps_one_row_a_key_and_tells_of_another_format(tmp_path: Pat
     assert journal.get("m") is None
     journal.close()
     path.write_text("no database, and long enough to be looked at as one " * 10)
-    with pytest.raises(UsageError, match="not a database"):
+    with closing(Journal(path)) as journal:
+        assert (list(journal.entries()), journal.get("k")) == ([], None)
+        assert "nothing of it can be read (file is not a database)" in journal.damage
+
+
+def test_a_journal_of_another_version_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "journal.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA user_version = 99")
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def connect_and_tell(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connect_and_tell)
+    with pytest.raises(UsageError, match="another version"):
         Journal(path)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +315,7 @@ def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
     given = study_table(tmp_path, axes={"platform": ["eth25", "none.toml", "hdr"]}, args=["1"])
     del given["options"]["platform"]
     study = smpy.Study(given, tmp_path / "results")
-    entries = {point.key: perform(study._task(point, os.environ, None))[0] for point in study.points}
+    entries = {point.key: perform(study._task(point, None))[0] for point in study.points}
     assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
     assert study._wanted(State(entries), study.points, retry_failed=False) == [study.points[1]]
 
@@ -287,7 +326,7 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
 
     study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
     monkeypatch.setattr("smpy.study.perform.run_line", full)
-    entry, _ = perform(study._task(study.points[0], os.environ, None))
+    entry, _ = perform(study._task(study.points[0], None))
     assert entry.error == "no room"
     assert study._wanted(State({study.points[0].key: entry}), study.points, retry_failed=False)
 

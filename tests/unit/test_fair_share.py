@@ -140,6 +140,25 @@ def test_no_link_carries_more_than_its_capacity(story: Story) -> None:
 
 @SOME
 @given(stories())
+def test_a_link_that_says_it_has_room_is_not_saturated(story: Story) -> None:
+    links = Links(story.capacity)
+    play(story, links)
+    load, _ = load_and_level(links)
+    has_room = np.array([lib.fair_has_room(links.fair, link) for link in range(len(links.capacity))], dtype=bool)
+    assert (load[has_room] < links.capacity[has_room] * (1 - EPS)).all()
+    assert not any(lib.fair_is_saturated(links.fair, int(link)) for link in np.flatnonzero(has_room))
+
+
+def test_a_link_has_room_while_its_flows_at_their_bounds_leave_some() -> None:
+    links = Links([10.0])
+    links.shares(Flow(1.0, 4.0, {0: 1.0}))
+    assert lib.fair_has_room(links.fair, 0)
+    links.shares(Flow(1.0, 6.0, {0: 1.0}))
+    assert not lib.fair_has_room(links.fair, 0)
+
+
+@SOME
+@given(stories())
 def test_every_flow_has_its_bound_or_a_saturated_link_where_no_flow_has_a_larger_share_times_penalty(
     story: Story,
 ) -> None:

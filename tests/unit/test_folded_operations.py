@@ -24,6 +24,7 @@ from smpy.compute.fourier import transforms
 from smpy.compute.scipy_routines import LAPACK, SCIPY_LINALG
 from smpy.errors import UsageError
 
+NUMPY = np.lib.NumpyVersion(np.__version__)
 DTYPES = st.sampled_from(["f8", "f4", "c16", "c8", "i4", "?"])
 SIZES = st.integers(1, 4)
 SHAPES = st.lists(SIZES, max_size=3).map(tuple)
@@ -146,6 +147,8 @@ UNARY: dict[str, Callable[..., Any]] = {
     "broadcast_to": lambda a: np.broadcast_to(a, (4, 4)),
     "bool": lambda a: np.bool_((a > 0).all()),
 }
+if NUMPY < "2.0.0":
+    del UNARY["trapezoid"]  # trapz there
 BINARY: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "divide": lambda a, b: a / b,
@@ -305,6 +308,8 @@ ARGUMENTS: dict[str, Callable[..., Any]] = {
 def test_arguments_are_those_of_numpy(name: str, shape: tuple[int, ...], dtype: str) -> None:
     if name.startswith("fill") and dtype == "?":
         return  # numpy warns of what it takes for a bool
+    if name == "tensordot twice of an axis" and not shape and NUMPY < "2.0.0":
+        return  # numpy looks for the axis before it compares the axes
     agree(ARGUMENTS[name], (shape, dtype))
 
 
@@ -462,6 +467,7 @@ def test_parts_that_are_copied_are_folded() -> None:
     assert smpy.folded(3).tolist() == [1.0] * 3
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # numpy 2.5 has programs reshape instead
 def test_a_part_fits_no_more_into_what_it_was_taken_from_when_that_has_another_shape() -> None:
     whole = smpy.folded((2, 6))
     row = whole[0]
@@ -481,6 +487,7 @@ def test_a_part_keeps_no_other_part_alive() -> None:
 # ---- the table of what costs what ----
 
 
+@pytest.mark.skipif(NUMPY < "2.1.0", reason="the table names functions that numpy has since 2.1")
 def test_the_table_has_all_that_takes_time_and_nothing_else() -> None:
     scipy_fft = pytest.importorskip("scipy.fft")
     text = (Path(smpy.__file__).parent.parent / "docs" / "what-costs-what.md").read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from smpy.platforms import (
     Memory,
     NumberedNames,
     Platform,
+    Sharing,
     StarZone,
     Torus,
     place,
@@ -164,7 +165,33 @@ def test_a_change_of_all_hosts_changes_every_group_and_one_of_a_group_only_this_
     assert cores_of(("group.fat.cores", "x2")) == [32, 4]
     assert cores_of(("group.thin.cores", "2")) == [16, 2]
     doubled = read_machine(written(tmp_path), 1, [("network.bandwidth", "x2")]).build()
-    assert {doubled.link(link)[0] for link in range(doubled.n_links)} == {2e9, 8e9, 10e9}
+    assert {doubled.link(link)[0] for link in range(doubled.n_links)} == {
+        2e9,
+        8e9,
+        10e9,
+        5e9,
+    }  # twice the wires and the loopbacks, and the memories
+
+
+@pytest.mark.parametrize("kind", HOST_WIRES)
+@pytest.mark.parametrize("rails", [1, 3])
+def test_messages_within_a_host_have_the_cores_and_the_memory_of_its_group(
+    tmp_path: Path, kind: str, rails: int
+) -> None:
+    text = f'nic.rails = {rails}\ntopology = {{kind = "{kind}"{HOST_WIRES[kind][0]}}}\n{FAT_AND_THIN}'
+    for change, loopbacks, memories in (
+        (("nic.limit", "1TB/s"), [max(10e9, rails * 4e9)] * 2 + [10e9] * 6, [10e9] * 2 + [5e9] * 6),
+        (("host.memory_bandwidth", "x2"), [max(10e9, rails * 4e9)] * 2 + [10e9] * 6, [20e9] * 2 + [10e9] * 6),
+        (("group.fat.core_memory_bandwidth", "30GB/s"), [15e9] * 2 + [10e9] * 6, [10e9] * 2 + [5e9] * 6),
+        (("host.core_memory_bandwidth", "18GB/s"), [max(9e9, rails * 4e9)] * 2 + [9e9] * 6, [10e9] * 2 + [5e9] * 6),
+        (("host.loopback_bandwidth", "7GB/s"), [7e9] * 8, [10e9] * 2 + [5e9] * 6),
+    ):
+        platform = read_machine(written(tmp_path, text), 1, [change]).build()
+        routes = [[platform.link(link) for link in platform.route_links(host, host)[0]] for host in range(8)]
+        assert routes == [
+            [(loopback, pytest.approx(1e-7), Sharing.FATPIPE), (memory, 0, Sharing.SHARED)]
+            for loopback, memory in zip(loopbacks, memories, strict=True)
+        ]
 
 
 def test_the_bisection_of_hosts_with_different_cables_is_measured(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations, count, product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -531,9 +532,57 @@ def test_a_bundle_of_cables_may_be_faster_than_a_cable_and_each_of_them_may_not(
 
     assert found("dragonfly hosts=1536 nic=200Gb/s") == []
     (what,) = found(
-        "dragonfly groups=2 routers_per_chassis=2 hosts_per_router=2 nic=400GB/s blue=4 blue_bandwidth=50GB/s"
+        "dragonfly groups=2 routers_per_chassis=2 hosts_per_router=2 nic=400GB/s blue=4 blue_bandwidth=50GB/s "
+        "host.memory_bandwidth=4TB/s"
     )
     assert what.startswith("link local_link")
+
+
+def odd(line: str) -> list[str]:
+    description = read_machine(line, 1)
+    return [f"{finding.what}: {finding.text}" for finding in findings(overview(description, description.build()))]
+
+
+def test_a_loopback_below_the_adapter_is_odd(tmp_path: Path) -> None:
+    line = "flat hosts=3 cores=16 nic=400Gb/s"
+    assert odd(line) == []
+    (slow,) = odd(f"{line} host.loopback_bandwidth=10GB/s")
+    assert slow.startswith(
+        "host node-0 and 2 like it: a message inside the host gets 10 GB/s, and one to node-1 50 GB/s"
+    )
+    (slow,) = odd(f"{line} host.memory_bandwidth=160GB/s")
+    assert "inside the host gets 40 GB/s, and one to node-1 50 GB/s" in slow
+    for n_hosts in (1, 3):  # more than any cable, and no cable
+        assert odd(f"flat hosts={n_hosts} cores=16 nic=400Gb/s host.memory_bandwidth=1TB/s") == []
+    (wire,) = odd("flat hosts=1 nic=300GB/s host.loopback_bandwidth=0 host.loopback_latency=0")
+    assert "300 GB/s is faster than any cable" in wire
+    path = tmp_path / "machine.xml"
+    wires = "speed='1Gf' bw='25GBps' lat='1us' loopback_bw='10GBps'"
+    path.write_text(f"<platform version='4.1'><cluster id='c' prefix='n' suffix='' radical='0-3' {wires}/></platform>")
+    (slow,) = odd(str(path))
+    assert slow.startswith("host n0 and 3 like it: a message inside the host gets 10 GB/s, and one to n1 25 GB/s")
+    path.write_text(path.read_text().replace("loopback_bw='10GBps'", ""))
+    assert odd(str(path)) == []  # a host reaches itself over its wires
+
+
+def test_a_loopback_of_a_group_of_hosts_below_the_adapter_is_odd(tmp_path: Path) -> None:
+    path = tmp_path / "machine.toml"
+    path.write_text('topology.kind = "flat"\ngroup.new.count = 2\ngroup.old = {count = 2, memory_bandwidth = "80GB/s"}')
+    (slow,) = odd(str(path))
+    assert slow.startswith("host old-0 and 1 like it: a message inside the host gets 20 GB/s")
+
+
+def test_a_calibration_of_fewer_cores_than_the_host_has_is_odd(tmp_path: Path) -> None:
+    (tmp_path / "node.toml").write_text('[calibration]\ncores = 2\n[host]\nmemory_bandwidth = "400GB/s"')
+    path = tmp_path / "machine.toml"
+    path.write_text('include = ["node.toml"]\nhost = {count = 2, cores = 64}')
+    (few,) = odd(str(path))
+    assert few.startswith("host node-[0-1]: it has 64 cores, and its calibration is of 2: memory, caches and clock")
+    assert "(its memory has 400 GB/s)" in few
+    path.write_text('include = ["node.toml"]\nhost = {count = 2, cores = 2}')
+    assert odd(str(path)) == []
+    path.write_text('include = ["node.toml"]\nhost = {count = 2, cores = 64}\ncalibration.cores = 64')
+    assert odd(str(path)) == []
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_so_do_the_hosts_of_a_cabinet(tmp_path: Path):
 
 
 @pytest.mark.timed
-def test_100_000_hosts_declared_one_by_one_take_5_s(tmp_path: Path):
+def test_100_000_hosts_declared_one_by_one_take_15_s(tmp_path: Path):
     file = tmp_path / "machine.xml"
     peer = "<peer id='p{0}' speed='1Gf' bw_in='1GBps' bw_out='1GBps' coordinates='{0} 2 0.1'/>\n"
     peers = "".join(peer.format(number) for number in range(100_000))
@@ -79,7 +79,7 @@ def test_100_000_hosts_declared_one_by_one_take_5_s(tmp_path: Path):
     done = subprocess.run([sys.executable, "-c", CODE, file], check=True, capture_output=True, text=True)
     n_hosts, _, build_s, _ = json.loads(done.stdout)
     assert n_hosts == 100_000
-    assert build_s < 5  # measured: 2.5
+    assert build_s < 15  # measured: 2.5 and 6 on two machines
 
 
 def assert_within_limits(machine: str):

@@ -75,13 +75,22 @@ def cluster(**more: Any) -> Cluster:
         "speed_flop_per_s": 40e9,
         "bandwidth_bytes_per_s": 12.5e9,
         "latency_s": 1e-6,
-        "loopback_bandwidth_bytes_per_s": 10e9,
+        "loopback_bandwidth_bytes_per_s": None,
+        "messages_share_memory": True,
         "loopback_latency_s": 0.1e-6,
     }
     return Cluster(**(known | more))
 
 
 # ---- what is read ----
+
+
+def test_the_loopback_can_be_multiplied_where_it_is_written() -> None:
+    twice = ("host.loopback_bandwidth", "x2")
+    platform = read_machine("flat hosts=2 host.loopback_bandwidth=7GB/s", 1, [twice]).build()
+    assert platform.link(platform.route_links(1, 1)[0][0])[0] == 14e9
+    with pytest.raises(PlatformError, match=r"host\.loopback_bandwidth: the machine does not say it"):
+        read_machine("flat hosts=2", 1, [twice])
 
 
 def test_a_file_of_a_few_lines_describes_a_machine(file: Path) -> None:

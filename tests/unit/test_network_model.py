@@ -120,6 +120,25 @@ def test_factors_of_other_models_change_nothing_as_under_smpirun(read: Read, nam
         assert read(config({name: "0.5"})).models == Models()
 
 
+@pytest.mark.parametrize(
+    ("model", "name", "instead"),
+    [
+        ("smpi", "network/latency-factor", ", whose option is smpi/lat-factor"),
+        ("smpi", "network/bandwidth-factor", ", whose option is smpi/bw-factor"),
+        ("smpi", "smpi/IB-penalty-factors", ""),
+        ("lv08", "smpi/bw-factor", ", whose option is network/bandwidth-factor"),
+        ("constant", "network/weight-S", ""),
+    ],
+)
+def test_an_option_of_another_network_model_is_ignored_with_a_warning_as_under_smpirun(
+    model: str, name: str, instead: str
+) -> None:
+    message = rf"^--set {name}=5 is ignored, as smpirun does: it has no effect on the network model {model}{instead}$"
+    with pytest.warns(PlatformWarning, match=message):
+        models = with_options(Models(), [("network/model", model), (name, "5")])
+    assert models.network == NETWORKS[model]
+
+
 def test_a_network_model_changes_the_defaults_alone_in_whatever_order() -> None:
     given = [("network/weight-S", "1"), ("network/model", "LV08"), ("network/latency-factor", "2")]
     expected = replace(NETWORKS["lv08"], weight_bytes=1, latency_factor=(Step(0, 2),))
@@ -266,8 +285,6 @@ def test_the_default_cluster_takes_options_too() -> None:
         ("network/model", "IBM", "--network IBM: 'IBM' is not a network model: smpi, .*, ib, ideal are"),
         ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
         ("network/model", "ideal:lateness", "'lateness' is no part of a network: contention, bandwidth, .* are"),
-        ("network/latency-factor", "2", "no effect on the network model smpi, whose option is smpi/lat-factor$"),
-        ("smpi/IB-penalty-factors", "1;1;1", "no effect on the network model smpi$"),
         ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),
         ("host/model", "ptask_L07", "smpy has only compound"),
         ("network/solver", "bmf", "smpy has only maxmin, and 'bmf' would give other dates"),

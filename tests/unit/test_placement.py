@@ -365,7 +365,7 @@ def test_the_default_cluster_of_4096_ranks_has_two_leaf_switches() -> None:
     assert hosts == [rank // 128 for rank in range(4096)]
     near, far = platform.route(hosts[0], hosts[2047]), platform.route(hosts[0], hosts[2048])
     assert (len(near.link_names), len(far.link_names)) == (2, 4)
-    assert platform.route(0, 0).link_names == ("default_link_0_loopback",)
+    assert platform.route(0, 0).link_names == ("default_link_0_loopback", "default_link_0_memory")
 
 
 def test_no_ranks_need_no_cluster() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import smpy
 from smpy.compute.fourier import transforms
-from smpy.compute.scipy_routines import LAPACK, call_on_folded, of_lapack, of_linalg
+from smpy.compute.scipy_routines import LAPACK, Routine, call_on_folded, of_lapack, of_linalg
 from smpy.compute.scipy_transforms import scipy_transforms
 from smpy.compute.sparse_products import product_with_folded
 from tests.unit.timed_calls import timed_calls
@@ -27,6 +27,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "lu_factor": lambda of, a, b: of("lu_factor")(a),
     "lu_solve": lambda of, a, b: of("lu_solve")(of("lu_factor")(a), b),
     "cholesky": lambda of, a, b: of("cholesky")(a, lower=True),
+    "cho_factor": lambda of, a, b: of("cho_factor")(a),
     "cho_solve": lambda of, a, b: of("cho_solve")(of("cho_factor")(a), b),
     "solve_triangular": lambda of, a, b: of("solve_triangular")(a, b, lower=True, trans=1),
     "inv": lambda of, a, b: of("inv")(a),
@@ -76,8 +77,12 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
+OF_STACKS = ["cholesky", "cho_factor", "cho_solve", "det", "eigh", "inv", "lstsq", "lu", "lu_factor", "lu_solve"]
+OF_STACKS += ["pinv", "qr", "solve", "solve positive", "svd"]
+
+
 def described(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return list(map(described, value))
     return (value.shape, value.dtype.name) if isinstance(value, np.ndarray) else type(value).__name__
 
@@ -110,6 +115,39 @@ def test_results_have_the_shapes_types_and_errors_of_scipy(name: str, one: Any, 
     a[np.arange(min(one)), np.arange(min(one))] = 20
     expected = outcome(CALLS[name], real, a, np.ones(other, dtype))
     assert outcome(CALLS[name], modelled, smpy.folded(one, dtype), smpy.folded(other, dtype)) == expected
+
+
+@pytest.mark.parametrize("name", OF_STACKS)
+@pytest.mark.parametrize(
+    ("one", "other"), [((2, 3, 3), (3,)), ((2, 3, 3), (2, 3, 1)), ((3, 4, 4), (3, 4, 2)), ((4, 4), (2, 4, 3))]
+)
+def test_results_of_stacks_have_the_shapes_types_and_errors_of_scipy(name: str, one: Any, other: Any) -> None:
+    a = np.ones(one)
+    a[..., np.arange(one[-1]), np.arange(one[-1])] = 20
+    expected = outcome(CALLS[name], real, a, np.ones(other))
+    assert outcome(CALLS[name], modelled, smpy.folded(one), smpy.folded(other)) == expected
+
+
+def test_pivots_of_a_stack_exchange_no_rows_and_ranks_are_full() -> None:
+    stack = smpy.folded((2, 3, 3))
+    if outcome(linalg.lu_factor, np.ones((2, 3, 3))) == "ValueError":
+        pytest.skip("this scipy takes no stacks of matrices")
+    assert modelled("lu_factor")(stack)[1].tolist() == [[0, 1, 2]] * 2
+    assert modelled("lstsq")(stack, smpy.folded((2, 3, 1)))[2].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("is_lower", [False, True])
+def test_the_triangle_that_cho_factor_filled_is_what_the_call_says(is_lower: bool) -> None:
+    asked: list[Any] = []
+
+    def solve(c: Any, lower: Any) -> Any:
+        asked.append(lower)
+        return c
+
+    factors, lower = modelled("cho_factor")(smpy.folded((3, 3)), lower=is_lower)
+    assert bool(lower) is is_lower
+    call_on_folded(Routine(solve, ("c", "lower"), lambda given, dtype: ()), (factors, lower), {})
+    assert bool(asked[0]) is is_lower
 
 
 TRANSFORMS = [(module, name) for module in (fft, fftpack) for name in sorted(transforms(vars(module)))]

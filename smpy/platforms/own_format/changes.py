@@ -200,7 +200,8 @@ def _followed(profile: Profile, setting: Setting) -> Profile:
 def _number(before: float, setting: Setting, alike: _Alike) -> float:
     """A number, changed."""
     if alike.can_be_new and before == 0 and setting.value is None:
-        raise setting.error("a host does not say it, and nothing times a factor is nothing: give its value")
+        what = setting.key.rpartition(".")[2].replace("_", " ")
+        raise setting.error(f"a host has no {what}, and nothing times a factor is nothing: give its value")
     after = before * setting.factor if setting.value is None else alike.read(setting)
     is_zero_fine = alike.profile_of is Changing.LATENCY
     if not (0 < after < math.inf or (after == 0 and is_zero_fine)):

@@ -17,7 +17,6 @@ from smpy.platforms.default_cluster import (
     CABLE_LATENCY_S,
     CORE_SPEED_FLOP_PER_S,
     CORES_PER_HOST,
-    LOOPBACK_BANDWIDTH_BYTES_PER_S,
     LOOPBACK_LATENCY_S,
     SOCKETS_PER_HOST,
 )
@@ -84,6 +83,7 @@ def read_hosts(machine: Settings) -> WantedHosts:
         if not host.says("count", "run"):
             count = _count(host, names)
     first = alike[0] if alike else usual
+    loopback = host.quantity("loopback_bandwidth", parse_bandwidth_bytes_per_s, "10GB/s", 0.0)
     like = Cluster(
         name="",
         hosts=names,
@@ -97,12 +97,8 @@ def read_hosts(machine: Settings) -> WantedHosts:
         bandwidth_bytes_per_s=usual.bandwidth_bytes_per_s,
         latency_s=usual.latency_s,
         is_split=nic.choice("duplex", ("full", "half"), "full") == "full",
-        loopback_bandwidth_bytes_per_s=host.quantity(
-            "loopback_bandwidth",
-            parse_bandwidth_bytes_per_s,
-            "10GB/s",
-            LOOPBACK_BANDWIDTH_BYTES_PER_S,
-        ),
+        loopback_bandwidth_bytes_per_s=loopback if host.is_written("loopback_bandwidth") else None,
+        messages_share_memory=host.flag("messages_share_memory", True),
         loopback_latency_s=host.quantity("loopback_latency", parse_time_s, "0.1us", LOOPBACK_LATENCY_S),
         rails=nic.integer("rails", 1, most=RAILS_MAX),
         limiter_bandwidth_bytes_per_s=nic.quantity("limit", parse_bandwidth_bytes_per_s, "300Gb/s", 0.0),

@@ -121,9 +121,11 @@ def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
 
 def _hosts(machine: Description, cluster: Cluster) -> Tables:
     """The tables of hosts and their wires."""
+    loopback = cluster.loopback_bandwidth_bytes_per_s
     host: dict[str, object] = {
-        "loopback_bandwidth": exact_bandwidth(cluster.loopback_bandwidth_bytes_per_s),
+        **({} if loopback is None else {"loopback_bandwidth": exact_bandwidth(loopback)}),
         "loopback_latency": exact_time(cluster.loopback_latency_s),
+        **({} if cluster.messages_share_memory else {"messages_share_memory": False}),
     }
     nic: dict[str, object] = {
         "bandwidth": exact_bandwidth(cluster.bandwidth_bytes_per_s),

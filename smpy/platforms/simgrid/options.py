@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import UsageError, meant
+from smpy.errors import PlatformWarning, UsageError, meant
 from smpy.platforms.models import NETWORK_KINDS, Models, Overhead, Penalties, Step
 from smpy.platforms.networks import NETWORKS, with_network
 from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_size_bytes, parse_time_s
@@ -73,6 +74,10 @@ def parse_overheads(text: str) -> tuple[Overhead, ...]:
 
 class _Unsupported(Exception):
     """An option, or a value of it, that smpy does not have; the message says why."""
+
+
+class _NoEffect(_Unsupported):
+    """An option of another network model than the machine's: SMPI ignores it."""
 
 
 def _penalties(text: str) -> Penalties:
@@ -223,13 +228,13 @@ _FLAGS: Final = {_MODEL: "--network ", "smpy/compat": "--compat "}
 
 
 def _network_option(kind: str, name: str) -> Callable[[str], Fields]:
-    """What reads an option of the network under a network model."""
+    """Reader of an option of the network under a network model."""
     readers = _NETWORK_OPTIONS[name]
     if kind in readers:
         return readers[kind]
     instead = _INSTEAD.get(name, "")
     told = f", whose option is {instead}" if kind in _NETWORK_OPTIONS.get(instead, ()) else ""
-    raise _Unsupported(f"it has no effect on the network model {kind}{told}")
+    raise _NoEffect(f"it has no effect on the network model {kind}{told}")
 
 
 def _with_option(models: Models, name: str, value: str) -> Models:
@@ -290,14 +295,14 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
     models : Models
         Those of the machine.
     options : iterable of (str, str)
-        Names and values that the run was given.
+        Names and values that the run was given. Those of another network model are warned about: SMPI ignores them.
     configs : iterable of Element
         The <config> elements of its file. Options that change nothing here are warned about.
 
     Raises
     ------
     UsageError
-        If an option of the run cannot be read, or would change nothing.
+        If an option of the run cannot be read, or smpy does not have it.
     PlatformError
         If an option of the file cannot be read.
     """
@@ -318,11 +323,19 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
             models = _with_prop(models, prop, name, value)
     for name, value in given:
         if not _names_network(name, value):
-            try:
-                models = _with_option(models, name, value)
-            except (ValueError, _Unsupported) as wrong:
-                raise _refused(name, value, wrong) from None
+            models = _with_given(models, name, value)
     return models
+
+
+def _with_given(models: Models, name: str, value: str) -> Models:
+    try:
+        return _with_option(models, name, value)
+    except _NoEffect as reason:
+        message = f"--set {name}={value} is ignored, as smpirun does: {reason}"
+        warnings.warn_explicit(message, PlatformWarning, "smpy", 1)
+        return models
+    except (ValueError, _Unsupported) as wrong:
+        raise _refused(name, value, wrong) from None
 
 
 def _with_prop(models: Models, prop: Element, name: str, value: str) -> Models:

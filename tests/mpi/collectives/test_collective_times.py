@@ -106,7 +106,7 @@ def test_only_the_first_reduction_of_objects_pays_for_a_duplicate(run_ranks):
         return max(run_ranks(N_RANKS, main).finish_s)
 
     first, second, third = (times(n) for n in (1, 2, 3))
-    assert first > second - first == pytest.approx(third - second)
+    assert first > second - first == pytest.approx(third - second, rel=1e-3)  # messages share the host's memory
 
 
 def test_a_collective_of_one_rank_takes_no_time(run_ranks):

@@ -127,6 +127,36 @@ def test_only_a_burst_below_the_threshold_is_short(faked: Measured) -> None:
     assert faked.charged_s(lambda clock: faked.time.compute(1.1 * plain.THRESHOLD_S)) > plain.THRESHOLD_S
 
 
+@pytest.mark.parametrize("reading", range(6))
+def test_a_rank_preempted_while_its_clock_starts_loses_no_burst(
+    faked: Measured, monkeypatch: pytest.MonkeyPatch, reading: int
+) -> None:
+    """The thread does not run for 0.1 s before one of the readings of a clock that starts."""
+    left = -1
+    readings = {name: getattr(plain, name) for name in ("_monotonic_s", "_processor_s")}
+
+    def read_after_preemption(name: str) -> float:
+        nonlocal left
+        if left == 0:
+            faked.time.sleep(0.1)
+        left -= 1
+        return readings[name]()
+
+    for name in readings:
+        monkeypatch.setattr(plain, name, lambda name=name: read_after_preemption(name))
+
+    def body(clock: Any) -> None:
+        nonlocal left
+        clock.stop()
+        faked.time.sleep(1.0)
+        left = reading
+        clock.start()
+        left = -1
+        faked.time.compute()
+
+    assert faked.charged_s(body) == faked.about(BURST_S)
+
+
 def test_the_clock_is_not_that_of_another_thread(measured: Measured) -> None:
     def body(clock: Any) -> None:
         told: list[object] = []
@@ -239,6 +269,45 @@ def test_without_a_clock_nothing_is_charged() -> None:
 
     run(body, engine=engine)
     assert engine.spent_s().computing == 0
+
+
+@pytest.mark.parametrize(
+    ("new_clock", "is_faked"), [(plain.Clock, True), pytest.param(_surface.Clock, False, marks=pytest.mark.timed)]
+)
+def test_the_observer_is_told_of_bursts_that_are_not_short(
+    faked: Measured, new_clock: Callable[..., Any], is_faked: bool
+) -> None:
+    engine, told_s = new_engine(1), []
+    clock = new_clock(engine, FLOP_PER_S, None, told_s.append)
+    measured = Measured(new_clock, faked.time if is_faked else REAL_TIME)
+
+    def body() -> None:
+        for _ in range(10):
+            clock.start()
+            clock.stop()
+        clock.start()
+        measured.time.compute(BURST_S)
+        clock.stop()
+
+    run(body, engine=engine)
+    assert len(told_s) == 1
+    assert told_s[0] == measured.about(BURST_S)
+
+
+def test_an_error_of_the_observer_is_the_call_s(faked: Measured) -> None:
+    engine = new_engine(1)
+
+    def observe(seconds: float) -> None:
+        raise ZeroDivisionError
+
+    def body() -> None:
+        clock.start()
+        REAL_TIME.compute()
+        with pytest.raises(ZeroDivisionError):
+            clock.stop()
+
+    clock = _surface.Clock(engine, FLOP_PER_S, None, observe)
+    run(body, engine=engine)
 
 
 def test_the_marks_of_a_pause_are_numbers() -> None:

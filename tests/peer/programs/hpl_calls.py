@@ -78,9 +78,9 @@ calls_of[MPI.COMM_WORLD.rank] = calls
 if len(calls_of) == 1:
     execute = smpy.engine.sequences._execute
 
-    def noted_execute(flop):
+    def noted_execute(kernel, flop):
         calls_of[MPI.COMM_WORLD.rank].note("execute", repr(flop))
-        execute(flop)
+        execute(kernel, flop)
 
     smpy.engine.sequences._execute = noted_execute
 

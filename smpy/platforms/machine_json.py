@@ -1,0 +1,293 @@
+"""A machine as JSON, and back: the same value, field by field.
+
+An object is a dataclass: its `class`, and the fields that differ from their defaults (a changed default is a new
+`FORMAT`). Arrays are tuples, `[start, stop, step]` is a range, a member of an enumeration is its name. The reader makes
+classes of machines only, with fields of the types that they are annotated with. A topology from outside smpy is known
+once its module is imported; the file cannot ask for that.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from math import isfinite
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from smpy.errors import PlatformError
+from smpy.platforms.declared_zone import DeclaredZone
+from smpy.platforms.description import Description
+from smpy.platforms.garbage import collection_paused
+from smpy.platforms.parts import Computer, Part, Zone
+
+FORMAT: Final = 1
+"""It grows with any change of fields that are there, of defaults or of this notation; older ones are read, too."""
+
+_CLASS: Final = "class"
+_INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone)  # bases of parts, none themselves
+_INTEGER_LIMIT: Final = 1 << 64
+_NOT_FINITE: Final = ("inf", "-inf", "nan")
+
+
+def machine_to_json(machine: Description) -> str:
+    """The text of a machine, which ends with a line.
+
+    Raises
+    ------
+    TypeError
+        If it holds something else than numbers, texts, tuples, ranges, members of enumerations and dataclasses.
+    """
+    return f'{{"format": {FORMAT},\n"machine": {_text(machine, 1)}}}\n'
+
+
+def machine_from_json(text: bytes) -> Description:
+    """The machine that a text describes.
+
+    Raises
+    ------
+    PlatformError
+        If it is no machine: with the place in it.
+    """
+    try:
+        with collection_paused():
+            content = json.loads(text, parse_constant=_no_constant)
+            if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+                raise _Wrong("", "it is no machine: it has no format")
+            if content["format"] != FORMAT:
+                raise _Wrong("", f"it has format {content['format']}, and this version of smpy reads {FORMAT}")
+            machine: Description = _Reader().value(Description, content.get("machine"), "machine")
+            return machine
+    except RecursionError:
+        raise PlatformError("its zones are nested too deeply") from None
+    except ValueError as wrong:  # of JSON, of UTF-8
+        raise PlatformError(str(wrong)) from None
+
+
+# ---- writing ----
+
+
+def _text(value: Any, depth: int) -> str:
+    if isinstance(value, Enum):
+        return json.dumps(value.name)
+    if value is None or isinstance(value, str | bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return float.__repr__(value) if isfinite(value) else f'"{float.__repr__(value)}"'
+    if isinstance(value, range):
+        return f"[{value.start}, {value.stop}, {value.step}]"
+    if isinstance(value, tuple | list):
+        return _array(value, depth)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{json.dumps(str(key))}: {_text(each, depth + 1)}' for key, each in value.items())}}}"
+    if is_dataclass(value) and not isinstance(value, type):
+        return _object(value, depth)
+    if hasattr(value, "isoformat"):  # a date in a note
+        return json.dumps(value.isoformat())
+    raise TypeError(f"a machine cannot hold a {type(value).__name__}")
+
+
+def _array(values: tuple[Any, ...] | list[Any], depth: int) -> str:
+    has_parts = any(is_dataclass(each) for each in values)
+    between = ",\n" + " " * depth if has_parts else ", "
+    return f"[{between.join(_text(each, depth + 1) for each in values)}]"
+
+
+def _object(value: Any, depth: int) -> str:
+    """Numbers and texts on its first line, everything else on lines of their own."""
+    kind: type = type(value)
+    short, long = [f'"{_CLASS}": "{kind.__name__}"'], list[str]()
+    for name, default in _defaults(kind):
+        inside = getattr(value, name)
+        if default is MISSING or not _are_alike(inside, default):
+            written = f'"{name}": {_text(inside, depth + 1)}'
+            (long if isinstance(inside, tuple) or is_dataclass(inside) else short).append(written)
+    return "{" + (",\n" + " " * depth).join([", ".join(short), *long]) + "}"
+
+
+@cache
+def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class, each with its default."""
+    known: tuple[Field[Any], ...] = fields(kind)
+    return tuple(
+        (each.name, each.default_factory() if each.default_factory is not MISSING else each.default) for each in known
+    )
+
+
+def _are_alike(value: Any, default: Any) -> bool:
+    """Whether they have one text: 1 and 1.0 are equal, and are not alike."""
+    if value is default:
+        return True
+    return type(value) is type(default) and bool(value == default) and _text(value, 0) == _text(default, 0)
+
+
+# ---- reading ----
+
+
+class _Wrong(ValueError):
+    """A value that no machine can have there."""
+
+    def __init__(self, place: str, message: str) -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+class _Reader:
+    """Reads values of annotated types; classes and their annotations are looked up once."""
+
+    def __init__(self) -> None:
+        platforms = import_module("smpy.platforms")  # and with all its names, all parts of smpy
+        self._names = {**{name: getattr(platforms, name) for name in platforms.__all__}, "Mapping": Mapping}
+        self._classes: dict[type, dict[str, type]] = {}
+        self._hints: dict[type, dict[str, Any]] = {}
+
+    def value(self, hint: Any, plain: Any, place: str) -> Any:  # noqa: C901  # a branch for each kind of type
+        """The value of an annotated type."""
+        if hint in _PLAIN:
+            return _PLAIN[hint](plain, place)
+        origin = get_origin(hint)
+        if origin is tuple:
+            return self._tuple(get_args(hint), plain, place)
+        if origin in (Union, types.UnionType):
+            return self._one_of(get_args(hint), plain, place)
+        if origin is Literal:
+            if plain in get_args(hint) and isinstance(plain, str):
+                return plain
+            raise _Wrong(place, f"it is one of {', '.join(map(str, get_args(hint)))}")
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            if not isinstance(plain, dict):
+                raise _Wrong(place, "it is an object")
+            return {key: self.value(get_args(hint)[1], each, f"{place}.{key}") for key, each in plain.items()}
+        if hint in (Any, object):
+            return plain
+        if isinstance(hint, type) and is_dataclass(hint):
+            return self._dataclass(hint, plain, place)
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            if isinstance(plain, str) and plain in hint.__members__:
+                return hint[plain]
+            raise _Wrong(place, f"it is one of {', '.join(hint.__members__)}")
+        if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+            hints = self._hints_of(hint, place)
+            return hint(*self._tuple(tuple(hints[name] for name in hint._fields), plain, place))
+        raise _Wrong(place, f"a machine's file cannot have a value of type {hint}")
+
+    def _one_of(self, hints: tuple[Any, ...], plain: Any, place: str) -> Any:
+        if isinstance(plain, dict) and _CLASS in plain:
+            named = (hint for hint in hints if isinstance(hint, type) and plain[_CLASS] in self._classes_of(hint))
+            hints = tuple(named) or hints[:1]
+        wrong: _Wrong | None = None
+        for hint in hints:
+            try:
+                return self.value(hint, plain, place)
+            except _Wrong as error:
+                wrong = wrong or error
+        raise wrong or _Wrong(place, "it has no type")
+
+    def _tuple(self, hints: tuple[Any, ...], plain: Any, place: str) -> tuple[Any, ...]:
+        if not isinstance(plain, list):
+            raise _Wrong(place, "it is an array")
+        if len(hints) == 2 and hints[1] is ...:
+            return tuple([self.value(hints[0], each, f"{place}[{at}]") for at, each in enumerate(plain)])
+        if len(plain) != len(hints):
+            raise _Wrong(place, f"it is an array of {len(hints)}")
+        return tuple([self.value(hint, plain[at], f"{place}[{at}]") for at, hint in enumerate(hints)])
+
+    def _dataclass(self, kind: type, plain: Any, place: str) -> Any:
+        if not isinstance(plain, dict) or not isinstance(plain.get(_CLASS), str):
+            raise _Wrong(place, f"it is an object with a {_CLASS!r}")
+        name = plain[_CLASS]
+        chosen = self._classes_of(kind).get(name)
+        if chosen is None:
+            what = kind.__name__.lower()
+            raise _Wrong(place, f"{name!r} is no {what} that is known here: import the module that defines it")
+        hints = self._hints_of(chosen, place)
+        values = {}
+        for key, default in _defaults(chosen):
+            if key in plain:
+                values[key] = self.value(hints[key], plain[key], f"{place}.{key}")
+            elif default is MISSING:
+                raise _Wrong(place, f"it has no {key!r}")
+        unknown = plain.keys() - values.keys() - {_CLASS}
+        if unknown:
+            raise _Wrong(place, f"a {name} has no {min(unknown)!r}")
+        try:
+            return chosen(**values)
+        except ValueError as wrong:
+            raise _Wrong(place, str(wrong)) from None
+
+    def _classes_of(self, kind: type) -> dict[str, type]:
+        """A class and those that inherit from it, by name, as far as they can stand in a machine."""
+        if kind not in self._classes:
+            family = (each for each in _family(kind) if each not in _INCOMPLETE and is_dataclass(each))
+            self._classes[kind] = {each.__name__: each for each in family}
+        return self._classes[kind]
+
+    def _hints_of(self, kind: type, place: str) -> dict[str, Any]:
+        """The types of the fields of a class."""
+        if kind not in self._hints:
+            try:
+                self._hints[kind] = get_type_hints(kind, localns=self._names)
+            except NameError as wrong:
+                raise _Wrong(place, f"{kind.__name__}: {wrong}: import it where the class is defined") from None
+        return self._hints[kind]
+
+
+def _family(kind: type) -> list[type]:
+    children: list[type] = kind.__subclasses__()
+    return [kind, *(below for child in children for below in _family(child))]
+
+
+def _string(plain: Any, place: str) -> str:
+    if not isinstance(plain, str):
+        raise _Wrong(place, "it is a text")
+    return plain
+
+
+def _boolean(plain: Any, place: str) -> bool:
+    if not isinstance(plain, bool):
+        raise _Wrong(place, "it is true or false")
+    return plain
+
+
+def _integer(plain: Any, place: str) -> int:
+    if not isinstance(plain, int) or isinstance(plain, bool) or abs(plain) >= _INTEGER_LIMIT:
+        raise _Wrong(place, "it is a whole number of at most 64 bits")
+    return plain
+
+
+def _number(plain: Any, place: str) -> float:
+    if isinstance(plain, float):
+        return plain
+    return float(plain) if isinstance(plain, str) and plain in _NOT_FINITE else _integer(plain, place)
+
+
+def _range(plain: Any, place: str) -> range:
+    if not isinstance(plain, list) or len(plain) != 3:
+        raise _Wrong(place, "it is a range: [start, stop, step]")
+    start, stop, step = (_integer(each, place) for each in plain)
+    if step < 1:
+        raise _Wrong(place, "a range counts upwards")
+    return range(start, stop, step)
+
+
+def _nothing(plain: Any, place: str) -> None:
+    if plain is not None:
+        raise _Wrong(place, "it is null")
+
+
+_PLAIN: Final[dict[type, Callable[[Any, str], Any]]] = {
+    str: _string,
+    bool: _boolean,
+    int: _integer,
+    float: _number,
+    range: _range,
+    type(None): _nothing,
+}

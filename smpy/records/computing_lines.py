@@ -1,0 +1,138 @@
+"""Lines of the program in which ranks computed, as samples tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+_COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
+@dataclass(frozen=True, slots=True)
+class ComputingLine:
+    """A line in which bursts were spent that one call ended.
+
+    Parameters
+    ----------
+    ended_by : str
+        Line of the call that ended the bursts: "heat.py:55"; empty: the end of the program.
+    function : str
+        The function, "Grid.sweep"; "<module>" or "<lambda>" where there is no name.
+    line : str
+        "heat.py:31".
+    share : float
+        Part of the time of these bursts, of all ranks together.
+    samples : int
+        How many samples tell it.
+    """
+
+    ended_by: str
+    function: str
+    line: str
+    share: float
+    samples: int
+
+
+@dataclass(slots=True)
+class FunctionTime:
+    """Computing of all ranks in one function of the program.
+
+    Parameters
+    ----------
+    function : str
+        Its name.
+    seconds : float
+        Of all ranks together.
+    lines : dict of str to float
+        The same by line, the costliest first.
+    """
+
+    function: str
+    seconds: float = 0.0
+    lines: dict[str, float] = field(default_factory=dict)
+
+
+def calling(function: str) -> str:
+    """A function as people write it: "sweep()"; "module" and "lambda" have no name."""
+    return function.strip("<>") if function.startswith("<") else f"{function}()"
+
+
+def function_name(qualified: str) -> str:
+    """A function's name as its user knows it, from the qualified one of its code.
+
+    Examples
+    --------
+    >>> function_name("main.<locals>.Grid.sweep.<locals>.<listcomp>")
+    'Grid.sweep'
+    >>> function_name("<genexpr>")
+    '<module>'
+    """
+    parts = qualified.split(".<locals>.")
+    while len(parts) > 1 and parts[-1] in _COMPREHENSIONS:
+        del parts[-1]
+    return "<module>" if parts[-1] in _COMPREHENSIONS else parts[-1]
+
+
+def shares_of(ended_by: str, samples: Mapping[tuple[str, str], int]) -> list[ComputingLine]:
+    """The lines of bursts that one call ended, those with most samples first.
+
+    Parameters
+    ----------
+    ended_by : str
+        Line of the call.
+    samples : mapping of (function, line) to int
+        Samples taken there.
+    """
+    n = sum(samples.values())
+    rows = [ComputingLine(ended_by, *place, count / n, count) for place, count in samples.items()]
+    return sorted(rows, key=lambda row: (-row.samples, row.line, row.function))
+
+
+def by_function(lines: Iterable[ComputingLine], seconds_of: Mapping[str, float]) -> list[FunctionTime]:
+    """Time by function, the costliest first.
+
+    Parameters
+    ----------
+    lines : iterable of ComputingLine
+        Of a run.
+    seconds_of : mapping of str to float
+        What ranks computed up to each call, by its line.
+    """
+    functions: dict[tuple[str, str], FunctionTime] = {}
+    for row in lines:
+        file = row.line.rpartition(":")[0]
+        function = functions.setdefault((file, row.function), FunctionTime(row.function))
+        seconds = row.share * seconds_of.get(row.ended_by, 0.0)
+        function.seconds += seconds
+        function.lines[row.line] = function.lines.get(row.line, 0.0) + seconds
+    for function in functions.values():
+        function.lines = dict(sorted(function.lines.items(), key=lambda item: -item[1]))
+    return sorted(functions.values(), key=lambda function: -function.seconds)
+
+
+def sites_by_line(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Call sites of a profile as JSON has it, computing by its lines, the most expensive first.
+
+    A line of computing is a site whose `call` is its function, without calls and messages; what has no samples stays as
+    it is.
+
+    Parameters
+    ----------
+    profile : mapping
+        As a record has it.
+    """
+    lines = profile.get("computing_lines", [])
+    told = {row["ended_by"] for row in lines}
+    sites = [dict(site) for site in profile["sites"] if site["call"] or site["line"] not in told]
+    seconds: dict[tuple[str, str], float] = {}
+    for row in lines:
+        place = calling(row["function"]), row["line"]
+        seconds[place] = seconds.get(place, 0.0) + row["seconds"]
+    rest = [0.0] * (len(profile["kinds"]) - 1)
+    sites += [
+        {"call": function, "line": line, "count": 0, "spent_s": [part_s, *rest], "sent_bytes": 0, "slowest": -1}
+        for (function, line), part_s in seconds.items()
+        if part_s > 0
+    ]
+    return sorted(sites, key=lambda site: -sum(site["spent_s"]))

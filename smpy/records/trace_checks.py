@@ -1,0 +1,200 @@
+"""Checks of a trace's rows: ranks, sites and communicators exist, dates are in order, kinds are known.
+
+Each batch of rows is checked once, as it is read, in those of its columns that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from smpy.errors import UsageError
+from smpy.records.columns import is_known, numbers
+from smpy.records.profile import INTERVAL_KINDS
+from smpy.records.trace_layout import MAY_BE_NULL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_IN_COMMUNICATOR: Final = (
+    "collective", "improbe", "iprobe", "irecv", "irecv_held", "isend", "mprobe", "probe", "recv", "send", "start",
+)  # fmt: skip
+_FOLLOWED: Final = ("collective", "start")  # by as many rows as their amount says
+_POLLS: Final = ("improbe", "iprobe", "get_status", "test")  # repeated as often as their amount says
+_ROUNDING: Final = 1e-12  # of the makespan: a date may be a sum in another order
+
+
+class Known(NamedTuple):
+    """What rows of a trace may refer to.
+
+    Attributes
+    ----------
+    n_ranks, n_sites, n_names : int
+        Ranks of the world, rows of `sites`, names of regions.
+    n_actions, n_failed_polls : int
+        Rows of `actions`, and polls that found nothing.
+    makespan_s : float
+        When the run ended, in seconds.
+    is_comm : array of bool
+        Whether each number is that of a communicator.
+    """
+
+    n_ranks: int
+    n_sites: int
+    n_names: int
+    n_actions: int
+    n_failed_polls: int
+    makespan_s: float
+    is_comm: NDArray[Any]
+
+
+class RowChecks:
+    """The checks of one table, batch by batch.
+
+    Parameters
+    ----------
+    table : str
+        Its name.
+    path : path
+        Its file, for messages.
+    known : callable
+        Gives what its rows may refer to; called when there is a row.
+    in_order : bool
+        Whether all rows come, in their order.
+    """
+
+    def __init__(self, table: str, path: object, known: Callable[[], Known], *, in_order: bool) -> None:
+        self._table, self._path, self._known = table, path, known
+        self._in_order = in_order
+        self._n_rows = 0
+        self._last_end_s: NDArray[Any] | None = None
+
+    def check(self, rows: pa.RecordBatch) -> None:
+        """Check more rows.
+
+        Raises
+        ------
+        UsageError
+            With the first row that says what it cannot.
+        """
+        if not rows.num_rows:
+            return
+        known = self._known()
+        columns = {name: rows[name] for name in rows.schema.names}
+        for name, column in columns.items():
+            if column.null_count and name not in MAY_BE_NULL.get(self._table, ()):
+                self._refuse(~is_known(column), f"no {name}")
+            self._check_column(name, column, known)
+        self._check_order(columns, known.n_ranks)
+        if self._table == "actions" and "action" in columns:
+            self._check_actions(columns, known)
+        if self._table == "sites" and self._in_order and "site" in columns:
+            import numpy as np
+
+            self._refuse(np.diff(numbers(columns["site"]), prepend=self._n_rows) != 1, "another number than its own")
+        if self._table == "comms" and columns.keys() >= {"first", "step", "n"}:
+            first, step, n = (numbers(columns[name]).astype("i8") for name in ("first", "step", "n"))
+            self._refuse((n < 0) | (n > known.n_ranks), "another number of ranks than there can be")
+            for rank in (first, first + step * (n - 1)):
+                self._refuse((n > 0) & ((rank < 0) | (rank >= known.n_ranks)), "a rank that does not exist")
+        self._n_rows += rows.num_rows
+
+    def _check_column(self, name: str, column: Any, known: Known) -> None:
+        if name.endswith("_s"):
+            # a transfer that nothing else slows down may take longer than the run had left
+            latest_s = float("inf") if name == "alone_s" else known.makespan_s * (1 + _ROUNDING)
+            date_s = numbers(column, null=0.0)
+            self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
+        elif name in ("rank", "other", "source", "target") and self._table != "comms":
+            self._within(column, 0, known.n_ranks - 1, "a rank that does not exist")
+        elif name in ("site", "send_site", "receive_site"):
+            first = 0 if column.null_count else 1
+            self._within(column, first, known.n_sites, "a site that does not exist")
+        elif name == "comm" and self._table in ("actions", "sites"):
+            comm = numbers(column, null=0)
+            is_named = known.is_comm[comm.clip(0, len(known.is_comm) - 1)]
+            is_wrong = ~is_named | (comm < 0) | (comm >= len(known.is_comm))
+            self._refuse(is_wrong, "a communicator that does not exist")
+        elif name == "kind":
+            self._words(column, INTERVAL_KINDS)
+        elif name == "peer":
+            self._within(column, -1, known.n_ranks - 1, "a rank that does not exist")
+        elif name == "request":
+            self._within(column, -1, None, "a request below -1")
+        elif name in ("bytes", "message", "line", "detail", "schedule", "n_entries", "item_bytes", "comm"):
+            self._within(column, 0, None, f"a {name} below 0")
+        elif name in ("n_ranks", "n_remote"):
+            self._within(column, 0, known.n_ranks, "more ranks than there are")
+
+    def _check_order(self, columns: dict[str, Any], n_ranks: int) -> None:
+        """Nothing ends before it starts; an interval starts when the one above it, of its rank, has ended."""
+        if not columns.keys() >= {"start_s", "end_s"}:
+            return
+        import numpy as np
+
+        start_s, end_s = numbers(columns["start_s"]), numbers(columns["end_s"])
+        self._refuse(start_s > end_s, "an end before its start")
+        if self._table != "intervals" or not self._in_order or "rank" not in columns:
+            return
+        if self._last_end_s is None:
+            self._last_end_s = np.zeros(n_ranks)
+        rank = numbers(columns["rank"])
+        order = np.argsort(
+            rank.astype("u2") if n_ranks <= 1 << 16 else rank, kind="stable"
+        )  # of 16 bits: no comparison
+        is_first = np.diff(rank[order], prepend=-1) > 0
+        before_s = np.roll(end_s[order], 1)
+        before_s[is_first] = self._last_end_s[rank[order][is_first]]
+        wrong = np.zeros(len(order), np.bool_)
+        wrong[order] = start_s[order] < before_s
+        self._refuse(wrong, "a start before the end of its rank's row above")
+        self._last_end_s[rank] = end_s  # of several rows of a rank the last one stays
+
+    def _check_actions(self, columns: dict[str, Any], known: Known) -> None:
+        import numpy as np
+
+        from smpy.engine.trace import ACTIONS
+
+        words = self._words(columns["action"], ACTIONS)
+        action = numbers(columns["action"].indices)
+
+        def is_one_of(names: Sequence[str]) -> NDArray[np.bool_]:
+            chosen = np.array([word in names for word in words], np.bool_)
+            rows: NDArray[np.bool_] = chosen[action]
+            return rows
+
+        if "comm" in columns and columns["comm"].null_count:
+            self._refuse(is_one_of(_IN_COMMUNICATOR) & ~is_known(columns["comm"]), "no communicator")
+        if "amount" in columns:
+            amount = numbers(columns["amount"])
+            self._refuse(~((amount >= 0) & (amount < np.inf)), "an amount that is no number of 0 or more")
+            self._refuse(is_one_of(_POLLS) & (amount > known.n_failed_polls), "more polls than the run made")
+            self._refuse(is_one_of(("latch",)) & (amount > known.n_ranks), "a latch for more ranks than there are")
+            self._refuse(is_one_of(_FOLLOWED) & (amount > known.n_actions), "more entries than there are rows")
+        if "detail" in columns:
+            many = numbers(columns["detail"]) > known.n_actions
+            self._refuse(is_one_of(("wait_all",)) & many, "more requests than there are rows")
+            regions = is_one_of(("begin_region", "end_region"))
+            self._refuse(regions & (numbers(columns["detail"]) >= known.n_names), "a region that has no name")
+        if "tag" in columns:
+            tag = numbers(columns["tag"])
+            self._refuse(is_one_of(("latch",)) & ((tag < 0) | (tag > known.n_actions)), "a latch that does not exist")
+
+    def _words(self, column: Any, known: Sequence[str]) -> list[str]:
+        """The words of a column, all of which have to be known."""
+        words: list[str] = column.dictionary.to_pylist()
+        for word in words:
+            if word not in known:
+                raise UsageError(f"{self._path}: {word!r} is none of {', '.join(known)}: record the run again")
+        return words
+
+    def _within(self, column: Any, first: int, last: int | None, what: str) -> None:
+        value = numbers(column, null=first)
+        wrong = value < first
+        self._refuse(wrong if last is None else wrong | (value > last), what)
+
+    def _refuse(self, wrong: NDArray[Any], what: str) -> None:
+        if wrong.any():
+            row = self._n_rows + int(wrong.argmax()) + 1
+            raise UsageError(f"{self._path}: row {row:,} has {what}: record the run again")

@@ -1,0 +1,250 @@
+"""The process between a run and whoever started it: what a run starts ends with it, however it ends.
+
+A guard forks the run, adopts what the run's descendants leave behind, interrupts or kills the run as it is told,
+measures the memory of all of them, and ends those that are there after the run. If a guard is killed, its run is
+killed, and the rest is left to the process above, which adopts orphans, too. If the process above is killed, the guard
+ends the run. So any one process may be killed, and nothing stays.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import select
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from time import monotonic
+from typing import Final, NamedTuple, NoReturn
+
+from smpy.runs.descendants import TreeMemory, adopt_orphans, end_descendants, hear_of_parents_death
+
+GRACE_S: Final = 1.0
+"""Real time that processes have to end after their run."""
+
+_WATCH_S: Final = 0.02  # between two looks at how much memory the run holds
+_LOOKING_SHARE: Final = 0.2  # of the time may go into looking
+_LAST_WORDS_S: Final = 1.0  # for a run that holds too much, to tell where it was
+_FAR_ABOVE: Final = 1.25  # if it holds so many times the limit, it has no time for that
+_GROUP_S: Final = 1.0  # between a signal of a group to this process, and word of it from another one of the group
+_PASSED_ON: Final = frozenset(
+    {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
+)
+
+
+class Ended(NamedTuple):
+    """How a run ended: the status that `waitpid` tells, and whether it held too much memory."""
+
+    status: int
+    by_memory_limit: bool
+
+
+class Guard:
+    """Guards a run.
+
+    Parameters
+    ----------
+    orders : int, optional
+        Descriptor of a pipe or a socket. Each byte is the number of a signal for the run; when it closes, the run is
+        killed.
+    relay : int, optional
+        Descriptor of such a pipe to another guard, which is told of the signals that come to this one.
+    limit_bytes : int
+        The most memory that the run and all its descendants may hold together; 0: no limit.
+    has_group : bool
+        Whether the run has a process group of its own, and signals are for all of it.
+    parent : int, optional
+        Number of the process that forks this one: the run ends with it.
+    """
+
+    def __init__(
+        self,
+        orders: int | None = None,
+        *,
+        relay: int | None = None,
+        limit_bytes: int = 0,
+        has_group: bool = False,
+        parent: int | None = None,
+    ) -> None:
+        self._orders, self._relay, self._has_group, self._parent = orders, relay, has_group, parent
+        self._memory = TreeMemory(limit_bytes) if limit_bytes else None
+        self._limit_bytes = limit_bytes
+        self._next_look_s = 0.0
+        self._over_limit_s: float | None = None  # since when
+        self._grace_s = GRACE_S
+        self._heard_s: dict[int, float] = {}  # signals that came to this process, and when
+        self._run = 0
+
+    def fork(self) -> bool:
+        """Fork the run.
+
+        Returns
+        -------
+        bool
+            Whether this is the process of the run.
+
+        Raises
+        ------
+        OSError
+            If there is no room for a process.
+        """
+        adopt_orphans()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON | {signal.SIGCHLD})
+        guard = os.getpid()
+        try:
+            self._run = os.fork()
+            if not self._run:
+                hear_of_parents_death(signal.SIGKILL, guard)
+            if self._has_group:
+                with suppress(OSError):  # the other one has done it
+                    os.setpgid(self._run, self._run)
+            if self._run:
+                self._listen()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return not self._run
+
+    def _listen(self) -> None:
+        """Have signals wake this process, but for those that are ignored, as `nohup` has it."""
+        self._woken, wakes = _pipe()
+        for end in (self._woken, wakes):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        for number in _PASSED_ON | {signal.SIGCHLD}:
+            if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+        self._files = {self._orders, self._relay, self._woken, wakes}
+        if self._parent is not None:
+            hear_of_parents_death(signal.SIGCHLD, self._parent)  # which nobody ignores here
+
+    def close_files_of_run(self) -> None:
+        """Close the run's files here, so that a reader of its output knows when the run has closed it."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for standard in range(3):
+            os.dup2(nowhere, standard)
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
+            if descriptor > 2 and descriptor not in self._files:
+                with suppress(OSError):  # that of the listing
+                    os.close(descriptor)
+
+    def watch(self) -> Ended:
+        """Watch the run until it has ended, with all that it has started."""
+        poller = select.poll()
+        poller.register(self._woken, select.POLLIN)
+        if self._orders is not None:
+            poller.register(self._orders, select.POLLIN)
+        while (status := self._reap()) is None:
+            for descriptor, _ in poller.poll(None if self._memory is None else _WATCH_S * 1000):
+                if descriptor == self._woken:
+                    self._hear()
+                elif (orders := _read(descriptor)) is not None:
+                    self._obey(orders)
+                else:
+                    poller.unregister(descriptor)
+                    self._kill()
+            if self._parent is not None and os.getppid() != self._parent:
+                self._kill()
+            self._watch_memory()
+        end_descendants(self._grace_s)
+        return Ended(status, self._over_limit_s is not None)
+
+    def _reap(self) -> int | None:
+        """Wait for what has ended; the run's status, if it is among them."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self._run:
+                    return ended[1]
+        return None
+
+    def _hear(self) -> None:
+        """Note signals that have come to this process."""
+        for number in _PASSED_ON.intersection(_read(self._woken) or b""):
+            self._heard_s[number] = monotonic()
+            if self._relay is not None:
+                with suppress(OSError):  # it ends
+                    os.write(self._relay, bytes([number]))
+
+    def _obey(self, numbers: Iterable[int]) -> None:
+        """Hand signals on to the run, but for those that came to the whole group: the run has them."""
+        self._hear()
+        for number in numbers:
+            if monotonic() > self._heard_s.pop(number, -_GROUP_S) + _GROUP_S:
+                self._signal(number)
+
+    def _kill(self) -> None:
+        self._grace_s = 0.0
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        """Send the run a signal: it has not been waited for, so its number is its own."""
+        with suppress(ProcessLookupError):
+            (os.killpg if self._has_group else os.kill)(self._run, number)
+
+    def _watch_memory(self) -> None:
+        """Interrupt a run that holds too much, so that it tells where it was; kill one that goes on."""
+        now_s = monotonic()
+        if self._memory is None or now_s < self._next_look_s:
+            return
+        held_bytes = self._memory.held_bytes()
+        self._next_look_s = now_s + (monotonic() - now_s) / _LOOKING_SHARE
+        if self._over_limit_s is not None:
+            if held_bytes > _FAR_ABOVE * self._limit_bytes or now_s >= self._over_limit_s + _LAST_WORDS_S:
+                self._kill()
+        elif held_bytes > self._limit_bytes:
+            self._over_limit_s = now_s
+            self._signal(signal.SIGINT)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe beside the standard descriptors, which may be closed."""
+    ends = os.pipe()
+    copies = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
+    for end in ends:
+        os.close(end)
+    return copies[0], copies[1]
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Bytes that have come; None: the other end is closed, or nothing has come."""
+    try:
+        return os.read(descriptor, 4096) or None
+    except OSError:
+        return None
+
+
+def guard_this_process() -> None:
+    """Return in a forked process, which two guards watch, one above the other.
+
+    The first guard keeps the process number that a shell knows, hands signals on, and ends as the run does.
+    """
+    if sys.platform != "linux":
+        return
+    orders, relay = _pipe()
+    with suppress(OSError):  # no room for processes: the program cannot fork, either
+        first = os.getpid()
+        _guard(Guard(relay=relay))
+        os.close(relay)
+        _guard(Guard(orders, parent=first))
+    os.close(orders)
+
+
+def _guard(guard: Guard) -> None:
+    """Return in the process that is guarded."""
+    if guard.fork():
+        return
+    guard.close_files_of_run()
+    _end_as(guard.watch().status)
+
+
+def _end_as(status: int) -> NoReturn:
+    """End as a child has ended."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child's core is enough
+    with suppress(OSError):
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+    os._exit(128 - code)

@@ -1,0 +1,66 @@
+"""Text that a run has printed: all of it in memory if it is short, else its first and last part, and a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, NamedTuple, TextIO
+
+from smpy.records.remark import Remark
+from smpy.runs.request import read_bytes
+from smpy.units import format_bytes
+
+OUTPUT_MAX_BYTES: Final = 16 << 20
+"""The longest output of a stream that is kept in memory, in bytes; of a longer one half of it from either end."""
+
+
+class Output(NamedTuple):
+    """Text that a run has printed on a stream.
+
+    Attributes
+    ----------
+    text : str
+        All of it, or its first and last part.
+    file : TextIO or None
+        All of it, if `text` is not: a file without a name, which is gone when it is closed.
+    n_bytes : int
+        Size of all of it.
+    """
+
+    text: str
+    file: TextIO | None
+    n_bytes: int
+
+
+def read_output(descriptor: int, encoding: str, name: str) -> Output:
+    """Text that is in a file.
+
+    Parameters
+    ----------
+    descriptor : int
+        Of the file, which may be closed afterwards.
+    encoding : str
+        How it says text.
+    name : {"stdout", "stderr"}
+        The stream.
+    """
+    n_bytes = os.fstat(descriptor).st_size
+    if n_bytes <= OUTPUT_MAX_BYTES:
+        data = read_bytes(descriptor)
+        return Output(data.decode(encoding, "backslashreplace"), None, len(data))
+    half = OUTPUT_MAX_BYTES // 2
+    first, last = (os.pread(descriptor, half, at).decode(encoding, "backslashreplace") for at in (0, n_bytes - half))
+    gap = f"\n[smpy: {n_bytes - 2 * half:,} bytes are left out here; {name}_file of the run has all]\n"
+    whole = open(os.dup(descriptor), encoding=encoding, errors="backslashreplace", newline="")  # noqa: SIM115  # the run's
+    whole.seek(0)
+    return Output(first + gap + last, whole, n_bytes)
+
+
+def remarks_on_output(out: Output, err: Output) -> tuple[Remark, ...]:
+    """Remarks on output that is too long for memory."""
+    found = []
+    for name, output in (("stdout", out), ("stderr", err)):
+        if output.file is not None:
+            half = format_bytes(OUTPUT_MAX_BYTES // 2)
+            line = f"{format_bytes(output.n_bytes)} on {name}: {name} has the first and last {half}, {name}_file all"
+            found.append(Remark("output", (line,), {"stream": name, "bytes": output.n_bytes}))
+    return tuple(found)

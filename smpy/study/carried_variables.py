@@ -1,0 +1,54 @@
+"""Environment variables that points carry to their workers: the necessary ones, and no others.
+
+A shell's variables hold secrets, and a scheduler is used by many. So a point carries
+
+* variables that an interpreter or a library reads at its start (`PYTHONPATH`, `OMP_NUM_THREADS`);
+* variables that the study names (`environment = [...]`);
+* variables that programs of the study have read by their names, absent ones included.
+
+A run tells a hash of each variable that it has read. Where the study's own value has another one, the point runs again,
+and carries that variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from smpy.runs.reads import Reads
+from smpy.runs.variables_read import changed_variables
+from smpy.runs.warm_server import is_read_once
+
+
+class CarriedVariables:
+    """Variables for the points of a study.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        All variables of the study's process.
+    names : iterable of str
+        Variables that points are known to need.
+    """
+
+    def __init__(self, environment: Mapping[str, str], names: Iterable[str]) -> None:
+        self._environment = dict(environment)
+        self._names = {name for name in environment if is_read_once(name)}.union(names)
+
+    def now(self) -> dict[str, str | None]:
+        """Values for a point that begins now; None: the variable is absent."""
+        return {name: self._environment.get(name) for name in self._names}
+
+    def has_missed(self, carried: Mapping[str, str | None], reads: Reads) -> bool:
+        """Whether a run has read values that are not the study's, of variables that it did not carry.
+
+        From then on all points carry them.
+        """
+        missed = set(changed_variables(reads.variables, self._environment)).difference(carried)
+        self._names |= missed
+        return bool(missed)
+
+
+def variables_of_a_run(carried: Mapping[str, str | None], own: Mapping[str, str]) -> dict[str, str]:
+    """All variables of a run: the worker's own, but for those that are read at a start, and what the point carries."""
+    variables = {name: value for name, value in own.items() if not is_read_once(name) and name not in carried}
+    return variables | {name: value for name, value in carried.items() if value is not None}

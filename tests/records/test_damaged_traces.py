@@ -1,0 +1,267 @@
+"""A trace that is not as it was written gives one line that names the file, and no other answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+from smpy.errors import UsageError
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import COLUMNS
+from tests.records.synthetic_trace import seal
+
+PROGRAM = """
+import smpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+half = world.Split(world.rank % 2)
+with smpy.region("all"):
+    for step in range(3):
+        arrives = world.irecv(source=(world.rank - 1) % world.size)
+        leaves = world.isend(step, (world.rank + 1) % world.size)
+        MPI.Request.Waitany([arrives])
+        leaves.wait()
+        half.allreduce(1)
+        world.Ibarrier().Wait()
+        smpy.execute(1e6)
+"""
+TABLES = [f"{name}.parquet" for name in COLUMNS]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "program.py").write_text(PROGRAM)
+    options = ["-np", "4", "--platform", "flat hosts=4 cores=1", "--compute", "none", "--quiet"]
+    done = CliRunner().invoke(main, ["run", *options, "--trace", str(folder / "trace"), str(folder / "program.py")])
+    assert done.exit_code == 0, done.output
+    return folder / "trace"
+
+
+@pytest.fixture
+def folder(recorded: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(recorded, tmp_path / "trace"))
+
+
+def told(folder: Path, *command: str) -> str:
+    """The only line that a command says that refuses the trace."""
+    done = CliRunner().invoke(main, [*(command or ("replay",)), str(folder)])
+    assert done.exit_code == 2, done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert len(done.output.splitlines()) == 1, done.output
+    return done.output
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def replace_by(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    def replaced(path: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return replaced
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (Path.unlink, "is missing"),
+        (flip, "has changed since it was written"),
+        (cut, "is shorter than when it was written"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"x"), "is longer than when it was written"),
+        (replace_by(os.mkfifo), "is no plain file"),
+        (replace_by(os.mkdir), "is no plain file"),
+        (replace_by(lambda path: path.symlink_to("/dev/zero")), "is no plain file"),
+    ],
+    ids=["missing", "flipped", "cut", "longer", "fifo", "folder", "device"],
+)
+@pytest.mark.parametrize(
+    "name", ["actions.parquet", "collectives.parquet", "comms.parquet", "sites.parquet", "machine.json"]
+)
+def test_a_file_that_is_not_as_it_was_written_is_named(folder: Path, name: str, change: Callable, complaint: str):
+    change(folder / name)
+    assert f"{name} {complaint}" in told(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("intervals", ("analyze", "waits")),
+        ("messages", ("analyze", "critical-path")),
+        ("regions", ("export", "--to", "perfetto")),
+    ],
+)
+def test_each_command_names_the_table_that_is_missing(folder: Path, name: str, command: tuple[str, ...]):
+    (folder / f"{name}.parquet").unlink()
+    assert f"{name}.parquet is missing" in told(folder, *command)
+
+
+def test_tables_of_another_trace_are_refused(folder: Path):
+    os.replace(folder / "regions.parquet", folder / "collectives.parquet")
+    assert "collectives.parquet is shorter than when it was written" in told(folder)
+
+
+def test_a_table_that_the_trace_does_not_have_is_refused(folder: Path):
+    info = json.loads((folder / "run.json").read_text())
+    assert info["trace"]["files"].keys() == {*TABLES, "machine.json"}
+    (folder / "regions.parquet").rename(folder / "kept")
+    seal(folder)
+    (folder / "kept").rename(folder / "regions.parquet")
+    assert "regions.parquet is no part of this trace" in told(folder, "export", "--to", "csv")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"ranks": 4', '"ranks": 3'), ('"makespan_s": ', '"makespan_s": 1'), ('"rows": ', '"rows": 1')],
+)
+def test_run_json_that_has_changed_is_refused(folder: Path, before: str, after: str):
+    text = (folder / "run.json").read_text()
+    assert before in text
+    (folder / "run.json").write_text(text.replace(before, after))
+    assert "run.json has changed since it was written" in told(folder)
+
+
+def test_run_json_may_be_laid_out_anew(folder: Path):
+    info = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(info, indent=4, sort_keys=True))
+    assert Trace(folder).n_ranks == 4
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")], ids=["fifo", "folder", "device"]
+)
+def test_run_json_that_is_no_file_is_refused_at_once(folder: Path, make: Callable):
+    (folder / "run.json").unlink()
+    make(folder / "run.json")
+    assert "is not a trace: run.json: it is" in told(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ranks", 0), ("ranks", True), ("ranks", 5), ("finish_s", [None, "soon"]), ("mapping", [["a"]]),
+        ("makespan_s", -1.0),
+        ("trace.hosts_of_ranks", [[0, 1 << 60]]), ("trace.window_s", [1.0]), ("trace.can_replay", "yes"),
+        ("trace.algorithms", [["bcast"]]), ("trace.files", {}), ("trace.regions", [1]), ("trace.n_polls", 0.5),
+    ],
+)  # fmt: skip
+def test_a_key_that_says_what_it_cannot_is_named(folder: Path, key: str, value: object):
+    info = json.loads((folder / "run.json").read_text())
+    inside, _, name = key.rpartition(".")
+    (info[inside] if inside else info)[name] = value
+    (folder / "run.json").write_text(json.dumps(info))
+    if key != "trace.files":
+        seal(folder)
+        assert "run.json is damaged: " in told(folder)
+    else:
+        assert "run.json has changed" in told(folder)
+
+
+def rewrite(folder: Path, table: str, column: str, value: object, *, where: tuple[str, object] | None = None) -> None:
+    """Change a column of a table in the first row, or in the first that has something in another column."""
+    path = folder / f"{table}.parquet"
+    rows = pq.read_table(path)
+    content = rows.to_pylist()
+    row = next(row for row in content if where is None or row[where[0]] == where[1])
+    row[column] = value
+    pq.write_table(pa.Table.from_pylist(content, schema=rows.schema), path)
+    seal(folder)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "where"),
+    [
+        ("actions", "rank", 4, None),
+        ("actions", "rank", -1, None),
+        ("actions", "action", "dance", None),
+        ("actions", "site", 10**6, None),
+        ("actions", "comm", 99, ("action", "isend")),
+        ("actions", "comm", None, ("action", "isend")),
+        ("actions", "peer", 4, ("action", "isend")),
+        ("actions", "bytes", -1, ("action", "isend")),
+        ("actions", "amount", float("nan"), ("action", "compute")),
+        ("actions", "amount", -1.0, ("action", "compute")),
+        ("actions", "amount", 1e18, ("action", "collective")),
+        ("actions", "amount", 1e18, ("action", "latch")),
+        ("actions", "tag", -5, ("action", "latch")),
+        ("actions", "tag", 2**31 - 1, ("action", "latch")),
+        ("actions", "detail", -1, ("action", "collective")),
+        ("actions", "detail", 2**31 - 1, ("action", "begin_region")),
+        ("actions", "request", -3, ("action", "isend")),
+        ("comms", "comm", 2**31 - 1, None),
+        ("comms", "n", 2**31 - 1, None),
+        ("comms", "first", 3, None),
+        ("collectives", "bytes", -1, None),
+        ("collectives", "n_ranks", 2**31 - 1, None),
+        ("collectives", "operation", "dance", None),
+        ("sites", "site", 7, None),
+    ],
+)
+def test_a_row_that_says_what_it_cannot_is_refused_by_a_replay(
+    folder: Path, table: str, column: str, value: object, where: tuple[str, object] | None
+):
+    rewrite(folder, table, column, value, where=where)
+    assert f"{table}.parquet" in told(folder)
+
+
+@pytest.mark.parametrize("detail", [-1, 3, 2**31 - 1])
+def test_a_choice_of_a_request_that_is_not_listed_ends_a_replay(folder: Path, detail: int):
+    rewrite(folder, "actions", "detail", detail, where=("action", "wait_any"))
+    done = CliRunner().invoke(main, ["replay", str(folder)])
+    assert done.exit_code in (1, 2)
+    assert len(done.output.splitlines()) == 1
+    assert "a request that is over" in done.output or "row " in done.output
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("intervals", "rank", 9), ("intervals", "end_s", float("nan")), ("intervals", "start_s", 1e300),
+        ("intervals", "end_s", -1.0), ("intervals", "kind", "dancing"), ("intervals", "site", -1),
+        ("intervals", "other", 4), ("messages", "source", 4), ("messages", "bytes", -1),
+        ("messages", "ended_s", float("inf")),
+        ("messages", "send_site", 10**6), ("messages", "target", -1),
+    ],
+)  # fmt: skip
+def test_a_row_that_says_what_it_cannot_is_refused_when_it_is_read(
+    folder: Path, table: str, column: str, value: object
+):
+    rewrite(folder, table, column, value)
+    with pytest.raises(UsageError, match=rf"{table}.parquet: .*record the run again"):
+        Trace(folder).table(table)
+    with pytest.raises(UsageError, match=rf"{table}.parquet: .*record the run again"):
+        list(Trace(folder).batches(table, [column, "rank" if table == "intervals" else "message"]))
+
+
+def test_intervals_of_a_rank_in_another_order_are_refused(folder: Path):
+    path = folder / "intervals.parquet"
+    rows = pq.read_table(path)
+    pq.write_table(rows.take(list(range(rows.num_rows))[::-1]), path)
+    seal(folder)
+    assert "a start before the end of its rank's row above" in told(folder, "analyze", "waits")
+
+
+def test_a_column_that_is_missing_or_of_another_type_is_named(folder: Path):
+    path = folder / "messages.parquet"
+    rows = pq.read_table(path)
+    pq.write_table(rows.drop_columns(["alone_s"]), path)
+    assert "messages.parquet has no column alone_s of double" in told(seal(folder), "analyze", "critical-path")
+    pq.write_table(rows.set_column(0, "message", pa.array([str(n) for n in range(rows.num_rows)])), path)
+    assert "messages.parquet has no column message of int64" in told(seal(folder), "analyze", "critical-path")

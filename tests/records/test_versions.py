@@ -1,0 +1,43 @@
+"""Traces and journals of each version that is read (`data/README.md`)."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import COLUMNS, READABLE
+from smpy.replay import replay
+from smpy.study.journal import Entry, Journal, Origin
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_each_format_that_is_read_has_a_trace_here():
+    assert sorted(int(path.name.removeprefix("trace_")) for path in DATA.glob("trace_*")) == sorted(READABLE)
+
+
+@pytest.mark.parametrize("number", READABLE)
+def test_a_trace_of_each_format_is_read_and_performed(number: int):
+    trace = Trace(DATA / f"trace_{number}")
+    assert {name: trace.table(name).num_rows for name in COLUMNS} == {name: trace.n_rows(name) for name in COLUMNS}
+    assert all(trace.n_rows(name) for name in COLUMNS)
+    result = replay(trace)
+    assert result.makespan_s == trace.makespan_s
+    assert result.finish_s.tolist() == trace.info["finish_s"]
+
+
+def test_a_journal_of_each_format_is_read(tmp_path: Path):
+    path = Path(shutil.copy(DATA / "journal_2.sqlite", tmp_path))
+    origin = Origin(
+        {"program.py": "0" * 64}, {"smpy": "0.1", "numpy": "2.0", "python": "3.11"}, {"HOME": "1" * 64}
+    )  # fmt: skip
+    numbers = {"ranks": 4, "makespan_s": 1.5, "messages": 7, "bytes": 80, "wall_s": 0.25, "peak_rss_bytes": 1 << 26}
+    ended = Entry({**numbers, "parts": None}, output="rate 3\n")
+    failed = Entry({"wall_s": 2.0}, "it took longer than 2 s", "", "time", 2.0, matches={"rate (.*)": None})
+    with closing(Journal(path)) as journal:
+        assert list(journal.entries()) == [("a" * 64, origin, ended), ("b" * 64, origin, failed)]
+        assert not journal.damage

@@ -1,0 +1,149 @@
+"""A damaged journal keeps what can be read; the rest runs again, and one line says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import smpy
+from smpy.cli.main import main
+from smpy.errors import JournalWarning, UsageError
+from smpy.study.journal import Entry, Journal, Origin
+
+PROGRAM = "import smpy, sys\nsmpy.inject_seconds(float(sys.argv[1]))\n"
+N_POINTS = 4
+STUDY = """
+program = "program.py"
+args = ["{n}"]
+options = { compute = "none" }
+axes = { ranks = [1], "args.n" = [1, 2, 3, 4] }
+"""
+DATES = ["point", "args.n", "makespan_s", "error"]
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> smpy.Study:
+    """A study whose points have ended."""
+    folder = tmp_path_factory.mktemp("ended")
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "study.toml").write_text(STUDY)
+    study = smpy.Study(folder / "study.toml", folder / "a.study")
+    study.run(workers=1)
+    return study
+
+
+@pytest.fixture
+def study(ended: smpy.Study, tmp_path: Path) -> smpy.Study:
+    """The same, with a journal of its own."""
+    return smpy.Study(Path(shutil.copytree(ended.folder, tmp_path / "a.study")))
+
+
+def journal_of(study: smpy.Study) -> Path:
+    return study.folder / "journal.sqlite"
+
+
+def change(study: smpy.Study, statement: str) -> None:
+    with closing(sqlite3.connect(journal_of(study))) as db, db:
+        db.execute(statement)
+
+
+def test_a_row_that_has_changed_runs_again_and_the_others_stay(study: smpy.Study):
+    before = study.table().frame
+    change(study, "UPDATE finished SET entry = replace(entry, '\"makespan_s\": 2', '\"makespan_s\": 9')")
+    told = (
+        r"journal.sqlite is damaged: 1 finished point cannot be read; 3 finished points are kept, the rest runs again"
+    )
+    with pytest.warns(JournalWarning, match=told):
+        assert len(study.state().entries) == N_POINTS - 1
+    with pytest.warns(JournalWarning, match=r"; journal.sqlite.damaged has what was there; 3 finished points are kept"):
+        after = study.run(workers=1)
+    pd.testing.assert_frame_equal(after[DATES], before[DATES])
+    assert (study.folder / "journal.sqlite.damaged").exists()
+    assert len(study.state().entries) == N_POINTS
+
+
+@pytest.mark.parametrize(
+    ("damage", "is_told"),
+    [
+        pytest.param(lambda data: b"", False, id="empty"),
+        pytest.param(lambda data: b"thesis" * 1000, True, id="something-else"),
+        pytest.param(lambda data: data[: len(data) // 2], True, id="half"),
+        pytest.param(lambda data: data[:4096] + bytes(4096) + data[8192:], True, id="a-page-of-zeros"),
+        pytest.param(lambda data: data[:-4096] + bytes(4096), False, id="an-index-alone"),
+        pytest.param(lambda data: bytes(100) + data[100:], True, id="head"),
+    ],
+)
+def test_whatever_is_left_of_a_file_is_kept_and_points_can_end(study: smpy.Study, damage, is_told: bool):
+    before = study.state().entries
+    journal_of(study).write_bytes(damage(journal_of(study).read_bytes()))
+    status = CliRunner().invoke(main, ["study", "status", str(study.folder)])
+    assert (status.exit_code, status.exception) == (0, None), status.output
+    assert sum("is damaged: " in line for line in status.output.splitlines()) == is_told
+    with closing(study._journal()) as journal:
+        left = {key: entry for key, _, entry in journal.entries()}
+        assert left.items() <= before.items()
+        journal.add((point.key, Origin({}, {}), Entry({"makespan_s": 1.0})) for point in study.points)
+        assert len(list(journal.entries())) == N_POINTS
+    with closing(Journal(journal_of(study))) as journal:
+        journal.check()
+        assert not journal.damage
+
+
+def test_a_journal_with_more_than_its_tables_is_not_asked(study: smpy.Study):
+    """A view or a trigger of somebody else's would run as it is read or written."""
+    change(study, "CREATE TRIGGER more AFTER INSERT ON finished BEGIN DELETE FROM finished; END")
+    with pytest.warns(JournalWarning, match="its tables are not those of a journal.*all points run again"):
+        assert not study.state().entries
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_journal_that_is_no_plain_file_is_refused(study: smpy.Study, make):
+    journal_of(study).unlink()
+    make(journal_of(study))
+    with pytest.raises(UsageError, match=r"journal.sqlite is no plain file"):
+        study.state()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "[]", "{}", '{"row": {"makespan_s": "soon"}}', '{"row": {"parts": "{}"}}', '{"row": {}, "error": 3}',
+        "{" * 10_000,
+        '{"row": {}, "over": "limit"}', '{"row": {}, "more": 1}', '{"row": {"makespan_s": ' + "9" * 400 + "}}",
+    ],
+)  # fmt: skip
+def test_an_entry_that_says_what_it_cannot_is_not_taken(tmp_path: Path, entry: str):
+    with closing(Journal(tmp_path / "journal.sqlite")) as journal:
+        journal.add([("good", Origin({}, {}), Entry({"makespan_s": 1.0})), ("bad", Origin({}, {}), Entry({}))])
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as db, db:
+        db.execute("UPDATE finished SET entry = ?, checksum = NULL WHERE key = 'bad'", (entry,))
+    with closing(Journal(tmp_path / "journal.sqlite")) as journal:
+        assert [key for key, _, _ in journal.entries()] == ["good"]
+        assert journal.get("bad") is None
+        assert "1 finished point cannot be read" in journal.damage
+
+
+def test_a_journal_of_the_version_before_is_read_and_grows(tmp_path: Path):
+    path = tmp_path / "journal.sqlite"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE)")
+        db.execute("CREATE TABLE finished (key TEXT PRIMARY KEY, origin INTEGER NOT NULL, entry TEXT NOT NULL)")
+        db.execute("INSERT INTO origins VALUES (1, ?)", (json.dumps({"files": {}, "versions": {}, "variables": {}}),))
+        db.execute("INSERT INTO finished VALUES ('old', 1, ?)", (json.dumps({"row": {"makespan_s": 1.0}}),))
+        db.execute("PRAGMA user_version = 1")
+    with closing(Journal(path)) as journal:
+        assert [key for key, _, _ in journal.entries()] == ["old"]
+        assert journal.get("old") is not None
+        journal.add([("new", Origin({}, {}), Entry({"makespan_s": 2.0}))])
+    with closing(Journal(path)) as journal:
+        assert {key: entry.row["makespan_s"] for key, _, entry in journal.entries()} == {"old": 1.0, "new": 2.0}
+        journal.check()
+        assert not journal.damage
