@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL: Final = {"": 1.0} | {prefix: 1e3 ** (i + 1) for i, prefix in enumerate("kMGTPEZY")}
 _BINARY: Final = {f"{prefix}i": 1024.0 ** (i + 1) for i, prefix in enumerate("KMGTPEZY")}
 _LONG: Final = ("", "kilo", "mega", "giga", "tera", "peta", "exa", "zeta", "yotta")

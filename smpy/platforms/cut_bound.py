@@ -73,7 +73,9 @@ def _cut(n_hosts: int, beside: list[list[tuple[int, float]]], one: list[int], ot
         for _ in range(_SWEEPS_MAX):
             changed = False
             for node in free:
-                pull = sum(bandwidth * side[neighbour] for neighbour, bandwidth in beside[node])
+                pull = 0.0
+                for neighbour, bandwidth in beside[node]:
+                    pull += bandwidth * side[neighbour]
                 wanted = 1 if pull > 0 else -1 if pull < 0 else side[node]
                 changed |= wanted != side[node]
                 side[node] = wanted

@@ -16,7 +16,7 @@ from smpy.errors import PlatformError
 from smpy.units import LARGEST, SMALLEST
 
 SHORTEST_PERIOD_S: Final = 1e-9
-_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER: Final = r"[+-]?(?:\d++\.?\d*+|\.\d+)(?:[eE][+-]?\d+)?"
 _VALUE: Final = re.compile(rf"({_NUMBER})\s+({_NUMBER})", re.ASCII)
 _REPETITION: Final = re.compile(rf"(LOOPAFTER|PERIODICITY)\s+({_NUMBER})", re.ASCII)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _RIDGE: Final = 1e-2  # where points are few, exponents stay near 0
 _SHORTEST_S: Final = 1e-3
 _TEXTS_MAX: Final = 32  # of an axis whose values each have a factor of their own
-_NUMBER: Final = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"\d++\.?\d*+(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) -> NDArray[np.float64] | None:

@@ -26,7 +26,7 @@ _NAMES: Final = {
     "host.core_memory_bandwidth": "the memory bandwidth of a core",
     CPU: "the speed of cores",
 }
-_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER: Final = r"(?:\d++\.?\d*+|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR: Final = re.compile(rf"x({_NUMBER})|({_NUMBER})x", re.ASCII)
 _QUANTITY: Final = re.compile(rf"({_NUMBER})([A-Za-z/]*)", re.ASCII)
 _TIMES: Final = "x"

@@ -613,6 +613,7 @@ def test_a_host_without_routes_is_odd() -> None:
 # ---- size ----
 
 
+@pytest.mark.timed
 def test_a_hundred_thousand_hosts_are_looked_at_in_two_seconds() -> None:
     shape = TreeShape((50, 50, 40), (1, 50, 50), (1, 1, 1))
     description = machine(FatTree(hosts_alike(100_000, cores=64), shape))

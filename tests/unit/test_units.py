@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -18,6 +19,7 @@ from smpy.units import (
     format_time,
     has_unit,
     parse_bandwidth_bytes_per_s,
+    parse_number,
     parse_size_bytes,
     parse_speed_flop_per_s,
     parse_time_s,
@@ -139,3 +141,10 @@ def test_a_measured_number_is_written_in_few_digits_without_an_exponent_and_read
 def test_a_time_beyond_all_ages_is_no_row_of_digits() -> None:
     assert format_time(1e300) == "1e+300 s"
     assert format_time(8640000) == "100 d"
+
+
+def test_a_number_of_many_digits_is_refused_as_soon_as_it_is_read() -> None:
+    began_s = process_time()
+    with pytest.raises(ValueError, match="is not a number"):
+        parse_number("9" * 50_000 + "x")
+    assert process_time() - began_s < 1  # a search that takes digits back would try each place: minutes
