@@ -67,9 +67,10 @@ int message_matrix_add(sim *s, int source, int target, int64_t bytes)
 
 /* ---- what the outside asks ---- */
 
-void sim_keep_all_pairs(sim *s)
+void sim_count_traffic(sim *s, int all_pairs)
 {
-    s->matrix.is_complete = 1;
+    s->matrix.is_counted = 1;
+    s->matrix.is_complete = all_pairs;
 }
 
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list)

@@ -1,7 +1,7 @@
 /* message_matrix.h -- who sent how much to whom: by pair of ranks as long as these are few, then by pair of hosts.
  *
  * Invariants: (1) at most half of `at` is used; a place whose count is 0 is empty;
- *             (2) the counts and bytes add up to those of all messages that have set out. */
+ *             (2) if it is counted, its counts and bytes add up to those of all messages that have set out. */
 #ifndef SMPY_MESSAGE_MATRIX_H
 #define SMPY_MESSAGE_MATRIX_H
 #include "sim.h"
@@ -9,6 +9,7 @@
 typedef struct {
     message_pair *at;            /* open addressing */
     int n, room;                 /* a power of two, or 0 */
+    int is_counted;              /* else it stays empty */
     int is_complete;             /* pairs of ranks, however many they are */
     int is_of_hosts;
 } message_matrix;

@@ -22,6 +22,11 @@ const platform *network_platform(const sim *s)
     return s->machine;
 }
 
+int network_counts_traffic(const sim *s)
+{
+    return s->matrix.is_counted;
+}
+
 const double *network_bandwidth_bytes_per_s(const sim *s)
 {
     return s->changes.bandwidth_bytes_per_s;

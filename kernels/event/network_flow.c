@@ -102,8 +102,7 @@ static void *begin(sim *s, const void *parameters)
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
     n->shares = fair_new(platform_n_links(p), network_bandwidth_bytes_per_s(s), platform_policy(p));
-    const int has_traffic = link_traffic_init(&n->traffic, platform_n_links(p)) == 0;
-    if (link_uses_init(&n->uses, p) == 0 && has_traffic && n->ends.place && n->shares) return n;
+    if (link_uses_init(&n->uses, p) == 0 && n->ends.place && n->shares) return n;
     free_state(n);
     return NULL;
 }
@@ -287,6 +286,15 @@ static double end_alone_s(sim *s, flow_network *n, int id)
     return network_clock(s)->now_s + f->remaining_bytes / f->rate_bytes_per_s;
 }
 
+/* The planned flow begins on its links: 0, or an error. */
+static int count_traffic(sim *s, flow_network *n, int id)
+{
+    const flow_plan *p = &n->planned;
+    if (!n->traffic.at && link_traffic_init(&n->traffic, platform_n_links(network_platform(s))) < 0) return SIM_OUT_OF_MEMORY;
+    link_traffic_begin(&n->traffic, p->n, p->link, p->coefficient, (double)transfer_at(s, id)->bytes, network_clock(s)->now_s);
+    return 0;
+}
+
 static int start_flow(sim *s, flow_network *n, int id, int has_latency)
 {
     const double now_s = network_clock(s)->now_s;
@@ -298,10 +306,9 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     if (n->origin) n->origin[id].order = -1;
     double end_s = now_s; /* no link on the way: nothing left to wait for */
     if (n->planned.n && !n->model.has_no_bandwidth_limit) {
-        const flow_plan *p = &n->planned;
         if (!n->model.has_no_contention) {
-            link_traffic_begin(&n->traffic, p->n, p->link, p->coefficient, (double)transfer_at(s, id)->bytes, now_s);
-            return add_share(n, id);
+            const int no_room = network_counts_traffic(s) ? count_traffic(s, n, id) : 0;
+            return no_room < 0 ? no_room : add_share(n, id);
         }
         end_s = end_alone_s(s, n, id);
     }
@@ -479,7 +486,7 @@ static int update_shares(sim *s, flow_network *n)
         else if (heap_push(&n->ends, date_s, transfer_at(s, id)->order, id) < 0)
             return SIM_OUT_OF_MEMORY;
     }
-    link_traffic_solved(&n->traffic, n->shares, n_changed, now_s);
+    if (n->traffic.at) link_traffic_solved(&n->traffic, n->shares, n_changed, now_s);
     n->shares_are_old = 0;
     network_worked(s, n_changed, 1);
     return 0;
@@ -538,7 +545,7 @@ static void end_flow(sim *s, flow_network *n, int id)
 {
     if (n->origin) link_uses_leave(&n->uses, id);
     if (n->at[id].share >= 0) {
-        link_traffic_end(&n->traffic, n->shares, n->at[id].share, network_clock(s)->now_s);
+        if (n->traffic.at) link_traffic_end(&n->traffic, n->shares, n->at[id].share, network_clock(s)->now_s);
         fair_remove(n->shares, n->at[id].share);
         n->shares_are_old = 1;
     }

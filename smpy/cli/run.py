@@ -260,7 +260,7 @@ def command(
     end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:
-            config = run_config(**given)
+            config = replace(run_config(**given), counts_traffic=profile or json_path is not None)
             if json_path is not None:
                 json_path = json_path.absolute()  # wherever the program goes
                 check_writable(json_path)

@@ -65,6 +65,8 @@ class RunConfig:
         Whether every standard send waits for its receive.
     strict : bool
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
+    counts_traffic : bool
+        Whether the profile tells who sends how much to whom, and what went over each link.
     profile_matrix : bool
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
     trace : Path or None
@@ -102,6 +104,7 @@ class RunConfig:
     algorithms: tuple[tuple[str, str], ...] = ()
     synchronous_sends: bool = False
     strict: bool = False
+    counts_traffic: bool = True
     profile_matrix: bool = False
     trace: Path | None = None
     overwrite: bool = False

@@ -139,8 +139,8 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     machine = description_of(config)
     platform, host_of_rank, engine = new_world(config, machine)
     engine.is_strict = config.strict
-    if config.profile_matrix:
-        engine.keep_all_pairs()
+    if config.counts_traffic or config.profile_matrix:
+        engine.count_traffic(all_pairs=config.profile_matrix)
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     frozen = FrozenComputing.of(config, engine, program, supply)

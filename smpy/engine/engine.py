@@ -131,9 +131,9 @@ class Engine(PointToPoint, Collectives):
         """Part of the ranks' waits that is certainly due to each rank's delays, in seconds, once the run is over."""
         return caused_waits_s(self._sim, self.n_ranks)
 
-    def keep_all_pairs(self) -> None:
-        """Before the run: count messages by pair of ranks, however many these are."""
-        lib.sim_keep_all_pairs(self._sim)
+    def count_traffic(self, *, all_pairs: bool) -> None:
+        """Before the run: count messages by pair, of ranks however many these are, or of hosts then; and by link."""
+        lib.sim_count_traffic(self._sim, all_pairs)
 
     def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
         """Before the first call: have the kernel write a trace, of all or of what touches a window or some ranks.
@@ -174,11 +174,11 @@ class Engine(PointToPoint, Collectives):
         return take_columns(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float]]:
-        """Of each link that was used: name, most flows at once, bytes, seconds with flows, and when it is full."""
+        """Of each link that was used, if traffic is counted: name, most flows at once, bytes, seconds with flows, and when it is full."""
         return [(self.platform.link_name(load[0]), *load[1:]) for load in link_loads(self._sim)]
 
     def message_pairs(self) -> tuple[bool, bytes]:
-        """Who sent how much to whom: whether hosts, not ranks; and an array of message_pair, in no order."""
+        """Who sent how much to whom, if traffic is counted: whether hosts, not ranks; and an array of message_pair, in no order."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:
