@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache_lines.h"
 #include "charge.h"
 #include "late.h"
 #include "poll_row.h"
@@ -11,11 +12,13 @@
 
 void accounts_free(accounts *all)
 {
-    free(all->at);
+    free(all->memory);
     free(all->bucket);
 }
 
 /* ---- accounts by rank and call site ---- */
+
+_Static_assert(sizeof(call_account) % CACHE_LINE == 0, "an account fills its cache lines");
 
 static uint32_t hash_of(const call_account *key)
 {
@@ -42,7 +45,8 @@ static int *find(const accounts *all, const call_account *key)
 static int grow(accounts *all)
 {
     const int room = all->room ? 2 * all->room : 64;
-    call_account *at = realloc(all->at, (size_t)room * sizeof *at);
+    const size_t used = all->room ? ((size_t)all->n + 1) * sizeof *all->at : 0;
+    call_account *at = cache_lines_grow(&all->memory, all->at, used, (size_t)room * sizeof *at);
     if (at) all->at = at;
     int *bucket = at ? calloc(2 * (size_t)room, sizeof *bucket) : NULL;
     if (!bucket) return SIM_OUT_OF_MEMORY;
@@ -211,9 +215,10 @@ void account_received(sim *s, const slot *recv, int64_t bytes)
 void sim_spent_s(const sim *s, double *spent_s)
 {
     for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] = 0;
+    for (int i = 1; i <= s->accounts.n; i++)
+        for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += s->accounts.at[i].spent_s[kind];
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
-        for (int kind = 0; kind < SPENT_KINDS; kind++) spent_s[kind] += t->spent_s[kind];
         poll_row_add_up(t, spent_s);
         if (t->state == ENDED) continue;
         const spell present = spell_of(s, t);

@@ -7,7 +7,7 @@
  * A rank that waits was kept waiting by another one: that of the other side, or the last one to enter the collective.
  *
  * Invariants: (1) an account's number, from 1, is its rank's and its site's for good; 0 is none;
- *             (2) the times of a rank's accounts add up to those of its timelines;
+ *             (2) the times of a rank's accounts, and what `row` of its timelines holds, add up to the time up to their `since_s`;
  *             (3) of a timeline, n_open is 0 exactly while no call of its rank's is open there. */
 #ifndef SMPY_ACCOUNT_H
 #define SMPY_ACCOUNT_H
@@ -15,7 +15,8 @@
 #include "timeline.h"
 
 typedef struct {
-    call_account *at;            /* numbered from 1 */
+    call_account *at;            /* numbered from 1, in `memory` */
+    void *memory;
     int n, room;
     int *bucket;                 /* numbers by hash of rank and site, open addressing: two for each that there is room for */
 } accounts;

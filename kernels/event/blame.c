@@ -4,6 +4,17 @@
 
 #include "world.h"
 
+/* Of dates and durations, which are never NaN: libm's are calls. */
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static int has_one_timeline(const sim *s, const rank_state *r)
 {
     return r->first_timeline >= 0 && s->timelines.at[r->first_timeline].next_of_rank < 0;
@@ -11,7 +22,7 @@ static int has_one_timeline(const sim *s, const rank_state *r)
 
 static double overlap_s(double start_s, double end_s, double since_s, double until_s)
 {
-    return fmax(fmin(end_s, until_s) - fmax(start_s, since_s), 0);
+    return larger(smaller(end_s, until_s) - larger(start_s, since_s), 0);
 }
 
 /* Upper bound of the time that the rank waited for others from since_s to until_s. */
@@ -23,23 +34,23 @@ static double waited_at_most_s(const sim *s, const rank_state *r, double since_s
     for (int i = 0; i < 2; i++) {
         const past_wait *w = &r->waited[i];
         after_s += overlap_s(w->start_s, w->end_s, until_s, INFINITY);
-        if (w->start_s <= since_s) before_s = fmax(before_s, w->earlier_s + overlap_s(w->start_s, w->end_s, 0, since_s));
+        if (w->start_s <= since_s) before_s = larger(before_s, w->earlier_s + overlap_s(w->start_s, w->end_s, 0, since_s));
     }
-    return fmax(r->waited_s - before_s - after_s, 0) + fmax(until_s - open_s, 0);
+    return larger(r->waited_s - before_s - after_s, 0) + larger(until_s - open_s, 0);
 }
 
 /* Lower bound of the time with a label from since_s to until_s, in a run of the other rank that ended at end_s. */
 static double label_s(const own_run *run, double end_s, uint64_t label, double since_s, double until_s)
 {
     if (run->label != label) return 0;
-    return fmax(run->label_s - fmax(since_s - run->since_s, 0) - fmax(end_s - until_s, 0), 0);
+    return larger(run->label_s - larger(since_s - run->since_s, 0) - larger(end_s - until_s, 0), 0);
 }
 
 /* The share of a wait that the other rank's own delays have at least. */
 static double own_share(const sim *s, const rank_state *mine, const rank_state *other, const past_wait *wait)
 {
     const double waited_s = waited_at_most_s(s, other, mine->run.since_s, wait->end_s);
-    return fmax(1 - waited_s / (wait->end_s - wait->start_s), 0);
+    return larger(1 - waited_s / (wait->end_s - wait->start_s), 0);
 }
 
 /* The cause that waits of the other rank pass a wait on to, and its share at least. */
@@ -55,7 +66,7 @@ static void pass_on(const sim *s, const rank_state *mine, const rank_state *othe
         wait->cause = w->cause;
         late_s += length_s;
     }
-    if (late_s > 0) wait->share = (float)fmin(late_s / (until_s - since_s - fmin(mine->run.label_s, alike_s)), 1);
+    if (late_s > 0) wait->share = (float)smaller(late_s / (until_s - since_s - smaller(mine->run.label_s, alike_s)), 1);
 }
 
 static void add_share(sim *s, int rank, double share, const past_wait *wait)
@@ -71,7 +82,7 @@ static void blame_wait(sim *s, const rank_state *mine, int other, past_wait *wai
     const double own = own_share(s, mine, o, wait);
     pass_on(s, mine, o, wait);
     add_share(s, other, own, wait);
-    if (wait->cause >= 0) add_share(s, wait->cause, fmin((double)wait->share, 1 - own), wait);
+    if (wait->cause >= 0) add_share(s, wait->cause, smaller((double)wait->share, 1 - own), wait);
     if (own < (double)wait->share) return;
     wait->cause = other;
     wait->share = (float)own;
@@ -83,7 +94,7 @@ static void keep(rank_state *r, const past_wait *wait)
     past_wait *last = &r->waited[0];
     if (last->end_s == wait->start_s && last->end_s > 0 && last->cause == wait->cause) {
         last->end_s = wait->end_s;
-        last->share = fminf(last->share, wait->share);
+        last->share = last->share < wait->share ? last->share : wait->share;
         return;
     }
     const double length_s = last->end_s - last->start_s;

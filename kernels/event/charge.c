@@ -5,7 +5,6 @@
 
 void charge(sim *s, timeline *t, const held_time *time, double seconds, int other)
 {
-    t->spent_s[time->kind] += seconds;
     if (time->account) s->accounts.at[time->account].spent_s[time->kind] += seconds;
     if (s->trace) trace_interval_of(s, t->rank, time, other);
     if (time->kind >= SPENT_TRANSFER)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "cache_lines.h"
 #include "world.h"
 
 int request_new(sim *s, request is)
@@ -13,7 +14,8 @@ int request_new(sim *s, request is)
     } else {
         if (pool->n + 1 >= pool->room) {
             int room = pool->room ? 2 * pool->room : 256;
-            slot *at = realloc(pool->at, (size_t)room * sizeof *at);
+            const size_t used = pool->room ? ((size_t)pool->n + 1) * sizeof *pool->at : 0;
+            slot *at = cache_lines_grow(&pool->memory, pool->at, used, (size_t)room * sizeof *at);
             if (!at) return SIM_OUT_OF_MEMORY;
             pool->at = at;
             pool->room = room;
@@ -55,7 +57,7 @@ void requests_free(sim *s)
         if (p) free(p->carried);
         request_free(s, id);
     }
-    free(pool->at);
+    free(pool->memory);
 }
 
 waiting request_describe(const slot_pool *pool, int id, int n_requests)

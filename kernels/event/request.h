@@ -13,7 +13,7 @@
 #include "sim.h"
 
 typedef struct {
-    request is;                  /* what the outside sees */
+    _Alignas(64) request is;     /* what the outside sees */
     int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
     int target;                  /* world rank of the receiver */
     union {
@@ -33,15 +33,15 @@ typedef struct {
     int payload;                 /* or 0 */
     int account;                 /* of the call that posted it, or 0 */
     int n_cancels;               /* actions that are to take it back, not yet executed */
-    uint8_t is_released;
-    uint8_t has_overhead;        /* a receive that pays the receive overhead: see protocol.h */
-    uint8_t is_queued;
-    uint8_t is_collective;       /* that was started */
-    uint8_t is_held;             /* a send that a matched probe found, and that no receive has been appended for */
-    uint8_t has_matched;
-    uint8_t is_early;            /* a send that has set out without a receive: see protocol.h */
-    uint8_t has_arrived;         /* and is there */
-    uint8_t is_free;             /* no request: its number is that of nothing */
+    uint8_t is_released : 1;
+    uint8_t has_overhead : 1;    /* a receive that pays the receive overhead: see protocol.h */
+    uint8_t is_queued : 1;
+    uint8_t is_collective : 1;   /* that was started */
+    uint8_t is_held : 1;         /* a send that a matched probe found, and that no receive has been appended for */
+    uint8_t has_matched : 1;
+    uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */
+    uint8_t has_arrived : 1;     /* and is there */
+    uint8_t is_free : 1;         /* no request: its number is that of nothing */
     union {
         int64_t posted;          /* when it was posted, as a count */
         double matched_s;        /* when its transfer started */
@@ -53,7 +53,8 @@ typedef struct {
 } slot;
 
 typedef struct {
-    slot *at;                    /* numbered from 1; 0 is nobody */
+    slot *at;                    /* numbered from 1, in `memory`; 0 is nobody */
+    void *memory;
     int n, room, free;
 } slot_pool;
 

@@ -165,11 +165,11 @@ enum {
 /* Of one rank, at one call site (account.h). */
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
-    int rank, call, line, comm;       /* as sim_begin_call was told; call 0, comm -1: the program's own, up to the line */
-    int64_t count;                    /* of calls */
+    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent: a cache line. What most calls change is the third one: transfers and on */
+    int64_t sent_bytes, received_bytes, padding;
     double spent_s[SPENT_KINDS];
-    int64_t sent_bytes, received_bytes;
-    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent */
+    int64_t count;                    /* of calls */
+    int rank, call, line, comm;       /* as sim_begin_call was told; call 0, comm -1: the program's own, up to the line */
     int follower;                     /* the kernel's own: account of the call that came after the last one here, or 0 */
 } call_account;
 
@@ -275,8 +275,8 @@ void sim_caused_waits_s(const sim *s, double *caused_s);
 void sim_count_traffic(sim *s, int all_pairs);
 /* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
-/* The links that were used, in the order of their numbers: how many; 0 where traffic is not counted, or links are not shared. They are written to
- * `list`, unless it is NULL. */
+/* The links that were used, in the order of their numbers: how many; 0 where traffic is not counted, or links are not shared. They
+ * are written to `list`, unless it is NULL. */
 int sim_link_loads(const sim *s, link_load *list);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "account.h"
+#include "cache_lines.h"
 #include "poll_row.h"
 #include "world.h"
 
@@ -11,8 +12,8 @@ int timelines_init(timelines *all, int n_ranks)
 {
     const size_t n = n_ranks > 0 ? (size_t)n_ranks : 1;
     *all = (timelines){.room = (int)n, .rank_room = (int)n};
-    all->at = malloc(n * sizeof *all->at);
-    all->rank = malloc(n * sizeof *all->rank);
+    all->at = cache_lines_grow(&all->memory, NULL, 0, n * sizeof *all->at);
+    all->rank = cache_lines_grow(&all->rank_memory, NULL, 0, n * sizeof *all->rank);
     all->turn = malloc(n * sizeof *all->turn);
     all->next_turn = malloc(n * sizeof *all->next_turn);
     return all->at && all->rank && all->turn && all->next_turn ? 0 : SIM_OUT_OF_MEMORY;
@@ -30,8 +31,8 @@ void timelines_free(sim *s)
         free(t->queue);
         free(t->row.held);
     }
-    free(all->at);
-    free(all->rank);
+    free(all->memory);
+    free(all->rank_memory);
     free(all->turn);
     free(all->next_turn);
 }
@@ -40,7 +41,8 @@ int timeline_rank_new(sim *s, int host)
 {
     timelines *all = &s->timelines;
     if (all->n_ranks == all->rank_room) {
-        rank_state *grown = realloc(all->rank, 2 * (size_t)all->rank_room * sizeof *grown);
+        const size_t used = (size_t)all->n_ranks * sizeof *all->rank;
+        rank_state *grown = cache_lines_grow(&all->rank_memory, all->rank, used, 2 * used);
         if (!grown) return SIM_OUT_OF_MEMORY;
         all->rank = grown;
         all->rank_room *= 2;
@@ -52,7 +54,7 @@ int timeline_rank_new(sim *s, int host)
 static int make_room(timelines *all)
 {
     const size_t room = 2 * (size_t)all->room;
-    timeline *at = realloc(all->at, room * sizeof *at);
+    timeline *at = cache_lines_grow(&all->memory, all->at, (size_t)all->n * sizeof *at, room * sizeof *at);
     if (at) all->at = at;
     int *turn = realloc(all->turn, room * sizeof *turn);
     if (turn) all->turn = turn;

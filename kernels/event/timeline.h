@@ -4,8 +4,7 @@
  * listens there.
  *
  * Invariants: (1) a timeline is AWAKE exactly while it is in one of the two turns, or its rank runs;
- *             (2) spent_s and what `row` holds add up to the time since the timeline began, up to `since_s`;
- *             (3) tail_s is the date at which all that was appended will have been executed, as long as that is plain arithmetic
+ *             (2) tail_s is the date at which all that was appended will have been executed, as long as that is plain arithmetic
  *                 (sleeps, computing on a core of its own, posting), then NaN until the rank runs again; earliest_tail_s is
  *                 the same sum, with a core for each computation and nothing for a wait. */
 #ifndef SMPY_TIMELINE_H
@@ -16,33 +15,32 @@
 enum { AWAKE, ASLEEP, EXECUTING, WAITING, ENDED };
 
 typedef struct {
-    action *queue;               /* a ring; `room` is a power of two */
+    _Alignas(64) action *queue;  /* a ring; `room` is a power of two. Up to since_s: a cache line, as far as next_of_host another */
     int first, n, room;
     int rank, host;
-    int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int state, spends;           /* and what its time goes to (SPENT_*) */
-    int has_polled;              /* `poll` may remember something */
-    double since_s;              /* it is in this state */
-    double met_s;                /* from when on nobody kept it waiting; known when it is told so: */
-    int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
     int account, account_at_tail;/* of the action that it is in; of those appended now */
     int n_open;                  /* calls: the first one, and those in it */
     int last_account;            /* of the last call, or 0; */
     int next_account;            /* and that of the next one, if it follows as it did before; or 0 */
-    double spent_s[SPENT_KINDS]; /* in earlier ones */
+    double since_s;              /* it is in this state */
+    double met_s;                /* from when on nobody kept it waiting; known when it is told so: */
+    int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
+    poll_row row;                /* of polls in vain, not yet charged */
+    double tail_s, earliest_tail_s;
+    int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int64_t answer;
     int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and the order of creation when its date began */
     uint8_t is_executing;        /* it is an execution */
     uint8_t n_parts;             /* of it that are not over */
     uint8_t waits_for_one;       /* request, which the host knows of */
+    uint8_t has_polled;          /* `poll` may remember something */
     double busy_until_s;         /* receive overheads of the wait under way */
-    double tail_s, earliest_tail_s;
     int64_t ahead_bytes;         /* payload of sends not yet executed */
-    message_envelope wanted;     /* by a probe; then, of the message it found */
     int64_t n_sends_seen;        /* by a blocking probe that found nothing: n_sends_queued (poll.h) when it looked; else -1 */
+    message_envelope wanted;     /* by a probe; then, of the message it found */
     poll_state poll;
-    poll_row row;                /* of polls in vain, not yet charged */
 } timeline;
 
 /* A rank's time since it last was blocked: from when on, and how much of it went at least to one label (blame.h). */
@@ -61,22 +59,24 @@ typedef struct {
 } past_wait;
 
 typedef struct {
-    int host;
+    _Alignas(64) int host;
     int first_timeline;          /* they are linked by next_of_rank */
     int n_live;                  /* timelines that have not ended */
-    double finish_s;             /* the outside's date of the last end, or NaN */
     double kept_waiting_s;       /* how long others waited for it */
     double caused_s;             /* at least so much of what others waited is due to it (blame.h), */
     own_run run;
-    double waited_s;             /* for others, so far; */
+    double waited_s;             /* for others, so far; a cache line ends here */
     past_wait waited[2];         /* its last wait for others, and a long one before, */
     double fading_s;             /* whose length counts half with each wait that is not kept */
+    double finish_s;             /* the outside's date of the last end, or NaN */
 } rank_state;
 
 typedef struct {
-    timeline *at;
+    timeline *at;                /* each begins a cache line, as ranks do; in `memory`, */
+    void *memory;
     int n, room, n_ended;
-    rank_state *rank;
+    rank_state *rank;            /* and in `rank_memory` */
+    void *rank_memory;
     int n_ranks, rank_room;
     int *turn, *next_turn;       /* timelines to perform one call each; room for all */
     int n_turn, n_next_turn, at_turn;
