@@ -65,13 +65,13 @@ def test_one_run_has_no_repeats(smpy_run: Callable, tmp_path: Path):
 def test_each_run_has_the_next_seed_and_all_other_options(smpy_run: Callable, tmp_path: Path):
     machine = "fat-tree hosts=64 cores=1 nic=100Gb/s latency=1us"
     options = ("--platform", machine, "--map-by", "random", "--set", "host.cores=2", "--seed", "3", "--compute", "none")
-    smpy_run(PROGRAM, 2, *options, "--repeat", "4")
+    smpy_run(PROGRAM, 2, *options, "--repeat", "2")
     together = runs(tmp_path)
     (tmp_path / "runs.txt").unlink()
-    for seed in ("3", "4", "5", "6"):
+    for seed in ("3", "4"):
         smpy_run(PROGRAM, 2, *options, "--seed", seed)
     assert together == runs(tmp_path)
-    assert len({*together}) > 1
+    assert len({*together}) == 2
 
 
 def test_files_are_those_of_the_first_run(smpy_run: Callable, tmp_path: Path):
