@@ -80,6 +80,11 @@ void sim_polling(const sim *s, int id, waiting *out)
         *out = request_describe(&s->requests, q->request, 1);
 }
 
+void sim_count_links(sim *s)
+{
+    s->counts_links = 1;
+}
+
 int sim_link_loads(const sim *s, link_load *list)
 {
     return s->network.kind->link_loads ? s->network.kind->link_loads(s, s->network.state, list) : 0;

@@ -67,7 +67,7 @@ int message_matrix_add(sim *s, int source, int target, int64_t bytes)
 
 /* ---- what the outside asks ---- */
 
-void sim_count_traffic(sim *s, int all_pairs)
+void sim_count_pairs(sim *s, int all_pairs)
 {
     s->matrix.is_counted = 1;
     s->matrix.is_complete = all_pairs;

@@ -22,9 +22,9 @@ const platform *network_platform(const sim *s)
     return s->machine;
 }
 
-int network_counts_traffic(const sim *s)
+int network_counts_links(const sim *s)
 {
-    return s->matrix.is_counted;
+    return s->counts_links;
 }
 
 const double *network_bandwidth_bytes_per_s(const sim *s)

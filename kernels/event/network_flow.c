@@ -307,7 +307,7 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     double end_s = now_s; /* no link on the way: nothing left to wait for */
     if (n->planned.n && !n->model.has_no_bandwidth_limit) {
         if (!n->model.has_no_contention) {
-            const int no_room = network_counts_traffic(s) ? count_traffic(s, n, id) : 0;
+            const int no_room = network_counts_links(s) ? count_traffic(s, n, id) : 0;
             return no_room < 0 ? no_room : add_share(n, id);
         }
         end_s = end_alone_s(s, n, id);

@@ -271,11 +271,11 @@ int sim_accounts(sim *s, const call_account **list);
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
 /* [ranks] how much of what others waited is certainly due to each one's delays (blame.h). */
 void sim_caused_waits_s(const sim *s, double *caused_s);
-/* Before the first message: count messages by pair, and what links carry. all_pairs: of ranks, however many. */
-void sim_count_traffic(sim *s, int all_pairs);
+void sim_count_links(sim *s);                            /* before the first message: what they carry; */
+void sim_count_pairs(sim *s, int all_pairs);             /* and messages by pair. all_pairs: of ranks, however many */
 /* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
-/* The links that were used, in the order of their numbers: how many; 0 where traffic is not counted, or links are not shared. They
+/* The links that were used, in the order of their numbers: how many; 0 where they are not counted, or not shared. They
  * are written to `list`, unless it is NULL. */
 int sim_link_loads(const sim *s, link_load *list);
 

@@ -58,6 +58,7 @@ struct sim {
     payloads payloads;
     matching match;
     int sends_are_synchronous;
+    int counts_links;            /* what they carry */
 
     schedule **schedule;
     int n_schedules, schedule_room;

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from smpy.analysis.messages import CONTENTION, hottest_links
 from smpy.analysis.replays import (
     Better,
     Replay,
@@ -69,7 +70,7 @@ _WORDS: Final = {
     "memory": "memory of a host",
     "latency": "the network's latency",
     "bandwidth": "the network's bandwidth",
-    "contention": "contention in the network",
+    "contention": CONTENTION,
     "link": "the bandwidth of link {}",
     "overhead": "the overhead of MPI's calls",
 }
@@ -306,11 +307,7 @@ def _hosts(search: _Search, whole: Bound, work: _Work, kernel: str | None, n_hos
 
 def _bandwidth_parts(search: _Search, n_links: int) -> Iterator[Branch]:
     yield search.branch("contention", level=1)
-    links = (search.trace.info.get("profile") or {}).get("links")
-    if links:
-        heat = zip(links["saturated_s"], links["busy_s"], links["link"], strict=True)
-        hottest = sorted(heat, key=lambda link: (-link[0], -link[1]))
-        yield from (search.branch("link", name, level=1) for _, busy_s, name in hottest[:n_links] if busy_s > 0)
+    yield from (search.branch("link", name, level=1) for name in hottest_links(search.trace)[:n_links])
 
 
 class _Work(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis.computing_lines import ComputingLines
-from smpy.analysis.messages import Messages, read_messages
+from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
@@ -72,6 +72,8 @@ class CriticalPath(Result):
         Messages on the path.
     contention_s : float
         How much longer these took than they would have with nothing else on their links, as far as that is known.
+    hottest_link : str
+        The link that was saturated longest; empty: not known.
     parts : PathParts
         The path in pieces.
     places : sequence of Place
@@ -85,6 +87,7 @@ class CriticalPath(Result):
     messages: int
     bytes: int
     contention_s: float
+    hottest_link: str
     parts: PathParts
     places: Sequence[Place]
 
@@ -93,7 +96,8 @@ class CriticalPath(Result):
         carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
         head = f"Critical path: {format_time(self.time_s)}, with {carried}"
         if self.contention_s > _SMALLEST_SHARE * self.time_s:
-            head += f", of which {format_time(self.contention_s)} are due to contention in the network"
+            head += f", of which {format_time(self.contention_s)} are due to {CONTENTION}"
+            head += f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
@@ -112,6 +116,7 @@ class CriticalPath(Result):
             "messages": self.messages,
             "bytes": self.bytes,
             "contention_s": self.contention_s,
+            "hottest_link": self.hottest_link or None,
             "rows": [
                 {
                     **it.place.to_record(),
@@ -220,6 +225,7 @@ def critical_path(trace: Trace) -> CriticalPath:
         messages=int(is_message.sum()),
         bytes=int(size_bytes.sum()),
         contention_s=_contention_s(parts, messages),
+        hottest_link=next(iter(hottest_links(trace)), ""),
         parts=parts,
         places=timeline.places,
     )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from smpy.analysis.timeline import floats, integers
+from smpy.errors import UsageError
 from smpy.records.columns import is_known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
+
+
+CONTENTION: Final = "contention in the network"
+"""How all analyses call it that messages share links."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +57,36 @@ class Messages:
     is_sender_last: NDArray[np.bool_]
     is_inner: NDArray[np.bool_]
 
+    @property
+    def contention_s(self) -> NDArray[np.float64]:
+        """[n_messages] how much longer each took than with nothing else on its links; 0: not known."""
+        return np.maximum(np.nan_to_num(self.ended_s - self.started_s - self.alone_s), 0.0)
+
     def row(self, number: int) -> int:
         """Row of a message; -1: the trace does not have it."""
         at = bisect_left(self.number, number)
         return at if at < len(self.number) and self.number[at] == number else -1
+
+
+def hottest_links(trace: Trace) -> list[str]:
+    """Names of the links that were used, those that were saturated longest first; none where the run does not tell.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run.
+
+    Raises
+    ------
+    UsageError
+        If what the trace says of them is damaged.
+    """
+    try:
+        links = (trace.info.get("profile") or {}).get("links") or {"link": [], "saturated_s": [], "busy_s": []}
+        heat = zip(links["saturated_s"], links["busy_s"], map(str, links["link"]), strict=True)
+        return [name for _, busy_s, name in sorted(heat, key=lambda link: (-link[0], -link[1])) if busy_s > 0]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UsageError(f"{trace.folder}: its links are damaged: record it again") from None
 
 
 def read_messages(trace: Trace) -> Messages:

@@ -12,7 +12,7 @@ import numpy as np
 from smpy.analysis.result import needed
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
-from smpy.records.computing_lines import calling
+from smpy.records.computing_lines import called, calling
 from smpy.records.profile import INTERVAL_KINDS
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ KINDS: Final = INTERVAL_KINDS
 COMPUTE: Final = KINDS.index("compute")
 OVERHEAD: Final = KINDS.index("overhead")
 POLLING: Final = KINDS.index("polling")
+PROBING: Final = KINDS.index("probing")
 TRANSFER: Final = KINDS.index("transfer")
 LATE: Final = tuple(KINDS.index(kind) for kind in ("late_sender", "late_receiver", "late_members"))
 IDLE: Final = KINDS.index("idle")
@@ -58,8 +59,8 @@ class Place(NamedTuple):
 
     @property
     def what(self) -> str:
-        """As tables say it: "Recv", or "sweep()"; "(own)": the program's own computing, up to the line."""
-        return self.call or (calling(self.function) if self.function else "(own)")
+        """As tables say it: "Recv", or "sweep()"; "computing up to" where samples tell of no function."""
+        return calling(self.function) if self.function else called(self.call, self.file)
 
     @property
     def where(self) -> str:

@@ -1,4 +1,4 @@
-"""The waits of a run, and what they are due to."""
+"""The waits of a run, and what they are due to; contention in the network, and polls, where nobody is late."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis.causes import causes_of_waits
+from smpy.analysis.computing_lines import ComputingLines
+from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
 from smpy.analysis.result import Result, escaped, needed
-from smpy.analysis.timeline import KINDS, LATE, Place, Timeline, read_timeline
+from smpy.analysis.timeline import COMPUTE, KINDS, LATE, POLLING, PROBING, TRANSFER, Place, Timeline, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_time
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
 _ROUNDING: Final = 1e-9  # of all waits: tables leave out what is less
+_SMALLEST_SHARE: Final = 0.005  # of the ranks' time: of what is no wait for others, less has no table
 _BARS: Final = 30
 
 
@@ -34,8 +38,8 @@ class Wait:
         Who waited.
     place : Place
         Where.
-    kind : {"late_sender", "late_receiver", "late_members"}
-        For what.
+    kind : str
+        For what: "late_sender", "late_receiver", "late_members"; with nobody late "transfer", "polling", "probing".
     seconds : float
         Together.
     count : int
@@ -47,6 +51,11 @@ class Wait:
     kind: str
     seconds: float
     count: int
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        whose = {"rank": self.rank, **self.place.to_record()}
+        return {**whose, "kind": self.kind, "seconds": self.seconds, "count": self.count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,39 +92,60 @@ class Waits(Result):
         The longest first.
     causes : sequence of Cause
         The largest first; together as long as the waits.
+    contention : sequence of Wait
+        How much longer ranks waited for messages under way than with nothing else on their links, the longest first.
+    polls : sequence of Wait
+        Polls that waited for nothing, the longest first.
+    hottest_link : str
+        The link that was saturated longest; empty: not known.
     """
 
     rank_seconds: float
     waits: Sequence[Wait]
     causes: Sequence[Cause]
+    contention: Sequence[Wait]
+    polls: Sequence[Wait]
+    hottest_link: str
 
     @property
     def seconds(self) -> float:
         """All waits together."""
-        return sum(it.seconds for it in self.waits)
+        return _sum_s(self.waits)
 
     def table(self) -> str:
-        """Waits by line, and their causes; each with the rank that has most of it."""
-        whole_s = self.seconds
-        if not whole_s:
-            return "No rank waited for another one"
-        share = f"{whole_s / self.rank_seconds:.1%} of the ranks' time"
-        return (
-            f"Waits: {format_time(whole_s)}, {share}\n{self._waits_table()}\n\nTheir causes\n{self._causes_by_line()}"
-        )
+        """Waits by line, and their causes; each with the rank that has most of it. What costs more stands first."""
+        text = "No rank waited for another one"
+        if self.seconds:
+            text = f"{self._by_line('Waits', self.waits, '')}\n\nTheir causes\n{self._causes_by_line()}"
+        told = [(self.seconds, text)]
+        link = f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
+        for title, rows, more in (
+            ("Transfers", self.contention, f", are due to {CONTENTION}{link}"),
+            ("Polls", self.polls, ", waited for nothing"),
+        ):
+            if _sum_s(rows) > _SMALLEST_SHARE * self.rank_seconds:
+                told.append((_sum_s(rows), self._by_line(title, rows, more)))
+        return "\n\n".join(text for _, text in sorted(told, key=lambda it: -it[0]))
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "rank_seconds": self.rank_seconds,
             "wait_s": self.seconds,
-            "waits": [
-                {"rank": it.rank, **it.place.to_record(), "kind": it.kind, "seconds": it.seconds, "count": it.count}
-                for it in self.waits
-            ],
+            "waits": [it.to_record() for it in self.waits],
             "causes": [
-                {"rank": it.rank, **it.place.to_record(), "kind": it.kind, "seconds": it.seconds} for it in self.causes
+                {
+                    "rank": it.rank,
+                    **it.place.to_record(),
+                    "function": it.place.function or None,
+                    "kind": it.kind,
+                    "seconds": it.seconds,
+                }
+                for it in self.causes
             ],
+            "contention": [it.to_record() for it in self.contention],
+            "polls": [it.to_record() for it in self.polls],
+            "hottest_link": self.hottest_link or None,
         }
 
     def plot(self) -> Figure:
@@ -127,9 +157,10 @@ class Waits(Result):
         figure.update_layout(title="Causes of waits", xaxis_title="seconds that others waited", yaxis_automargin=True)
         return figure
 
-    def _waits_table(self) -> str:
+    def _by_line(self, title: str, waits: Sequence[Wait], more: str) -> str:
+        whole_s = _sum_s(waits)
         by_place: dict[tuple[Place, str], list[Wait]] = {}
-        for it in self.waits:
+        for it in waits:
             by_place.setdefault((it.place, it.kind), []).append(it)
         groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
         rows = []
@@ -137,10 +168,11 @@ class Waits(Result):
             seconds = sum(it.seconds for it in group)
             count, most = sum(it.count for it in group), max(group, key=lambda it: it.seconds).rank
             name = kind.replace("_", " ")
-            shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{count:,}", f"{most}")
-            rows.append((*shares, name, place.call or "(own)", place.where))
-        head = ("time", "share", "waits", "most on rank", "kind", "call", "line")
-        return text_table(head, rows, n_words=3) + _left(len(groups))
+            shares = (format_time(seconds), f"{seconds / whole_s:.1%}", f"{count:,}", f"{most}")
+            rows.append((*shares, name, place.what, place.where))
+        head = f"{title}: {format_time(whole_s)}, {whole_s / self.rank_seconds:.1%} of the ranks' time{more}"
+        columns = ("time", "share", title.lower(), "most on rank", "kind", "call", "line")
+        return f"{head}\n{text_table(columns, rows, n_words=3)}{_left(len(groups))}"
 
     def _causes_by_line(self) -> str:
         by_place: dict[tuple[Place, str], list[Cause]] = {}
@@ -153,9 +185,13 @@ class Waits(Result):
             seconds, most = sum(it.seconds for it in group), max(group, key=lambda it: it.seconds)
             shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{len(group):,}", f"{most.rank}")
             of_most = f"{most.seconds / self.seconds:.1%}"
-            rows.append((*shares, of_most, kind.replace("_", " "), place.call or "(own)", place.where))
+            rows.append((*shares, of_most, kind.replace("_", " "), place.what, place.where))
         head = ("time", "share", "ranks", "most by rank", "its share", "kind", "call", "line")
         return text_table(head, rows, n_words=3) + _left(len(groups))
+
+
+def _sum_s(waits: Sequence[Wait]) -> float:
+    return sum(it.seconds for it in waits)
 
 
 def _left(n_rows: int) -> str:
@@ -184,28 +220,50 @@ def waits(trace: Trace) -> Waits:
     -----
     `causes` says how blame is passed on.
     """
-    timeline = read_timeline(trace, with_messages=False)
-    found = causes_of_waits(timeline)
-    largest = np.argsort(-found.seconds, kind="stable")
-    columns = (column[largest].tolist() for column in (found.rank, found.place, found.kind, found.seconds))
+    timeline = read_timeline(trace)
+    duration_s = timeline.duration_s()
+    late, polls = (np.flatnonzero(np.isin(timeline.kind, kinds)) for kinds in (LATE, (POLLING, PROBING)))
     return Waits(
-        rank_seconds=float(timeline.duration_s().sum()),
-        waits=_direct(timeline),
-        causes=[
-            Cause(rank, timeline.places[place], KINDS[kind], seconds)
-            for rank, place, kind, seconds in zip(*columns, strict=True)
-            if seconds > 0
-        ],
+        rank_seconds=float(duration_s.sum()),
+        waits=_by_rank(timeline, late, duration_s[late]),
+        causes=_causes(timeline, ComputingLines(trace)),
+        contention=_by_rank(timeline, *_contention(timeline, read_messages(trace))),
+        polls=_by_rank(timeline, polls, duration_s[polls]),
+        hottest_link=next(iter(hottest_links(trace)), ""),
     )
 
 
-def _direct(timeline: Timeline) -> list[Wait]:
-    late = np.flatnonzero(np.isin(timeline.kind, LATE))
-    rank, place = timeline.rank[late].astype(np.int64), timeline.place[late]
+def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
+    found = causes_of_waits(timeline)
+    columns = (column.tolist() for column in (found.rank, found.place, found.kind, found.seconds))
+    total_s: dict[tuple[int, Place, int], float] = {}
+    for rank, number, kind, seconds in zip(*columns, strict=True):
+        place = timeline.places[number]
+        for line, part_s in lines.split(place, seconds) if kind == COMPUTE else [(place, seconds)]:
+            total_s[rank, line, kind] = total_s.get((rank, line, kind), 0.0) + part_s
+    largest = sorted(total_s.items(), key=lambda it: -it[1])
+    return [Cause(rank, place, KINDS[kind], seconds) for (rank, place, kind), seconds in largest if seconds > 0]
+
+
+def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Transfers of messages that contention made longer, as intervals; and how long ranks waited for it in each."""
+    transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
+    row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
+    whose = timeline.rank[transfers].astype(np.int64) * len(messages.number) + row
+    _, which = np.unique(whose, return_inverse=True)
+    whole_s = np.bincount(which, weights=duration_s)[which]  # of a rank that polls, in pieces
+    seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
+    kept = seconds > 0
+    return transfers[kept], seconds[kept]
+
+
+def _by_rank(timeline: Timeline, some: NDArray[np.int64], spent_s: NDArray[np.float64]) -> list[Wait]:
+    """Intervals, and how long they count, by rank, place and kind; the longest first."""
+    rank, place = timeline.rank[some].astype(np.int64), timeline.place[some]
     keys, which = np.unique(
-        (rank * len(timeline.places) + place) * len(KINDS) + timeline.kind[late], return_inverse=True
+        (rank * len(timeline.places) + place) * len(KINDS) + timeline.kind[some], return_inverse=True
     )
-    seconds = np.bincount(which, weights=timeline.duration_s()[late], minlength=len(keys))
+    seconds = np.bincount(which, weights=spent_s, minlength=len(keys))
     count = np.bincount(which, minlength=len(keys))
     found = []
     for i in np.argsort(-seconds, kind="stable").tolist():

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     help="The page to write; by default report.html, or, of a study, a file that is named after it.",
 )
 @click.option(
-    "--no-replay", is_flag=True, help="Leave out what replays find, efficiencies and bounds: that takes time."
+    "--no-replay", is_flag=True, help="Leave out efficiencies, bounds and the causes of waits: they take time."
 )
 def command(what: Path, path: Path | None, *, no_replay: bool) -> None:
     """Write one page of HTML. It needs no network: any browser shows it from the file.
 
-    On a trace: where the time went, what bounds the run, a timeline of its ranks. On a study, its TOML file or its
-    folder: figures to choose, a table to sort.
+    On a trace: where the time went, what bounds the run, causes of waits, a timeline of its ranks. On a study, its TOML
+    file or its folder: figures to choose, a table to sort.
 
     \b
       smpy run -np 64 --trace trace jacobi.py
@@ -65,9 +65,10 @@ def _write_page(folder: Path, path: Path, *, with_replays: bool) -> None:
 
 
 def _analyses(trace: Trace) -> dict[str, Analysis | str]:
-    """What replays of the trace find, or why they cannot."""
+    """Efficiencies, bounds and causes of waits, or why there are none."""
     from smpy.analysis.bounds import bounds
     from smpy.analysis.pop import pop
+    from smpy.analysis.waits import waits
     from smpy.replay import replay
 
     found: dict[str, Analysis | str] = {}
@@ -78,6 +79,7 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
         asked: dict[str, Callable[[], Any]] = {
             "Efficiencies": lambda: pop([trace], replay, told=told),
             "What bounds the run": lambda: bounds(trace, replay, told=told),
+            "Causes of waits": lambda: waits(trace),
         }
         for title, find in asked.items():
             try:

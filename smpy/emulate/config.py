@@ -65,8 +65,10 @@ class RunConfig:
         Whether every standard send waits for its receive.
     strict : bool
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
-    counts_traffic : bool
-        Whether the profile tells who sends how much to whom, and what went over each link.
+    counts_links : bool
+        Whether the profile tells what went over each link.
+    counts_pairs : bool
+        Whether it tells who sends how much to whom.
     profile_matrix : bool
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
     trace : Path or None
@@ -104,7 +106,8 @@ class RunConfig:
     algorithms: tuple[tuple[str, str], ...] = ()
     synchronous_sends: bool = False
     strict: bool = False
-    counts_traffic: bool = True
+    counts_links: bool = True
+    counts_pairs: bool = True
     profile_matrix: bool = False
     trace: Path | None = None
     overwrite: bool = False

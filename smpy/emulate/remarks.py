@@ -19,8 +19,10 @@ from smpy.units import format_bytes, format_speed, format_time
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.platforms import Polling
+    from smpy.records.profile import Profile
 
 _POLLS_SHARE: Final = 0.05  # of the ranks' time: less is not worth a line
+_SHARED_SHARE: Final = 0.05  # likewise
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -99,6 +101,34 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
         moved = format_bytes(modelling.bytes_without_bandwidth)
         text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
         yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+
+
+def remarks_on_shared_hosts(engine: Engine, profile: Profile) -> Iterable[Remark]:
+    """Kernels that take longer than alone on their hosts: their ranks share the memory, or the cores.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, which is over.
+    profile : Profile
+        Where its time went.
+    """
+    uses = engine.kept.get(Modelling, Modelling()).uses
+    if not uses or len(set(profile.host_of_rank)) == len(profile.host_of_rank):
+        return
+    totals = profile.by_site()
+    whole_s = sum(it.total_s for it in totals)
+    kernels: dict[str, dict[str, float]] = {}
+    for name, use in uses.items():
+        spent_s = sum(it.spent_s[0] for it in totals if it.site.call == name)
+        if spent_s - use.seconds > _SHARED_SHARE * whole_s:
+            kernels[name] = {"seconds": spent_s, "alone_s": use.seconds}
+    lines = [
+        f"{name} took {format_time(it['seconds'])}, alone {format_time(it['alone_s'])}" for name, it in kernels.items()
+    ]
+    if lines:
+        told = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
+        yield Remark("shared hosts", (*lines[:_LINES_MAX], told), {"kernels": kernels})
 
 
 def _uncertain(engine: Engine) -> Iterable[Remark]:

@@ -31,7 +31,7 @@ from smpy.emulate.poll_watch import PollWatch
 from smpy.emulate.profile import profile_of
 from smpy.emulate.program import Program, open_program
 from smpy.emulate.randomness import SEED
-from smpy.emulate.remarks import remarks_on
+from smpy.emulate.remarks import remarks_on, remarks_on_shared_hosts
 from smpy.emulate.rescue import Rescue
 from smpy.emulate.streams import Outlet
 from smpy.emulate.surroundings import install_surroundings
@@ -139,8 +139,10 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     machine = description_of(config)
     platform, host_of_rank, engine = new_world(config, machine)
     engine.is_strict = config.strict
-    if config.counts_traffic or config.profile_matrix:
-        engine.count_traffic(all_pairs=config.profile_matrix)
+    if config.counts_links:
+        engine.count_links()
+    if config.counts_pairs or config.profile_matrix:
+        engine.count_pairs(all_of_ranks=config.profile_matrix)
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     frozen = FrozenComputing.of(config, engine, program, supply)
@@ -400,7 +402,7 @@ def _summarise(
         keeps_memory=config.keep_memory,
         is_partial=is_partial,
         is_folded=engine.has_folded,
-        remarks=remarks,
+        remarks=(*remarks, *remarks_on_shared_hosts(engine, profile)),
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),

@@ -131,9 +131,13 @@ class Engine(PointToPoint, Collectives):
         """Part of the ranks' waits that is certainly due to each rank's delays, in seconds, once the run is over."""
         return caused_waits_s(self._sim, self.n_ranks)
 
-    def count_traffic(self, *, all_pairs: bool) -> None:
-        """Before the run: count messages by pair, of ranks however many these are, or of hosts then; and by link."""
-        lib.sim_count_traffic(self._sim, all_pairs)
+    def count_links(self) -> None:
+        """Before the run: count what links carry."""
+        lib.sim_count_links(self._sim)
+
+    def count_pairs(self, *, all_of_ranks: bool) -> None:
+        """Before the run: count messages by pair of ranks, and of hosts when these get many unless all are wanted."""
+        lib.sim_count_pairs(self._sim, all_of_ranks)
 
     def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
         """Before the first call: have the kernel write a trace, of all or of what touches a window or some ranks.
@@ -173,12 +177,13 @@ class Engine(PointToPoint, Collectives):
         """Take them, each column as an array."""
         return take_columns(self._sim, table)
 
-    def link_loads(self) -> list[tuple[str, int, float, float, float]]:
-        """Of each link that was used, if traffic is counted: name, most flows at once, bytes, seconds with flows, and when it is full."""
-        return [(self.platform.link_name(load[0]), *load[1:]) for load in link_loads(self._sim)]
+    def link_loads(self) -> list[tuple[str, int, float, float, float, bool]]:
+        """Of each counted link: name, most flows at once, bytes, seconds with flows, and when full; if it is shared."""
+        platform = self.platform
+        return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
 
     def message_pairs(self) -> tuple[bool, bytes]:
-        """Who sent how much to whom, if traffic is counted: whether hosts, not ranks; and an array of message_pair, in no order."""
+        """Who sent how much to whom, counted: whether hosts, not ranks; and an array of message_pair, in no order."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:

@@ -246,6 +246,10 @@ class Platform:
             Sharing.FATPIPE if is_fatpipe else Sharing.SHARED,
         )
 
+    def is_shared(self, link: int) -> bool:
+        """Whether flows share the link with a number in the kernel: no fatpipe, which has its bandwidth for each."""
+        return bool(lib.platform_link_policy(self.handle, link) != lib.LINK_FATPIPE)
+
     def all_hosts(self) -> Iterator[tuple[int, int, float, Memory]]:
         """Sockets, cores, speed and memory of every host, by number; fast on a large machine."""
         hosts = range(self.n_hosts)

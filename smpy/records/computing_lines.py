@@ -58,6 +58,17 @@ def calling(function: str) -> str:
     return function.strip("<>") if function.startswith("<") else f"{function}()"
 
 
+def called(call: str | None, line: str | None) -> str:
+    """A call as people read it before its line; the program's own computing is what it does up to the next call.
+
+    Examples
+    --------
+    >>> called("Recv", "late.py:10"), called("", "late.py:10"), called("", "")
+    ('Recv', 'computing up to', 'computing')
+    """
+    return call or ("computing up to" if line else "computing")
+
+
 def function_name(qualified: str) -> str:
     """A function's name as its user knows it, from the qualified one of its code.
 

@@ -19,7 +19,8 @@ As JSON it is one object:
     caused_waits_s      of each rank, how much of what others waited is certainly due to its delays, however many ranks
                         passed them on; null above 100,000 ranks
     links               what went over each link that was used, as columns: link, its name; most_flows, at once; bytes;
-                        busy_s, with messages on it; saturated_s, when they take all of it; null above 100,000
+                        busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether each
+                        has but a part of it then; null above 100,000
     hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
     messages            who sent how much to whom: of (ranks or hosts), and as columns source, target, messages, bytes
 
@@ -119,6 +120,8 @@ class LinkLoad(NamedTuple):
         Of messages; not of what they are wrapped in, or of acknowledgements.
     busy_s, saturated_s : float
         With messages on it; with messages that take all of its bandwidth.
+    is_shared : bool
+        Whether its messages share the bandwidth; else each has all of it.
     """
 
     link: str
@@ -126,6 +129,7 @@ class LinkLoad(NamedTuple):
     bytes: float
     busy_s: float
     saturated_s: float
+    is_shared: bool = True
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from smpy.records.computing_lines import FunctionTime, by_function, calling
-from smpy.records.profile import INTERVAL_KINDS, KINDS, LATE, Profile, SiteTotal
+from smpy.records.computing_lines import FunctionTime, by_function, called, calling
+from smpy.records.profile import INTERVAL_KINDS, KINDS, LATE, CallSite, LinkLoad, Profile, SiteTotal
 from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
 
@@ -14,6 +14,9 @@ _COSTLIEST: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # of the ranks' time: what is less stands out from nothing
 _MANY_ROWS: Final = 20
 _ROUNDING: Final = 1e-6
+_HOT_SHARE: Final = 0.1  # of the makespan: a link that is saturated for less is none to look at
+_MOST: Final = 0.5  # of a rank's delays: a line that has less is not named
+_OWN: Final = tuple(at for at, kind in enumerate(KINDS) if kind not in (*LATE, "transfer"))  # a rank does it itself
 _SUMS: Final = {
     "compute": ("compute",),
     "sleep": ("sleep",),
@@ -56,6 +59,11 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     waited_s = sum(_of(it, *LATE) for it in totals)
     if waited_s > 0 and waited_s >= _SMALLEST_SHARE * whole_s:
         facts.append(("waits due to", _cause(profile, waited_s)))
+    hot = _hot_link(profile)
+    if hot is not None:
+        share = f"saturated {hot.saturated_s / profile.makespan_s:.1%} of the time"
+        facts.append(("hot link", f"{hot.link}, {share} by up to {hot.most_flows:,} messages at once"))
+        facts.append(("", "contention in the network: --trace FOLDER, then smpy analyze bounds FOLDER tells its share"))
     if profile.burst_spread is not None:
         facts.append(("noise", f"equal computing differs by up to {profile.burst_spread.relative:.1%} (95 % of pairs)"))
     return facts
@@ -72,7 +80,39 @@ def _cause(profile: Profile, waited_s: float) -> str:
     if most_s <= unknown_s + (caused_s[others[0]] if others else 0.0):
         return "delays that ranks pass on: --trace FOLDER, then smpy analyze waits FOLDER, names their causes"
     least = "" if unknown_s <= _ROUNDING * waited_s else "at least "
-    return f"rank {first} most: {least}{most_s / waited_s:.1%} of what ranks wait for others"
+    longer = _longer_than_others(profile, first, most_s)
+    return f"rank {first} most: {least}{most_s / waited_s:.1%} of what ranks wait for others{longer}"
+
+
+def _longer_than_others(profile: Profile, rank: int, caused_s: float) -> str:
+    """The place where a rank spends more than others in the mean, if that is most of what it lets each of them wait."""
+    n_others = max(len(profile.finish_s) - 1, 1)
+    places = [_place(site, profile) for site in profile.sites]
+    longer_s = {place: 0.0 for place, _ in places}
+    for row, (whose, site) in enumerate(zip(profile.rank, profile.site, strict=True)):
+        place, share = places[site]
+        seconds = share * sum(profile.spent_s[kind][row] for kind in _OWN)
+        longer_s[place] += seconds if whose == rank else -seconds / n_others
+    place = max(longer_s, key=longer_s.__getitem__)
+    if longer_s[place] * n_others < _MOST * caused_s:
+        return ""
+    return f"; it is {format_time(longer_s[place])} longer in {place}"
+
+
+def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
+    """A call and its line, or the function that has most samples of its computing; and its share of the time there."""
+    lines = [] if site.call else [it for it in profile.computing_lines if it.ended_by == site.line]
+    if lines:
+        function = by_function(lines, {site.line: 1.0})[0]
+        return f"{calling(function.function)} {next(iter(function.lines))}", function.seconds
+    return f"{called(site.call, site.line)} {site.line}".rstrip(), 1.0
+
+
+def _hot_link(profile: Profile) -> LinkLoad | None:
+    """The link that was saturated longest, of those that several messages shared; None: none was for long."""
+    shared = [it for it in profile.links if it.is_shared and it.most_flows > 1 and it.saturated_s > 0]
+    hottest = max(shared, key=lambda it: it.saturated_s, default=None)
+    return hottest if hottest is not None and hottest.saturated_s >= _HOT_SHARE * profile.makespan_s else None
 
 
 def _is_told_by_lines(total: SiteTotal, profile: Profile) -> bool:
@@ -84,7 +124,7 @@ def _in_words(total: SiteTotal) -> str:
     """A call site, and of a call the kinds of its time that matter, the largest first."""
     site, whole_s = total.site, total.total_s
     if not site.call:
-        return f"computing up to {site.line}" if site.line else "computing, its line not known"
+        return f"{called(site.call, site.line)} {site.line}".rstrip()
     parts = sorted(zip(total.spent_s, KINDS, strict=True), reverse=True)
     words = ", ".join(
         f"{kind.replace('_', ' ')} {part / whole_s:.0%}" for part, kind in parts[:2] if part >= 0.05 * whole_s
@@ -130,7 +170,7 @@ def _sites_table(totals: Sequence[SiteTotal]) -> str:
             *(format_time(_of(it, *_SUMS[name])) for name in sums),
             format_bytes(it.sent_bytes) if it.sent_bytes else "",
             str(it.slowest) if it.slowest >= 0 else "",
-            it.site.call or "(own)",
+            called(it.site.call, it.site.line),
             it.site.line,
         )
         for it in totals
@@ -161,10 +201,16 @@ def _ranks_table(profile: Profile) -> str:
     names = INTERVAL_KINDS
     by_rank = profile.by_rank()
     shown = [i for i, _ in enumerate(names) if any(row[i] for row in by_rank)]
-    head = ("rank", *(names[i].replace("_", " ") for i in shown), "kept waiting")
+    caused_s = profile.caused_waits_s or [0.0] * len(by_rank)
+    head = ("rank", *(names[i].replace("_", " ") for i in shown), "kept waiting", "waits due to")
     some, left = _first_and_last(range(len(by_rank)))
     rows = [
-        (str(rank), *(format_time(by_rank[rank][i]) for i in shown), format_time(profile.kept_waiting_s[rank]))
+        (
+            str(rank),
+            *(format_time(by_rank[rank][i]) for i in shown),
+            format_time(profile.kept_waiting_s[rank]),
+            format_time(caused_s[rank]),
+        )
         for rank in some
     ]
     return "By rank\n" + text_table(head, rows) + (f"\n  ... {left:,} more: --json has them all" if left else "")
@@ -197,7 +243,8 @@ def _links_table(profile: Profile) -> str:
     ]
     left = len(hottest) - len(rows)
     table = text_table(("saturated", "busy", "bytes", "most at once", "link"), rows, n_words=1)
-    return "Links\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
+    head = "Links, saturated by several messages at once: contention in the network" if _hot_link(profile) else "Links"
+    return f"{head}\n{table}" + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
 def _first_and_last(numbers: range) -> tuple[list[int], int]:

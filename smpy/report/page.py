@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from smpy.records.computing_lines import sites_by_line
+from smpy.records.computing_lines import called, sites_by_line
 from smpy.records.files import check_writable, write_whole
 from smpy.records.time_shares import TimeShares
 from smpy.records.trace import Trace
@@ -143,7 +143,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
     ]
     rows = [
         [
-            site["call"] or "(own)",
+            called(site["call"], site["line"]),
             site["line"] or "",
             format_time(sum(site["spent_s"])),
             f"{sum(site['spent_s']) / whole_s:.1%}",
@@ -161,7 +161,9 @@ def _profile(profile: Mapping[str, Any]) -> str:
 
 def _site_bars(profile: Mapping[str, Any]) -> dict[str, Any]:
     sites = sites_by_line(profile)[:_BARS_MAX] if profile else []
-    labels = [f"{number + 1}. {site['call'] or '(own)'} {site['line'] or ''}" for number, site in enumerate(sites)]
+    labels = [
+        f"{number + 1}. {called(site['call'], site['line'])} {site['line'] or ''}" for number, site in enumerate(sites)
+    ]
     return {"labels": labels, "spent_s": [site["spent_s"] for site in sites], "kinds": profile.get("kinds", [])}
 
 

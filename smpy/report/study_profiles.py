@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.records.computing_lines import called
 from smpy.records.profile import KINDS
 from smpy.report.packed import packed
 
@@ -83,7 +84,7 @@ def _sites(text: str) -> list[tuple[str, float, list[float]]]:
         columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]
         found = [
             (
-                f"{site['call'] or '(own)'} {site['line'] or ''}".strip(),
+                f"{called(site['call'], site['line'])} {site['line'] or ''}".strip(),
                 float(site["count"] if site["call"] else 0),
                 [site["spent_s"][column] if column >= 0 else 0.0 for column in columns],
             )

@@ -46,7 +46,7 @@ def test_json_of_waits_names_rank_line_and_seconds(folder: Path):
     found = json.loads(analyzed("waits", folder, "--json", "-"))
     cause = found["causes"][0]
     assert cause.pop("seconds") == pytest.approx(3.0)
-    assert cause == {"rank": 0, "call": "dgemm", "file": "prog.py", "line": 3, "kind": "compute"}
+    assert cause == {"rank": 0, "call": "dgemm", "file": "prog.py", "line": 3, "function": None, "kind": "compute"}
 
 
 def test_two_traces_are_compared(folder: Path):

@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow")
 
 from smpy.analysis.compare import compare
 from smpy.analysis.critical_path import critical_path
+from smpy.analysis.waits import waits
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.small_run import Compute, Message, perform
@@ -44,6 +45,14 @@ def test_the_critical_path_names_functions_and_lines(tmp_path: Path):
     assert ["compute", "sweep()", "prog.py:1"] in calls
     assert ["compute", "module", "prog.py:2"] in calls
     assert {row["function"] for row in path.to_record()["rows"]} == {"sweep", "<module>", None}
+
+
+def test_causes_of_waits_name_functions_and_lines(tmp_path: Path):
+    found = waits(trace_with(tmp_path / "trace", ROWS))
+    caused_s = {(it.rank, it.place.function, it.place.line): it.seconds for it in found.causes}
+    assert caused_s == pytest.approx({(0, "sweep", 1): 2.25, (0, "<module>", 2): 0.75})
+    assert fsum(it.seconds for it in found.causes) == pytest.approx(found.seconds)
+    assert ["compute", "sweep()", "prog.py:1"] in [line.split()[6:] for line in found.table().splitlines()]
 
 
 def test_runs_are_compared_by_function_and_line(tmp_path: Path):

@@ -1,25 +1,33 @@
-"""Seven planted faults: every analysis names the same cause, in the same words.
+"""Seven planted faults: summary, profile, analyses and page name the same cause, in the same words.
 
-A fault is a program, the words of its cause and the rank that causes it. An analysis is a function from a trace to what
-it says first, and the rank that it names. A check of another command, or of a page, is a line in `ANALYSES`.
+A fault is a program, the words of its cause and the rank that causes it. A place is a function from a run to what it
+says first, and the rank that it names. A check of another command is a line in `PLACES`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("pyarrow")
+pytest.importorskip("plotly")
 
 from smpy.analysis.bounds import bounds
 from smpy.analysis.critical_path import critical_path
 from smpy.analysis.waits import waits
+from smpy.cli.main import main
+from smpy.records.profile_text import tables
+from smpy.records.summary import Summary
 from smpy.records.trace import Trace
 from smpy.replay import replay
+from smpy.units import parse_time_s
 
 HEAD = """
 import numpy as np
@@ -50,11 +58,11 @@ class Fault(NamedTuple):
     source : str
         The program, on eight ranks.
     words : str
-        Every analysis has them among the first that it says.
+        Every place has them among the first that it says.
     rank : int or None
         The rank that is to blame; None: several are.
-    unnamed_by : tuple of str
-        Analyses that have nothing to say of such a fault.
+    link : str
+        The link that is to blame.
     machine : str
         As `--platform` takes it.
     """
@@ -62,8 +70,15 @@ class Fault(NamedTuple):
     source: str
     words: str
     rank: int | None = None
-    unnamed_by: tuple[str, ...] = ()
+    link: str = ""
     machine: str = ALONE
+
+    @property
+    def line(self) -> str:
+        """The line that is to blame, as tables have it; empty: a link is."""
+        lines = (HEAD + self.source).splitlines()
+        found = [number for number, text in enumerate(lines, 1) if text.strip().startswith(f"{self.words}(")]
+        return f"{self.words} program.py:{found[0]}" if found else ""
 
 
 FAULTS = {
@@ -105,7 +120,7 @@ else:
 rest(1e5)
 """,
         "contention in the network",
-        unnamed_by=("waits",),  # nobody is late
+        link="link_from_0_15_0_DOWN",
     ),
     "memory-bound kernels on a shared host": Fault(  # seven ranks on a host, one has another to itself
         """
@@ -129,7 +144,6 @@ rest(1e5)
 """,
         "relax",
         0,
-        unnamed_by=("waits",),  # a poll is no wait there
     ),
     "a chain of late senders": Fault(
         """
@@ -147,53 +161,111 @@ if rank < size - 1:
 }
 
 
+class Ran(NamedTuple):
+    """A run, and the trace of it."""
+
+    summary: Summary
+    trace: Trace
+
+
 class Said(NamedTuple):
-    """What an analysis says first, and the rank that it names."""
+    """What a place says first, blanks as one, and the rank that it names; -1: none."""
 
     text: str
     rank: int
 
 
-def said_by_waits(trace: Trace) -> Said:
-    result = waits(trace)
-    return Said(result.table().partition("Their causes")[2].splitlines()[2], result.causes[0].rank)
+def said(lines: list[str], rank: int = -1) -> Said:
+    return Said(" ".join(" ".join(lines).split()), rank)
 
 
-def said_by_critical_path(trace: Trace) -> Said:
-    result = critical_path(trace)
-    return Said("\n".join(result.table().splitlines()[:3:2]), int(np.argmax(result.by_rank_s)))
+def said_by_summary(ran: Ran) -> Said:
+    """What costs most, whom waits are due to, and the hottest link."""
+    lines = ran.summary.render().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("  costs most"))
+    last = next(at for at, line in enumerate(lines) if line.startswith("  computing"))
+    named = re.search(r"waits due to +rank (\d+) most", "\n".join(lines))
+    return said(lines[first:last], int(named[1]) if named else -1)
 
 
-def said_by_bounds(trace: Trace) -> Said:
+def said_by_profile(ran: Ran) -> Said:
+    """The first rows of call sites, and of links; the rank that waits are due to."""
+    assert ran.summary.profile is not None
+    table = {text.splitlines()[0]: text.splitlines()[1:] for text in tables(ran.summary.profile).split("\n\n")}
+    by_rank = [re.split(r"  +", row.strip()) for row in table["By rank"]]
+    assert by_rank[0][-1] == "waits due to"
+    caused_s = [parse_time_s(row[-1].replace(" ", "")) for row in by_rank[1:]]
+    links = next(title for title in table if title.startswith("Links"))
+    return said([*table["All ranks, by call site"][1:3], links, table[links][1]], int(np.argmax(caused_s)))
+
+
+def said_by_waits(ran: Ran) -> Said:
+    """The first table of all, and the first cause."""
+    result = waits(ran.trace)
+    causes = result.table().partition("Their causes")[2].splitlines()
+    return said([*result.table().splitlines()[:3], causes[2]], result.causes[0].rank)
+
+
+def said_by_critical_path(ran: Ran) -> Said:
+    result = critical_path(ran.trace)
+    return said(result.table().splitlines()[:3:2], int(np.argmax(result.by_rank_s)))
+
+
+def said_by_bounds(ran: Ran) -> Said:
     """The head, and the host that bounds most, or that most ranks are on."""
-    result = bounds(trace, replay)
+    result = bounds(ran.trace, replay)
     of_hosts = [it for it in result.bounds if it.part == "host"]
     host = max(of_hosts, key=lambda it: it.share).name if of_hosts else ""
-    return Said(result.table().splitlines()[0], trace.host_of_rank.index(host) if host else -1)
+    return said(result.table().splitlines()[:1], ran.trace.host_of_rank.index(host) if host else -1)
 
 
-ANALYSES: dict[str, Callable[[Trace], Said]] = {
+def said_by_page(ran: Ran) -> Said:
+    """The head of its bounds, and its causes of waits."""
+    path = ran.trace.folder.parent / "report.html"
+    done = CliRunner().invoke(main, ["report", str(ran.trace.folder), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    found = re.findall(r"<h2>(What bounds .*|Causes of waits)</h2>\n<pre>([^<]*)</pre>", path.read_text())
+    (_, bound), (_, late) = [(title, unescape(text)) for title, text in found]
+    cause = late.partition("Their causes")[2].splitlines()[2]
+    return said([bound.splitlines()[0], *late.splitlines()[:3], cause], int(re.split(r"  +", cause.strip())[3]))
+
+
+PLACES: dict[str, Callable[[Ran], Said]] = {
+    "summary": said_by_summary,
+    "profile": said_by_profile,
     "waits": said_by_waits,
     "critical-path": said_by_critical_path,
     "bounds": said_by_bounds,
+    "page": said_by_page,
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "analysis"),
-    [(name, analysis) for name, fault in FAULTS.items() for analysis in ANALYSES if analysis not in fault.unnamed_by],
-)
-def test_the_cause_is_named(emulated: Callable[..., object], tmp_path: Path, name: str, analysis: str):
-    fault = FAULTS[name]
-    folder = tmp_path / "trace"
+def run_of(emulated: Callable[..., Any], folder: Path, fault: Fault) -> Ran:
     ran = emulated(HEAD + fault.source, 8, platform=fault.machine, compute="models", trace=folder)
     assert ran.error == ""
-    said = ANALYSES[analysis](Trace(folder))
-    assert fault.words in said.text
-    assert fault.rank in (None, said.rank)
+    return Ran(ran.outcome.summary, Trace(folder))
 
 
-def test_memory_of_a_host_is_named_beside_the_kernel_that_it_bounds(emulated: Callable[..., object], tmp_path: Path):
-    fault = FAULTS["memory-bound kernels on a shared host"]
-    emulated(HEAD + fault.source, 8, platform=fault.machine, compute="models", trace=tmp_path / "trace")
-    assert "memory of a host" in said_by_bounds(Trace(tmp_path / "trace")).text
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_cause_is_named(emulated: Callable[..., Any], tmp_path: Path, name: str, place: str):
+    fault = FAULTS[name]
+    found = PLACES[place](run_of(emulated, tmp_path / "trace", fault))
+    assert fault.words in found.text
+    assert fault.link in found.text
+    assert fault.rank in (None, found.rank)
+    if place != "bounds":  # it makes a kernel faster wherever that is called
+        assert fault.line in found.text
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_link_is_blamed_where_none_is_hot(emulated: Callable[..., Any], tmp_path: Path, place: str):
+    found = PLACES[place](run_of(emulated, tmp_path / "trace", FAULTS["an imbalance"]))
+    assert "contention" not in found.text
+
+
+def test_memory_of_a_host_is_named_beside_the_kernel_that_it_bounds(emulated: Callable[..., Any], tmp_path: Path):
+    ran = run_of(emulated, tmp_path / "trace", FAULTS["memory-bound kernels on a shared host"])
+    for place in ("bounds", "page"):
+        assert "memory of a host" in PLACES[place](ran).text
+    assert "relax took 2.55 s, alone 800 ms\n                 memory of a host, or its cores" in ran.summary.render()

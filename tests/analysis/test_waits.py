@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 
 from smpy.analysis import causes
 from smpy.analysis.waits import Waits, waits
+from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
 from tests.analysis.small_run import Barrier, Compute, InMemory, Message, Step, perform
@@ -131,11 +132,63 @@ def test_a_circle_of_waits_keeps_its_time(tmp_path: Path):
     assert fsum(it.seconds for it in found.causes) == found.seconds == 2.0
 
 
+def contended(pieces: int) -> SyntheticTrace:
+    """Rank 1 sees a message of 4 s, 1 s if alone, travel for 3 s, in pieces; then rank 0 polls for 2 s."""
+    run = SyntheticTrace(["a", "b"])
+    sent = run.message(
+        0, 1, 1000, send_site=run.site(0, "Isend", 7), receive_site=run.site(1, "Recv", 9), send_posted_s=0.0,
+        receive_posted_s=1.0, started_s=0.0, ended_s=4.0, alone_s=1.0,
+    )  # fmt: skip
+    run.spend(0, "compute", 3.0, run.site(0, "", 5))
+    run.spend(0, "polling", 2.0, run.site(0, "Iprobe", 8))
+    run.spend(1, "compute", 1.0, run.site(1, "", 5))
+    for _ in range(pieces):
+        run.spend(1, "transfer", 3.0 / pieces, run.site(1, "Recv", 9), message=sent)
+    return run
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 6])
+def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path, pieces: int):
+    links = {"link": ["cool", "hot"], "saturated_s": [0.0, 4.0], "busy_s": [1.0, 4.0]}
+    found = waits(Trace(contended(pieces).write(tmp_path / "trace", profile={"links": links})))
+    (late,) = found.contention
+    assert (late.rank, late.place.text, late.count) == (1, "Recv prog.py:9", pieces)
+    assert late.seconds == pytest.approx(3.0)  # the transfer of 4 s took 3 s longer than alone
+    text = found.table().splitlines()
+    assert (
+        text[0]
+        == "Transfers: 3 s, 30.0% of the ranks' time, are due to contention in the network; hot is saturated longest"
+    )
+    assert text[2].split() == ["3", "s", "100.0%", str(pieces), "1", "transfer", "Recv", "prog.py:9"]
+    assert "No rank waited for another one" in text
+
+
+def test_contention_is_at_most_how_much_longer_a_message_took(tmp_path: Path):
+    run = contended(6)
+    run.rows["messages"][0]["alone_s"] = 3.5
+    found = waits(Trace(run.write(tmp_path / "trace")))
+    assert [it.seconds for it in found.contention] == pytest.approx([0.5])
+
+
+def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
+    found = waits(Trace(contended(1).write(tmp_path / "trace")))
+    assert [(it.rank, it.kind, it.place.text, it.seconds) for it in found.polls] == [
+        (0, "polling", "Iprobe prog.py:8", 2.0)
+    ]
+    assert "\nPolls: 2 s, 20.0% of the ranks' time, waited for nothing\n" in found.table()
+
+
+def test_links_that_are_damaged_are_told(tmp_path: Path):
+    folder = contended(1).write(tmp_path / "trace", profile={"links": {"link": ["hot"]}})
+    with pytest.raises(UsageError, match="links are damaged"):
+        waits(Trace(folder))
+
+
 def test_the_table_has_waits_and_causes():
     text = of(2, [Compute(0, 3.0, 3), Message(0, 1, 0, 9)]).table().splitlines()
     assert text[0] == "Waits: 3 s, 50.0% of the ranks' time"
     assert text[2].split() == ["3", "s", "100.0%", "1", "1", "late", "sender", "Recv", "prog.py:10"]
-    assert text[6].split() == ["3", "s", "100.0%", "1", "0", "100.0%", "compute", "(own)", "prog.py:3"]
+    assert text[6].split() == ["3", "s", "100.0%", "1", "0", "100.0%", "compute", "computing", "up", "to", "prog.py:3"]
 
 
 def test_a_run_without_waits_says_so():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from smpy.compute.burst_spread import Spread
 from smpy.records.computing_lines import ComputingLine, sites_by_line
-from smpy.records.profile import KINDS, SIZES_BYTES, CallSite, MessagePairs, Profile
+from smpy.records.profile import KINDS, LATE, SIZES_BYTES, CallSite, LinkLoad, MessagePairs, Profile
 from smpy.records.profile_text import highlights, tables
 
 LATE_S = 0.25
@@ -347,6 +347,54 @@ def test_a_rank_is_blamed_for_waits_beyond_noise(caused_s: float, relative: floa
     lines = waits_of([0.0, caused_s, 0.0, 0.0], relative)
     assert lines["waits due to"].startswith("rank 1 most: 100.0%")
     assert ("noise" in lines) == (relative is not None)
+
+
+def test_the_place_where_a_rank_is_longer_than_others_is_named():
+    seconds, more, alike = ([each] + [0.0] * (len(KINDS) - 1) for each in (1.0, 3.0, 9.0))
+    waits = [6.0 if kind == LATE[0] else 0.0 for kind in KINDS]
+    rows = [(0, 0, waits), *((rank, 1, more if rank == 2 else seconds) for rank in range(4))]
+    rows += [(rank, 2, alike) for rank in range(4)]  # most time, of all ranks alike
+    rows += [(2, 2, [30.0 if kind == "transfer" else 0.0 for kind in KINDS])]  # messages are not the rank's own doing
+    found = replace(of_rows(rows, [18.0] * 4), caused_waits_s=[0.0, 0.0, 6.0, 0.0])
+    told = "rank 2 most: 100.0% of what ranks wait for others"
+    assert dict(highlights(found))["waits due to"] == f"{told}; it is 2 s longer in computing up to a.py:2"
+    lines = [ComputingLine("a.py:2", "sweep", "a.py:7", 0.75, 3), ComputingLine("a.py:2", "rest", "a.py:9", 0.25, 1)]
+    sampled = dict(highlights(replace(found, computing_lines=lines)))["waits due to"]
+    assert sampled == f"{told}; it is 1.5 s longer in sweep() a.py:7"
+    pipeline = replace(found, caused_waits_s=[0.0, 0.0, 60.0, 0.0])  # who is first in it is late, not longer
+    assert "longer" not in dict(highlights(pipeline))["waits due to"]
+
+
+HOT = LinkLoad("wire", 7, 1e6, 1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("link", "is_hot"),
+    [
+        (HOT, True),
+        (HOT._replace(most_flows=1), False),  # the bandwidth is too low: nothing shares it
+        (HOT._replace(is_shared=False), False),
+        (HOT._replace(saturated_s=0.05), False),
+    ],
+)
+def test_a_link_that_messages_share_and_saturate_is_hot(link: LinkLoad, is_hot: bool):
+    found = replace(
+        of_rows([(0, 0, [1.0] * len(KINDS))], [1.0]), links=[link._replace(link="a", saturated_s=0.0), link]
+    )
+    lines = highlights(found)
+    assert ("hot link", "wire, saturated 50.0% of the time by up to 7 messages at once") in lines or not is_hot
+    assert any(line.startswith("contention in the network: ") for _, line in lines) is is_hot
+    assert ("Links, saturated by several messages at once: contention in the network\n" in tables(found)) is is_hot
+
+
+def test_a_fatpipe_is_shared_by_no_messages(emulated: Callable):
+    two = TWO_HOSTS.replace('latency="1ms"/>', 'latency="1ms" sharing_policy="FATPIPE"/>', 1)
+    source = HEAD + f"data = np.zeros({N}, 'B')\nif comm.rank < 2:\n    comm.Send(data, comm.rank + 2)\n"
+    source += "else:\n    comm.Recv(data, comm.rank - 2)\n"
+    options = {"platform": "two.xml", "ranks_per_host": 2, "options": (("network/crosstraffic", "0"),)}
+    ran = emulated(source, 4, files={"two.xml": two}, **options)
+    (wire,) = profile(ran).links
+    assert (wire.most_flows, wire.is_shared) == (2, False)
 
 
 def test_computing_without_samples_says_which_call_ended_it():

@@ -212,3 +212,19 @@ def test_what_a_rank_is_said_to_cause_is_at_most_what_the_analysis_of_the_trace_
     assert math.fsum(found.caused_waits_s) > 0.1 * late.seconds
     for caused, charged in zip(found.caused_waits_s, charged_s, strict=True):
         assert caused <= charged + 1e-6 * late.seconds
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_line_that_a_summary_names_is_the_one_that_the_analysis_blames_most(
+    emulated: Callable, tmp_path: Path, seed: int
+):
+    pytest.importorskip("pyarrow")
+    from smpy.analysis.waits import waits
+    from smpy.records.trace import Trace
+
+    source = DRAWN.format(seed=seed).replace("    data =", "    if rank == 4:\n        smpy.execute(5e6)\n    data =")
+    found = profile(emulated(source, 9, trace=tmp_path / "trace"))
+    causes = [it for it in waits(Trace(tmp_path / "trace")).causes if it.rank == 4]
+    said = dict(highlights(found))["waits due to"]
+    assert said.startswith("rank 4 most: ")
+    assert said.endswith(f" longer in {causes[0].place.text}")

@@ -74,7 +74,7 @@ def test_analyses_have_sections_of_their_own(tmp_path: Path):
     assert list(data_of(page)["figures"]) == ["Efficiencies"]
 
 
-def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can(tmp_path: Path):
+def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can_and_causes_of_waits(tmp_path: Path):
     pytest.importorskip("smpy.replay", reason="there are no replays")
     pytest.importorskip("smpy.analysis", reason="there are no analyses")
     program = tmp_path / "program.py"
@@ -85,7 +85,8 @@ def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can(tmp_path: 
                       ["report", str(folder), "--no-replay", "-o", str(tmp_path / "less.html")]):  # fmt: skip
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 0, done.output
-    assert list(data_of(tmp_path / "whole.html")["figures"]) == ["Efficiencies", "What bounds the run"]
+    sections = ["Efficiencies", "What bounds the run", "Causes of waits"]
+    assert list(data_of(tmp_path / "whole.html")["figures"]) == sections
     assert "load balance" in (tmp_path / "whole.html").read_text()
     assert data_of(tmp_path / "less.html")["figures"] == {}
     late_sender().write(tmp_path / "part")  # which says that it cannot be replayed

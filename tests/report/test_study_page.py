@@ -127,9 +127,10 @@ def test_a_point_has_the_sites_that_cost_most_and_one_for_the_rest(tmp_path: Pat
     given["profile"]["sites"].reverse()  # the one that costs most is the last
     (tmp_path / "profiles" / "1.json").write_text(json.dumps(given))
     page = page_of(table)
-    assert [label for label, _, _ in sites_of(page, 0)] == ["Recv prog.py:5", "(own) prog.py:6", "(own) prog.py:7"]
+    own = ["computing up to prog.py:6", "computing up to prog.py:7"]
+    assert [label for label, _, _ in sites_of(page, 0)] == ["Recv prog.py:5", *own]
     found = sites_of(page, 1)
-    assert [label for label, _, _ in found[:2]] == ["Recv prog.py:5", "(own) prog.py:6"]
+    assert [label for label, _, _ in found[:2]] == ["Recv prog.py:5", "computing up to prog.py:6"]
     assert found[0][1:] == (1, [2.0, *[0.0] * (len(KINDS) - 1)])
     assert (len(found), found[-1][0]) == (9, "12 other call sites")
     whole = np.sum([site["spent_s"] for site in given["profile"]["sites"]], axis=0)
