@@ -365,8 +365,8 @@ def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
 
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Modelled:
     wanted = np.broadcast_shapes(*(np.shape(array) for array in args))
-    views = (New(wanted, one_of_each(np.asanyarray(array)).reshape(-1)[:1], is_array=True) for array in args)
-    return Modelled(tuple(views))
+    views = [New(wanted, one_of_each(np.asanyarray(array)).reshape(-1)[:1], is_array=True) for array in args]
+    return Modelled(views if isinstance(np.broadcast_arrays(0), list) else tuple(views))  # a list before numpy 2.0
 
 
 def _ravel(a: Any, order: Any = "C") -> Modelled:

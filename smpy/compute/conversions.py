@@ -107,5 +107,6 @@ CONVERSIONS: Final[Mapping[str, Rule]] = {
     "require": _require,
 }
 """Rules of numpy's functions, by name; contiguous arrays are copies, as folded ones do not say how they lie."""
-REFUSED: Final = ("asarray_chkfinite", "asmatrix", "bmat", "lib.stride_tricks.as_strided", "poly")
+_BEFORE_2: Final = tuple(name for name in ("fastCopyAndTranspose", "mat") if hasattr(np, name))
+REFUSED: Final = ("asarray_chkfinite", "asmatrix", "bmat", "lib.stride_tricks.as_strided", "poly", *_BEFORE_2)
 """Functions that look at the memory of an array."""

@@ -275,6 +275,8 @@ def _made(result: Any) -> Any:
     if isinstance(result, tuple):
         parts = map(_made, result)
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if isinstance(result, list):
+        return list(map(_made, result))
     return result
 
 

@@ -85,7 +85,7 @@ def _into(out: Any, result: New) -> Any:
 
 def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
-    dtype = np.result_type(a, b)
+    dtype = np.result_type(a.dtype, b.dtype)
     if not (a.ndim and b.ndim):
         made = _dot_into(out, new(a.shape + b.shape, dtype))
         return Modelled(made, one_pass((a, b), (made,), a.size * b.size))
@@ -120,7 +120,7 @@ def _vdot(a: Any, b: Any, /) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     if a.size != b.size:
         raise ValueError("cannot reshape array of different sizes: vdot needs as many elements in both")
-    dtype = np.result_type(a, b)
+    dtype = np.result_type(a.dtype, b.dtype)
     return Modelled(new((), dtype), product_charges(dtype, 1, 1, a.size))
 
 
@@ -133,14 +133,14 @@ def _inner(a: Any, b: Any, /) -> Modelled:
             f"shapes {_spelled(a)} and {_spelled(b)} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != "
             f"{b.shape[-1]} (dim {b.ndim - 1})"
         )
-    dtype = np.result_type(a, b)
+    dtype = np.result_type(a.dtype, b.dtype)
     left, right = a.shape[:-1], b.shape[:-1]
     return Modelled(new(left + right, dtype), product_charges(dtype, prod(left), prod(right), a.shape[-1]))
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
-    made = new((a.size, b.size), np.result_type(a, b))
+    made = new((a.size, b.size), np.result_type(a.dtype, b.dtype))
     one, other = (np.ones((1, 1), array.dtype) for array in (a, b))
     result = into(out, made, one, lambda room: np.multiply(one, other, room), is_broadcast=True)
     return Modelled(result, one_pass((a, b), (result,), a.size * b.size))
@@ -175,7 +175,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
         raise ValueError("shape-mismatch for sum")
     left = [size for at, size in enumerate(a.shape) if at not in of_a]
     right = [size for at, size in enumerate(b.shape) if at not in of_b]
-    dtype, k = np.result_type(a, b), prod(a.shape[at] for at in of_a)
+    dtype, k = np.result_type(a.dtype, b.dtype), prod(a.shape[at] for at in of_a)
     return Modelled(new((*left, *right), dtype, is_array=True), product_charges(dtype, prod(left), prod(right), k))
 
 

@@ -63,7 +63,7 @@ class Modelled:
     Parameters
     ----------
     result : object
-        A `New`, a tuple with such, or what is returned as it is.
+        A `New`, a tuple or list with such, or what is returned as it is.
     charges : tuple of Charge
         Its kernels.
     """

@@ -43,6 +43,7 @@ _WORK_PER_COLUMN: Final = 3  # of what scipy gives a routine that is given none
 _BLOCK: Final = 32  # columns of a block of LAPACK's
 _WORK_OF_SMALL: Final = 10_000  # is enough for small arrays
 _LSTSQ_RANK_AT: Final = 2
+_CHO_FACTOR_FLAG_AT: Final = 1
 Charges = tuple[Charge, ...]
 Given = Mapping[str, Any]
 
@@ -282,6 +283,8 @@ class Routine:
         Which of its results is its workspace; -1: none.
     rank_at : int
         Which of them is the rank of a matrix, full here; -1: none.
+    flag_at : int
+        Which of them is the argument ``lower``, or an array of it, one for each matrix of a stack; -1: none.
     """
 
     function: Callable[..., Any]
@@ -290,6 +293,7 @@ class Routine:
     required: tuple[str, ...] = ()
     work_at: int = -1
     rank_at: int = -1
+    flag_at: int = -1
 
 
 def of_lapack(function: Callable[..., Any], rule: ChargeRule) -> Routine:
@@ -304,7 +308,9 @@ def of_lapack(function: Callable[..., Any], rule: ChargeRule) -> Routine:
 def of_linalg(function: Callable[..., Any], name: str) -> Routine:
     """A function of `scipy.linalg`, which has a rule."""
     rank_at = _LSTSQ_RANK_AT if name == "lstsq" else -1
-    return Routine(function, tuple(signature(function).parameters), SCIPY_LINALG[name], rank_at=rank_at)
+    flag_at = _CHO_FACTOR_FLAG_AT if name == "cho_factor" else -1
+    names = tuple(signature(function).parameters)
+    return Routine(function, names, SCIPY_LINALG[name], rank_at=rank_at, flag_at=flag_at)
 
 
 @named_call("")
@@ -332,7 +338,11 @@ def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> An
         n_columns = _matrix(given)[1]
         n_wanted = 1 if n_work == -1 else max(_WORK_PER_COLUMN * n_columns if n_work is None else int(n_work), 1)
         parts[routine.work_at] = np.full(n_wanted, _BLOCK * n_columns, dtype)
-    results = [part if at == routine.work_at else _grown(part, small) for at, part in enumerate(parts)]
+    as_found = {routine.work_at, routine.flag_at}
+    results = [part if at in as_found else _grown(part, small) for at, part in enumerate(parts)]
+    if routine.flag_at >= 0 and isinstance(results[routine.flag_at], np.ndarray):
+        lower, stack = given.get("lower", False), next(arrays_in(given.values())).shape[:-2]
+        results[routine.flag_at] = np.tile(lower, stack) if stack else np.asarray(lower)
     if routine.rank_at >= 0:
         rank, ranks = min(_matrix(given)[:2]), results[routine.rank_at]
         results[routine.rank_at] = np.full_like(ranks, rank) if isinstance(ranks, np.ndarray) else type(ranks)(rank)
@@ -350,11 +360,9 @@ def _rows_of_small(asked: dict[str, Any]) -> None:
 
 
 def _grown(part: Any, small: SmallSizes) -> Any:
-    """A result with a folded array in place of a small one; row exchanges and flags are there."""
+    """A result with a folded array in place of a small one; row exchanges are there."""
     if isinstance(part, np.ndarray) and part.ndim:
         shape = small.shape(part.shape)
-        if part.dtype.kind == "b":
-            return np.resize(part, shape)
         return unmoving_pivots(shape, part.dtype) if part.dtype.kind in "iu" else without_backing(shape, part.dtype)
     if isinstance(part, tuple):
         return tuple(_grown(one, small) for one in part)

@@ -23,10 +23,12 @@ def _install(patches: Patches) -> None:
     numpy = sys.modules["numpy"]
     for name, rule in CONVERSIONS.items():
         patches.attribute(numpy, name, _converting(getattr(numpy, name), name, rule))
+    refusing: dict[Callable[..., Any], Callable[..., Any]] = {}  # one for a function with two names
     for name in REFUSED:
         home, _, last = name.rpartition(".")
         owner = attrgetter(home)(numpy) if home else numpy
-        patches.attribute(owner, last, _refusing(getattr(owner, last), f"numpy.{name}"))
+        original = getattr(owner, last)
+        patches.attribute(owner, last, refusing.setdefault(original, _refusing(original, f"numpy.{name}")))
     patches.attribute(numpy.vectorize, "__call__", _refusing(numpy.vectorize.__call__, "numpy.vectorize"))
 
 

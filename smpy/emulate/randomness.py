@@ -69,10 +69,6 @@ def install_numpy_random(patches: Patches) -> None:
 
     mtrand: Any = sys.modules["numpy.random.mtrand"]
     shared = mtrand._rand  # what scipy and others take for the global generator
-    for module in (np.random, mtrand):
-        for name, method in list(vars(module).items()):
-            if getattr(method, "__self__", None) is shared:
-                patches.attribute(module, name, _of_rank(method, _numpy))
 
     class RankRandomState(np.random.RandomState):
         """The global generator of whichever rank runs."""
@@ -81,10 +77,26 @@ def install_numpy_random(patches: Patches) -> None:
             state = running()
             return getattr(shared if state is None else _numpy(state), name)
 
-    patches.attribute(mtrand, "_rand", RankRandomState(0))
+    of_ranks = RankRandomState(0)
+    for module in (np.random, mtrand):
+        for name, method in list(vars(module).items()):
+            if getattr(method, "__self__", None) is shared:
+                patches.attribute(module, name, _of_rank(method, _numpy, of_ranks))
+    patches.attribute(mtrand, "_rand", of_ranks)
 
 
-def _of_rank(method: Any, generator: Callable[[RankState], Any]) -> Replacement:
+class _MethodOf(Replacement):
+    """Stands for a method of a generator; pickles of it and of the generator are loaded as one generator."""
+
+    def __init__(self, function: Callable[..., Any], original: Callable[[], Any], generator: Any) -> None:
+        super().__init__(function, original)
+        self.__self__ = generator
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.__name__)
+
+
+def _of_rank(method: Any, generator: Callable[[RankState], Any], of_ranks: Any = None) -> Replacement:
     name = method.__name__
 
     def own() -> Any:
@@ -94,7 +106,7 @@ def _of_rank(method: Any, generator: Callable[[RankState], Any]) -> Replacement:
     def function(*args: Any, **kwargs: Any) -> Any:
         return own()(*args, **kwargs)
 
-    return Replacement(function, own)
+    return Replacement(function, own) if of_ranks is None else _MethodOf(function, own, of_ranks)
 
 
 def _urandom(real: Callable[[int], bytes]) -> Callable[[int], bytes]:

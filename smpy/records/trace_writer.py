@@ -50,8 +50,8 @@ class TraceWriter:
         try:
             import pyarrow as pa
             import pyarrow.parquet as parquet
-        except ImportError:
-            raise UsageError('a trace is written by pyarrow: pip install "smpy-mpi[trace]"') from None
+        except ImportError as error:
+            raise UsageError(f'a trace is written by pyarrow: {error}; pip install "smpy-mpi[trace]"') from error
         self.pa, self._parquet = pa, parquet
         self.folder = folder
         self.files: dict[str, dict[str, Any]] = {}

@@ -409,22 +409,25 @@ def test_a_burst_takes_at_most_16_bytes(tmp_path: Path):
 # ---- what does not fit ----
 
 
-def test_a_burst_that_was_not_recorded_ends_the_run_and_is_named(recorded: Callable, replayed: Callable):
+def test_a_burst_that_was_not_recorded_ends_the_run_and_is_named(
+    recorded: Callable, replayed: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    plant(monkeypatch)
     source = """
 import numpy as np
 comm.Bcast(np.zeros(100_000))
 if rank == 1 and MPI.Wtime() > 4e-4:
-    sum(range(10_000))
+    advance(1e-3)
     try:
         comm.Iprobe()
     except BaseException:
         print("not told")
 comm.Barrier()
 """
-    assert recorded(source).error == ""
+    assert recorded(PLANTED + source).error == ""
     again = replayed(platform=SLOW)
     assert (
-        "bursts.smpy has no burst 1 of rank 1 at program.py:12, behind program.py:9; it has none there" in again.error
+        "bursts.smpy has no burst 1 of rank 1 at program.py:16, behind program.py:13; it has none there" in again.error
     )
     assert "Record it on this machine (--compute record:FILE)" in again.error
     assert "Traceback" not in again.error

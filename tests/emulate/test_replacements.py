@@ -117,6 +117,7 @@ def test_pickles_of_replaced_functions_load_outside_a_run(smpy_run: Callable, tm
         import numpy as np
         random.seed(5)
         np.random.seed(5)
+        assert np.random.rand.__self__ is np.random.mtrand._rand
         functions = time.time, time.sleep, os.urandom, os._exit, random.random, np.random.rand, np.random.mtrand._rand
         for number, module in enumerate(("pickle", "cloudpickle", "dill")):
             try:
@@ -139,6 +140,7 @@ def test_pickles_of_replaced_functions_load_outside_a_run(smpy_run: Callable, tm
         for path in sys.argv[1:]:
             clock, sleep, urandom, exit_, draw, rand, generator = pickle.loads(open(path, "rb").read())
             assert (clock, sleep, urandom, exit_) == (time.time, time.sleep, os.urandom, os._exit)
+            assert rand.__self__ is generator
             assert draw() == value and rand(1)[0] == values[0] and generator.rand() == values[1]
         print("loaded")
         """

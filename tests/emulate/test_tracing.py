@@ -302,9 +302,11 @@ else:
     assert json.loads(ran.outcome.summary.to_json())["makespan_s"] == trace.makespan_s
 
 
-def test_without_pyarrow_it_is_told_how_to_have_it(emulated: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_pyarrow_that_imports_it_is_told_why_and_how_to_have_it(
+    emulated: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r'pip install "smpy-mpi\[trace\]"'):
+    with pytest.raises(UsageError, match=r'import of pyarrow halted.*; pip install "smpy-mpi\[trace\]"'):
         emulated("pass\n", 1, trace=tmp_path / "trace")
 
 

@@ -136,8 +136,8 @@ def test_pivots_of_a_stack_exchange_no_rows_and_ranks_are_full() -> None:
     assert modelled("lstsq")(stack, smpy.folded((2, 3, 1)))[2].tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("is_lower", [False, True])
-def test_the_triangle_that_cho_factor_filled_is_what_the_call_says(is_lower: bool) -> None:
+@pytest.mark.parametrize("is_lower", [False, True, 0, 1, np.int8(1)])
+def test_the_triangle_that_cho_factor_filled_is_what_the_call_says(is_lower: Any) -> None:
     asked: list[Any] = []
 
     def solve(c: Any, lower: Any) -> Any:
@@ -145,9 +145,20 @@ def test_the_triangle_that_cho_factor_filled_is_what_the_call_says(is_lower: boo
         return c
 
     factors, lower = modelled("cho_factor")(smpy.folded((3, 3)), lower=is_lower)
-    assert bool(lower) is is_lower
+    assert bool(lower) is bool(is_lower)
     call_on_folded(Routine(solve, ("c", "lower"), lambda given, dtype: ()), (factors, lower), {})
-    assert bool(asked[0]) is is_lower
+    assert bool(asked[0]) is bool(is_lower)
+
+
+@pytest.mark.parametrize("is_lower", [False, True, 0, 1, np.int8(1)])
+def test_the_triangles_that_cho_factor_filled_in_a_stack_are_what_the_call_says(is_lower: Any) -> None:
+    stack = np.broadcast_to(np.eye(3), (4, 3, 3))
+    if outcome(linalg.cho_factor, stack) == "ValueError":
+        pytest.skip("this scipy takes no stacks of matrices")
+    _, expected = linalg.cho_factor(stack, lower=is_lower)
+    _, lower = modelled("cho_factor")(smpy.folded((4, 3, 3)), lower=is_lower)
+    assert described(lower) == described(expected)
+    assert lower.tolist() == expected.tolist() == [is_lower] * 4
 
 
 TRANSFORMS = [(module, name) for module in (fft, fftpack) for name in sorted(transforms(vars(module)))]
