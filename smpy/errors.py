@@ -28,6 +28,10 @@ class UsageError(SmpyError):
         super().__init__(_cut(words, _MESSAGE_MAX))
 
 
+class DamagedFileError(UsageError):
+    """A file that smpy wrote, and that is missing, or says what smpy never writes."""
+
+
 class ArgumentTypeError(UsageError, TypeError):
     """An argument of a function that has another type than the function takes."""
 
@@ -92,4 +96,4 @@ class PlatformWarning(UserWarning):
 
 
 class JournalWarning(UserWarning):
-    """A part of a study's journal that cannot be read."""
+    """A part of what a study has written, its journal or a profile, that cannot be read."""

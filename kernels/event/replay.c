@@ -332,7 +332,7 @@ static int is_done_with(sim *s, int id)
     const int64_t answer = sim_answer(s, id);
     const int is_any = row.action == DID_TEST_ANY, is_found = is_any ? answer >= 0 : answer != 0;
     if (!is_found && row.detail) return 0;
-    if (!is_found) return is_any || of->polled >= (int)row.amount;
+    if (!is_found) return is_any || of->polled >= row.amount;
     const int name = is_any ? row_at(of, (int)answer)->request : row.request;
     if ((row.action == DID_IMPROBE && row.detail) || row.action == DID_MPROBE)
         return keep_name(r, id, name, (int)answer) < 0 ? SIM_OUT_OF_MEMORY : 1;
@@ -422,6 +422,7 @@ int sim_replay_begin(sim *s)
         return SIM_OUT_OF_MEMORY;
     }
     r->n_ranks = s->timelines.n_ranks;
+    r->quiet_since = -1;
     replay_free(s->replay);
     s->replay = r;
     return 0;
@@ -450,6 +451,42 @@ int sim_replay_next(sim *s)
         keep_error(s, result);
         return SIM_BROKEN;
     }
+}
+
+/* Does it ask again and again? Of a WAITING one, the poll is still to come. */
+static int searches(const sim *s, int id)
+{
+    const replay *r = s->replay;
+    const int state = s->timelines.at[id].state;
+    return id < r->n_ranks && state != ENDED && state != WAITING && r->rank[id].polled && row_at(&r->rank[id], 0)->detail;
+}
+
+static int is_quiet(const sim *s)
+{
+    if (s->transfers.n_live) return 0;
+    for (int id = 0; id < s->timelines.n; id++) {
+        const timeline *t = &s->timelines.at[id];
+        const int has_looked = timeline_probes_on(t) && t->n_sends_seen == s->polling.n_sends_queued;
+        if (t->state != ENDED && t->state != WAITING && !has_looked && !searches(s, id)) return 0;
+    }
+    return 1;
+}
+
+int sim_replay_is_in_vain(sim *s)
+{
+    replay *r = s->replay;
+    const int64_t before = r->quiet_since;
+    r->quiet_since = is_quiet(s) ? s->stats.progress : -1;
+    if (r->quiet_since < 0) return 0;
+    int n_searching = 0, n_in_vain = 0;
+    for (int rank = 0; rank < r->n_ranks; rank++) {
+        replay_rank *of = &r->rank[rank];
+        if (!searches(s, rank)) continue;
+        n_searching++;
+        if (r->quiet_since != before) of->polled_before = of->polled;
+        n_in_vain += of->polled >= of->polled_before + 2;
+    }
+    return n_searching > 0 && n_in_vain == n_searching;
 }
 
 int64_t sim_replay_left_alone(const sim *s)

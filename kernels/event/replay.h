@@ -7,6 +7,9 @@
  * What the program learnt in the traced run decides here, too: a poll that found something is repeated until it does; one in vain
  * is made as often as it was, or until it is not; a wait for any waits for the one that was over first.
  *
+ * Rows that no run has left may have ranks poll for what never comes. The world is quiet when nothing is under way but polls that
+ * have to find something; quiet, it stays as it is unless one of them does.
+ *
  * Invariants: (1) a rank's request has a name from when it is started until it has been waited for, found complete or freed; a name
  *                 that is not known is that of a request that is over;
  *             (2) a request is released when its timeline is named again, after the wait for it. */
@@ -26,6 +29,7 @@ typedef struct {
     int n_due, due_room;
     int latch;                   /* of the next start, or 0 */
     int polled;                  /* the first row is a poll under way: so many times; 0: it is not */
+    int polled_before;           /* when the world was found quiet */
 } replay_rank;
 
 typedef struct replay {
@@ -39,6 +43,7 @@ typedef struct replay {
     int64_t *entry;
     int list_room, entry_room;
     int64_t n_left_alone;        /* sends that were complete at once in the trace, and are not here */
+    int64_t quiet_since;         /* the world's progress when it was found quiet, or -1 */
 } replay;
 
 void replay_free(replay *r);

@@ -368,6 +368,7 @@ const char *sim_network_name(const sim *s);
 int sim_replay_begin(sim *s);                                    /* before the first call: 0, or an error */
 int sim_replay_feed(sim *s, int n, const trace_action *rows);    /* 0, or an error */
 int sim_replay_next(sim *s);          /* in place of sim_next; a timeline: its next rows are to be fed, then it is called again */
+int sim_replay_is_in_vain(sim *s);    /* are polls for what will not come all that has happened since the last time it was asked? */
 int64_t sim_replay_left_alone(const sim *s); /* sends that nobody waits for, because in the trace they were complete at once */
 
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from smpy.analysis.timeline import floats, integers
-from smpy.errors import UsageError
 from smpy.records.columns import is_known
 
 if TYPE_CHECKING:
@@ -75,18 +74,10 @@ def hottest_links(trace: Trace) -> list[str]:
     ----------
     trace : Trace
         Of a run.
-
-    Raises
-    ------
-    UsageError
-        If what the trace says of them is damaged.
     """
-    try:
-        links = (trace.info.get("profile") or {}).get("links") or {"link": [], "saturated_s": [], "busy_s": []}
-        heat = zip(links["saturated_s"], links["busy_s"], map(str, links["link"]), strict=True)
-        return [name for _, busy_s, name in sorted(heat, key=lambda link: (-link[0], -link[1])) if busy_s > 0]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise UsageError(f"{trace.folder}: its links are damaged: record it again") from None
+    links = (trace.info.get("profile") or {}).get("links") or {"link": [], "saturated_s": [], "busy_s": []}
+    heat = zip(links["saturated_s"], links["busy_s"], links["link"], strict=True)
+    return [name for _, busy_s, name in sorted(heat, key=lambda link: (-link[0], -link[1])) if busy_s > 0]
 
 
 def read_messages(trace: Trace) -> Messages:

@@ -10,7 +10,7 @@ import click
 
 from smpy.cli.progress import replays_told
 from smpy.cli.results import errors_told
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import DamagedFileError, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.records.trace import Trace
@@ -84,6 +84,8 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
         for title, find in asked.items():
             try:
                 found[title] = find()
+            except DamagedFileError:
+                raise
             except SmpyError as error:
                 found[title] = str(error)
     return found

@@ -260,8 +260,9 @@ def command(
     end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:
-            has_tables = profile or json_path is not None
-            config = replace(run_config(**given), counts_links=has_tables or not quiet, counts_pairs=has_tables)
+            config = run_config(**given)
+            has_tables = profile or json_path is not None or config.trace is not None
+            config = replace(config, counts_links=has_tables or not quiet, counts_pairs=has_tables)
             if json_path is not None:
                 json_path = json_path.absolute()  # wherever the program goes
                 check_writable(json_path)

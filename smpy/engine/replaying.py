@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import ffi, lib
-from smpy.engine.loop import check
+from smpy.engine.loop import TROUBLE, check
 from smpy.errors import DeadlockError, SmpyError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_OF_ROWS: Final = (lib.SIM_BAD_RANK, lib.SIM_BAD_REQUEST, lib.SIM_BAD_SCHEDULE, lib.SIM_BAD_SIZE)
+
+
+class RowsError(SmpyError):
+    """Rows that no rank can perform."""
 
 
 class ReplayEngine(Engine):
@@ -49,9 +56,11 @@ class ReplayEngine(Engine):
         Raises
         ------
         DeadlockError
-            If no rank can go on.
+            If no rank can go on, or ranks only poll for what will not come.
+        RowsError
+            If the rows end before the ranks do, or one of them says what no rank can do.
         SmpyError
-            If the rows end before the ranks do, or the machine does not let them go on.
+            If the machine does not let the ranks go on.
         """
         check(lib.sim_replay_begin(self._sim))
         while True:
@@ -59,17 +68,26 @@ class ReplayEngine(Engine):
             if word >= 0:
                 rows = rows_for(word)
                 if rows is None:
-                    raise SmpyError(f"the trace ends before rank {word} does: record the run again")
-                check(lib.sim_replay_feed(self._sim, len(rows), ffi.from_buffer("trace_action[]", rows)))
-            elif word == lib.SIM_YIELD:
+                    raise RowsError(f"the rows end before rank {word} does")
+                code = lib.sim_replay_feed(self._sim, len(rows), ffi.from_buffer("trace_action[]", rows))
+                _check_rows(code)
+                check(code)
+            elif word == lib.SIM_YIELD and not lib.sim_replay_is_in_vain(self._sim):
                 on_yield()
             elif word == lib.SIM_DONE:
                 return
-            elif word == lib.SIM_STUCK:
+            elif word in (lib.SIM_STUCK, lib.SIM_YIELD):
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank of the trace can go on")
             else:
+                _check_rows(lib.sim_error(self._sim))
                 raise self._breakage()
 
     def n_left_alone(self) -> int:
         """Sends that were complete at once in the trace, are not here, and that nobody waits for."""
         return int(lib.sim_replay_left_alone(self._sim))
+
+
+def _check_rows(code: int) -> None:
+    """Raise an error when the kernel has refused a row for what it says."""
+    if code in _OF_ROWS:
+        raise RowsError(TROUBLE[code])

@@ -66,10 +66,10 @@ def _bits(memory: pa.Buffer | None, first: int, end: int) -> NDArray[np.bool_]:
 
 
 def words(of: Sequence[str]) -> pa.Array:
-    """A column of words."""
+    """A column of words; of a name that is no UTF-8, its other bytes are spelt out."""
     import pyarrow as pa
 
-    encoded = [word.encode("utf-8", "surrogatepass") for word in of]
+    encoded = [word.encode("utf-8", "backslashreplace") for word in of]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     memory = pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))
     return pa.Array.from_buffers(pa.string(), len(encoded), [None, *memory])

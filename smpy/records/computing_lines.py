@@ -133,7 +133,7 @@ def sites_by_line(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
     profile : mapping
         As a record has it.
     """
-    lines = profile.get("computing_lines", [])
+    lines = profile.get("computing_lines") or []
     told = {row["ended_by"] for row in lines}
     sites = [dict(site) for site in profile["sites"] if site["call"] or site["line"] not in told]
     seconds: dict[tuple[str, str], float] = {}

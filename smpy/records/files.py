@@ -52,7 +52,7 @@ def write_whole(path: Path, text: str) -> None:
     UsageError
         If the disk is full, or the file cannot be written; `path` is then as it was.
     """
-    data = text.encode()
+    data = text.encode(errors="backslashreplace")  # names may come from any bytes of a shell
     try:
         if _is_stream(path):
             _write(str(path), os.O_APPEND, data)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import cycle
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.errors import UsageError, meant
+from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
@@ -113,9 +115,8 @@ class Trace:
             if where is None:
                 rows = file.read(columns and list(columns))
             else:
-                rows = pq.read_table(
-                    self._path(name), columns=columns and list(columns), filters=where
-                )  # imports pandas
+                source = _source(self._path(name))
+                rows = pq.read_table(source, columns=columns and list(columns), filters=where)  # imports pandas
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
         checks = self._checks(name, in_order=where is None)
@@ -216,7 +217,8 @@ class Trace:
         pool = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
         try:
-            file = pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)  # else it holds what it has read
+            # with a buffer before it, it holds what it has read
+            file = pq.ParquetFile(_source(path), buffer_size=_BUFFER_BYTES, pre_buffer=False)
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
         finally:
@@ -239,7 +241,7 @@ class Trace:
             If it is not as it was written.
         """
         if not self._is_whole(name):
-            raise UsageError(f"{self.folder / name} is missing: record the run again")
+            raise DamagedFileError(f"{self.folder / name} is missing: record the run again")
         return read_plain_file(self.folder / name, "trace")
 
     def _checks(self, name: str, *, in_order: bool) -> RowChecks:
@@ -259,7 +261,9 @@ class Trace:
         file = self._open("comms")
         comms = np.zeros(1, np.int32) if file is None else numbers(file.read(["comm"])["comm"])
         if not ((comms >= 0) & (comms <= n_comms)).all():
-            raise UsageError(f"{self._path('comms')} has a communicator with no number of one: record the run again")
+            raise DamagedFileError(
+                f"{self._path('comms')} has a communicator with no number of one: record the run again"
+            )
         return Known(
             n_ranks=self.n_ranks,
             n_sites=n_sites,
@@ -273,11 +277,11 @@ class Trace:
     def _check_layout(self, name: str, file: pq.ParquetFile) -> None:
         n_rows, expected = file.metadata.num_rows, self.info["trace"]["files"][f"{name}.parquet"]["rows"]
         if n_rows != expected:
-            raise UsageError(f"{self._path(name)} has {n_rows:,} of {expected:,} rows: record the run again")
+            raise DamagedFileError(f"{self._path(name)} has {n_rows:,} of {expected:,} rows: record the run again")
         for column in _schema(name):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
             if here is None or getattr(here.type, "value_type", here.type) != column.type:
-                raise UsageError(
+                raise DamagedFileError(
                     f"{self._path(name)} has no column {column.name} of {column.type}: record the run again"
                 )
 
@@ -289,8 +293,21 @@ class Trace:
                 raise UsageError(f"{name}.parquet has no column {column!r}{meant(column, known)}")
         return file
 
-    def _damaged(self, name: str, error: Exception) -> UsageError:
-        return UsageError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
+    def _damaged(self, name: str, error: Exception) -> DamagedFileError:
+        return DamagedFileError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
+
+
+def _source(path: Path) -> Path | pa.BufferReader:
+    """A file as pyarrow takes it: in memory where its name is no UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        import pyarrow as pa
+
+        with path.open("rb") as file:
+            is_empty = not os.fstat(file.fileno()).st_size
+            return pa.BufferReader(b"" if is_empty else mmap(file.fileno(), 0, access=ACCESS_READ))
+    return path
 
 
 def _schema(name: str, columns: Sequence[str] | None = None) -> pa.Schema:

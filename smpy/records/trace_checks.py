@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace_layout import MAY_BE_NULL
@@ -75,13 +75,14 @@ class RowChecks:
 
         Raises
         ------
-        UsageError
+        DamagedFileError
             With the first row that says what it cannot.
         """
         if not rows.num_rows:
             return
-        known = self._known()
         columns = {name: rows[name] for name in rows.schema.names}
+        self._check_words(columns)
+        known = self._known()
         for name, column in columns.items():
             if column.null_count and name not in MAY_BE_NULL.get(self._table, ()):
                 self._refuse(~is_known(column), f"no {name}")
@@ -100,18 +101,28 @@ class RowChecks:
                 self._refuse((n > 0) & ((rank < 0) | (rank >= known.n_ranks)), "a rank that does not exist")
         self._n_rows += rows.num_rows
 
+    def _check_words(self, columns: dict[str, Any]) -> None:
+        """Words are UTF-8, and each number of a word is that of one."""
+        import pyarrow as pa
+
+        for name, column in columns.items():
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise DamagedFileError(f"{self._path}: column {name}: {error}: record the run again") from error
+
     def _check_column(self, name: str, column: Any, known: Known) -> None:
         if name.endswith("_s"):
             # a transfer that nothing else slows down may take longer than the run had left
             latest_s = float("inf") if name == "alone_s" else known.makespan_s * (1 + _ROUNDING)
             date_s = numbers(column, null=0.0)
             self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
-        elif name in ("rank", "other", "source", "target") and self._table != "comms":
+        elif name in ("rank", "source", "target") or (name == "other" and self._table != "comms"):
             self._within(column, 0, known.n_ranks - 1, "a rank that does not exist")
         elif name in ("site", "send_site", "receive_site"):
             first = 0 if column.null_count else 1
             self._within(column, first, known.n_sites, "a site that does not exist")
-        elif name == "comm" and self._table in ("actions", "sites"):
+        elif (name == "comm" and self._table in ("actions", "sites")) or (name == "other" and self._table == "comms"):
             comm = numbers(column, null=0)
             is_named = known.is_comm[comm.clip(0, len(known.is_comm) - 1)]
             is_wrong = ~is_named | (comm < 0) | (comm >= len(known.is_comm))
@@ -186,7 +197,7 @@ class RowChecks:
         words: list[str] = column.dictionary.to_pylist()
         for word in words:
             if word not in known:
-                raise UsageError(f"{self._path}: {word!r} is none of {', '.join(known)}: record the run again")
+                raise DamagedFileError(f"{self._path}: {word!r} is none of {', '.join(known)}: record the run again")
         return words
 
     def _within(self, column: Any, first: int, last: int | None, what: str) -> None:
@@ -197,4 +208,4 @@ class RowChecks:
     def _refuse(self, wrong: NDArray[Any], what: str) -> None:
         if wrong.any():
             row = self._n_rows + int(wrong.argmax()) + 1
-            raise UsageError(f"{self._path}: row {row:,} has {what}: record the run again")
+            raise DamagedFileError(f"{self._path}: row {row:,} has {what}: record the run again")

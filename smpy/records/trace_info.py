@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError, UsageError
 from smpy.input_files import read_plain_file
-from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, READABLE
+from smpy.records.trace_info_rules import broken_rule
+from smpy.records.trace_layout import INFO, READABLE
 
 _SEAL: Final = "sha256"
 _REMEDY: Final = "record the run again"
@@ -95,7 +96,7 @@ def read_info(folder: Path) -> dict[str, Any]:
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
         ) from error
     except (ValueError, RecursionError) as error:  # of JSON, of UTF-8
-        raise UsageError(f"{path} is damaged: {error}; {_REMEDY}") from error
+        raise DamagedFileError(f"{path} is damaged: {error}; {_REMEDY}") from error
     if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
         raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
     found = content["trace"].get("format")
@@ -105,11 +106,14 @@ def read_info(folder: Path) -> dict[str, Any]:
             f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}: it is a "
             f"trace of format {found}{why}; this version reads format {', '.join(map(str, READABLE))}: {_REMEDY}"
         )
-    if content.get(_SEAL) != _checksum({key: value for key, value in content.items() if key != _SEAL}):
-        raise UsageError(f"{path} has changed since it was written, or a part of it is missing: {_REMEDY}")
-    for place, rule, expected in _RULES:
-        if not _obeys(rule, content, place):
-            raise UsageError(f"{path} is damaged: {place} is not {expected}; {_REMEDY}")
+    try:
+        is_sealed = content.get(_SEAL) == _checksum({key: value for key, value in content.items() if key != _SEAL})
+    except RecursionError:  # of lists in lists that the reader of JSON just took
+        is_sealed = False
+    if not is_sealed:
+        raise DamagedFileError(f"{path} has changed since it was written, or a part of it is missing: {_REMEDY}")
+    if broken := broken_rule(content):
+        raise DamagedFileError(f"{path} is damaged: {broken}; {_REMEDY}")
     window_s = content["trace"]["window_s"]
     if window_s is not None and window_s[1] is None:
         window_s[1] = inf
@@ -130,28 +134,28 @@ def check_file(folder: Path, name: str, files: Mapping[str, Any]) -> bool:
 
     Raises
     ------
-    UsageError
+    DamagedFileError
         If it is missing, longer, shorter or changed, no plain file, or no part of the trace.
     """
     path = folder / name
     known = files.get(name)
     if known is None:
         if path.exists():
-            raise UsageError(f"{path} is no part of this trace: remove it, or {_REMEDY}")
+            raise DamagedFileError(f"{path} is no part of this trace: remove it, or {_REMEDY}")
         return False
     try:
         if not path.is_file():
-            raise UsageError(f"{path} {'is no plain file' if path.exists() else 'is missing'}: {_REMEDY}")
+            raise DamagedFileError(f"{path} {'is no plain file' if path.exists() else 'is missing'}: {_REMEDY}")
         n_bytes = path.stat().st_size
         if n_bytes != known["bytes"]:
             how = "shorter" if n_bytes < known["bytes"] else "longer"
-            raise UsageError(
+            raise DamagedFileError(
                 f"{path} is {how} than when it was written: {n_bytes:,} of {known['bytes']:,} bytes; {_REMEDY}"
             )
         if _sum_of(path) != known[_SEAL]:
-            raise UsageError(f"{path} has changed since it was written: {_REMEDY}")
+            raise DamagedFileError(f"{path} has changed since it was written: {_REMEDY}")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}; {_REMEDY}") from error
+        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}; {_REMEDY}") from error
     return True
 
 
@@ -165,83 +169,3 @@ def _sum_of(path: Path) -> str:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
-
-
-# ---- what keys may say ----
-
-
-def _obeys(rule: Callable[[Any], bool], content: dict[str, Any], place: str) -> bool:
-    value: Any = content
-    for key in place.split("."):
-        if key not in value:
-            return False
-        value = value[key]
-    return rule(value) and (place != "trace.hosts_of_ranks" or sum(n for _, n in value) == content["ranks"])
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _list_of(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(rule, value))
-
-
-def _pair_of(first: Callable[[Any], bool], second: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and len(value) == 2 and first(value[0]) and second(value[1])
-
-
-def _or_null(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or rule(value)
-
-
-def _is_file_table(value: Any) -> bool:
-    names = {MACHINE, *(f"{table}.parquet" for table in COLUMNS)}
-    return (
-        isinstance(value, dict)
-        and MACHINE in value
-        and names >= value.keys()
-        and all(isinstance(each, dict) and _is_count(each.get("bytes")) for each in value.values())
-        and all(_is_text(each.get(_SEAL)) for each in value.values())
-        and all(_is_count(each.get("rows")) for name, each in value.items() if name != MACHINE)
-    )
-
-
-_COUNT: Final = "a number of 0 or more"
-_RULES: Final[tuple[tuple[str, Callable[[Any], bool], str], ...]] = (
-    ("ranks", lambda value: _is_count(value) and value > 0, "a number of ranks"),
-    ("finish_s", _list_of(_or_null(_is_number)), "a list of dates"),
-    ("makespan_s", _is_number, "a date"),
-    ("messages", _is_count, _COUNT),
-    ("bytes", _is_count, _COUNT),
-    ("program", _is_text, "a text"),
-    ("platform", _is_text, "a text"),
-    ("platform_fingerprint", _is_text, "a text"),
-    ("args", _list_of(_is_text), "a list of texts"),
-    ("mapping", _list_of(_pair_of(_is_text, _is_count)), "a list of hosts with their ranks"),
-    ("host.command", _list_of(_is_text), "a list of texts"),
-    ("trace.program_path", _is_text, "a text"),
-    ("trace.is_complete", _is_bool, "true or false"),
-    ("trace.can_replay", _is_bool, "true or false"),
-    ("trace.window_s", _or_null(_pair_of(_is_number, _or_null(_is_number))), "two dates, or null"),
-    ("trace.ranks", _or_null(_list_of(_is_count)), "a list of ranks, or null"),
-    *((f"trace.{name}", _is_count, _COUNT) for name in ("n_wildcards", "n_polls", "n_failed_polls", "n_choices")),
-    ("trace.regions", _list_of(_is_text), "a list of names"),
-    ("trace.hosts_of_ranks", _list_of(_pair_of(_is_count, _is_count)), "the hosts of all ranks"),
-    ("trace.algorithms", _list_of(_pair_of(_is_text, _is_text)), "a list of operations and algorithms"),
-    ("trace.host_speed_flop_per_s", _or_null(_is_number), "a speed, or null"),
-    ("trace.files", _is_file_table, "a table of the trace's files"),
-)
-"""Keys, what each has to be, and how to say so."""

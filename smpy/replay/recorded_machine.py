@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smpy.errors import PlatformError, UsageError
+from smpy.errors import DamagedFileError, PlatformError
 from smpy.platforms.machine_json import machine_from_json
 from smpy.records.trace_layout import MACHINE
 
@@ -18,16 +18,18 @@ def recorded_machine(trace: Trace) -> Description:
 
     Raises
     ------
-    UsageError
+    DamagedFileError
         If the trace does not have it, or not as the run had it.
     """
     path = trace.folder / MACHINE
     try:
         machine = machine_from_json(trace.file_bytes(MACHINE))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; record the run again") from error
+        raise DamagedFileError(f"{path}: {error.strerror}; record the run again") from error
     except PlatformError as error:
-        raise UsageError(f"{path} is not a machine of this version of smpy: {error}; record the run again") from error
+        raise DamagedFileError(
+            f"{path} is not a machine of this version of smpy: {error}; record the run again"
+        ) from error
     if machine.fingerprint != trace.info["platform_fingerprint"]:
-        raise UsageError(f"{path} is not the machine of the run: record the run again")
+        raise DamagedFileError(f"{path} is not the machine of the run: record the run again")
     return machine

@@ -12,13 +12,14 @@ from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS
 from smpy.collectives.schedule import RANK, Schedule
 from smpy.collectives.selection import Algorithms, selection_with
-from smpy.engine.replaying import ReplayEngine
-from smpy.errors import UsageError
+from smpy.engine.replaying import ReplayEngine, RowsError
+from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.platforms.description import Description
 from smpy.platforms.machine import changed, read_machine
 from smpy.platforms.models import IDEAL_PARTS
 from smpy.platforms.placement import place
 from smpy.records.trace import Trace
+from smpy.records.trace_layout import MACHINE
 from smpy.replay.changes import (
     MEMORY_PARTS,
     Better,
@@ -150,7 +151,10 @@ def replay(
     if is_recorded and not chosen:
         host_of_rank = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
         if max(host_of_rank) >= machine.n_hosts:
-            raise UsageError(f"the run was on {max(host_of_rank) + 1} hosts or more, and there are {machine.n_hosts}")
+            raise DamagedFileError(
+                f"{trace.folder / MACHINE} has {machine.n_hosts} hosts, "
+                f"and the run was on {max(host_of_rank) + 1} or more"
+            )
     else:
         host_of_rank = place(built, trace.n_ranks, **chosen)
     engine = ReplayEngine(built, built.models, host_of_rank)
@@ -162,7 +166,12 @@ def replay(
         rows.without_noise(quiet)
         engine.know_memories(*memory_factors(ideal, changes))
         batches = iter(rows)
-        engine.perform(lambda _: next(batches, None), on_yield)
+        try:
+            engine.perform(lambda _: next(batches, None), on_yield)
+        except RowsError as error:
+            raise DamagedFileError(f"{trace.folder / 'actions.parquet'}: {error}; record the run again") from error
+        except DeadlockError as error:
+            raise DeadlockError(f"{trace.folder}: {error}") from error
         result = result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
         return replace(result, noise_removed=told_of_noise(quiet_parts, quiet))
     finally:
@@ -234,7 +243,7 @@ def _rows(
             return engine.new_schedule(Schedule(RANK).words())  # a latch alone
         operation, query = asked[schedule]
         if query.n_ranks != len(members[comm]):
-            raise UsageError(
+            raise DamagedFileError(
                 f"{trace.folder}: {operation} of {query.n_ranks} ranks, and {len(members[comm])} take part"
             )
         return known.schedule(engine, operation, query, lambda: Hosts(engine.hosts_of(members[comm])))
@@ -278,7 +287,9 @@ def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
     found = {}
     for row in trace.table("collectives").to_pylist():
         if row["operation"] not in OPERATIONS:
-            raise UsageError(f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}")
+            raise DamagedFileError(
+                f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}"
+            )
         known = {name: row[name] for name in Query._fields if name in row}
         found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
     return found

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.trace import ACTIONS, dtype_of
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers
+from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows_of_action import rows_of_action
 
 if TYPE_CHECKING:
@@ -27,6 +29,11 @@ _COLLECTIVES: Final = tuple(ACTIONS.index(name) for name in ("collective", "star
 _COMPUTE: Final = ACTIONS.index("compute")
 _NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
+_SENDS: Final = tuple(ACTIONS.index(name) for name in ("isend", "send"))
+_IN_SECONDS: Final = (ACTIONS.index("sleep"), _OVERHEAD)
+_SLACK: Final = 1000.0  # profiles make cores that much faster, at most
+_FLOP_PER_S_MAX: Final = 1e15  # of most cores: beyond it, the machine is asked
+_BYTES_MAX: Final = 1 << 44  # of a message that was never sent
 
 
 class Rows:
@@ -66,6 +73,7 @@ class Rows:
         self._is_kernel = trace.is_kernel
         self._quiet: QuietWork | None = None
         self._is_noisy_next = False
+        self._n_rows = 0
         self._took = self._taken()
 
     def keep_seconds(self, slowdown: NDArray[np.float64] | None) -> None:
@@ -107,6 +115,7 @@ class Rows:
         site, comm = numbers(batch["site"], null=0), numbers(batch["comm"], null=-1)
         rows["comm"] = self._comm_of[comm]
         action = rows["action"]
+        self._check_amounts(rows)
         self._bind(rows)
         is_collective = np.isin(action, _COLLECTIVES)
         if is_collective.any():
@@ -122,6 +131,45 @@ class Rows:
             return kept
         rows["amount"][is_overhead] /= self._overhead
         return rows
+
+    def _check_amounts(self, rows: NDArray[Any]) -> None:
+        """No rank slept, or computed at the speed of its core, for longer than the run; no message is beyond all.
+
+        Raises
+        ------
+        DamagedFileError
+            With the first row that says what no run has done; a replay of it would never end.
+        """
+        import numpy as np
+
+        longest_s = _SLACK * self._trace.makespan_s
+        action, amount = rows["action"], rows["amount"]
+        self._refuse(np.isin(action, _IN_SECONDS) & (amount > longest_s), "an amount longer than the run")
+        is_large = (action == _COMPUTE) & (amount > _FLOP_PER_S_MAX * longest_s)
+        if is_large.any():
+            is_large[is_large] = amount[is_large] > self._speeds_flop_per_s[rows["rank"][is_large]] * longest_s
+            self._refuse(is_large, "more operations than the run had time for")
+        most = max(self._trace.info["bytes"], _BYTES_MAX)
+        self._refuse(np.isin(action, _SENDS) & (rows["bytes"] > most), "more bytes than the run sent")
+        self._n_rows += len(rows)
+
+    def _refuse(self, wrong: NDArray[np.bool_], what: str) -> None:
+        if wrong.any():
+            row = self._n_rows + int(wrong.argmax()) + 1
+            path = self._trace.folder / "actions.parquet"
+            raise DamagedFileError(f"{path}: row {row:,} has {what}: record the run again")
+
+    @cached_property
+    def _speeds_flop_per_s(self) -> NDArray[np.float64]:
+        """Speed of each rank's core in the run."""
+        import numpy as np
+
+        machine = recorded_machine(self._trace).build()
+        runs = self._trace.info["trace"]["hosts_of_ranks"]
+        speeds: NDArray[np.float64] = np.repeat(
+            [machine.speed_flop_per_s(host) for host, _ in runs], [n_ranks for _, n_ranks in runs]
+        )
+        return speeds
 
     def _divide(self, rows: NDArray[Any], is_work: NDArray[np.bool_], site: NDArray[np.int32]) -> None:
         """Make work take less, or more."""
@@ -157,7 +205,10 @@ class Rows:
         names = column.dictionary.to_pylist()
         for name in names:
             if name not in ACTIONS:
-                raise UsageError(f"the trace has an action {name!r}, which this version of smpy does not know")
+                raise DamagedFileError(
+                    f"{self._trace.folder / 'actions.parquet'} has an action {name!r}, "
+                    "which this version of smpy does not know"
+                )
         action_of = np.array([ACTIONS.index(name) for name in names], dtype=np.int32)
         taken: NDArray[Any] = action_of[numbers(column.indices)]
         return taken

@@ -47,7 +47,7 @@ def write_study_report(table: Table, path: Path) -> None:
         "errors": words(_errors(table)),
         "profiles": profiles,
         "files": {name: words(table.frame[name]) for name in ("profile", "trace")},
-        "folder": quote(os.path.relpath(table.folder.resolve(), path.resolve().parent)),
+        "folder": quote(os.path.relpath(table.folder.resolve(), path.resolve().parent), errors="surrogateescape"),
     }
     write_whole(path, document(_title(table), "", _sections(table, profiles["left"]), data, plotly_js, _FILES))
 

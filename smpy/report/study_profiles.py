@@ -6,9 +6,12 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from warnings import warn
 
 import numpy as np
 
+from smpy.errors import JournalWarning
+from smpy.input_files import read_plain_file
 from smpy.records.computing_lines import called
 from smpy.records.profile import KINDS
 from smpy.report.packed import packed
@@ -29,8 +32,8 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
     folder : Path
         Where the study's files are.
     files : pandas.Series
-        The summary of each point's run, relative to `folder`; empty: none was kept. One that cannot be read is passed
-        over: the point has no sites.
+        The summary of each point's run, relative to `folder`; empty: none was kept. A warning names one that is
+        damaged, and the point has no sites.
 
     Returns
     -------
@@ -42,19 +45,29 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
     first, label, count = [0], list[int](), list[float]()
     spent_s = list[list[float]]()
     n_read_bytes = n_left = 0
+    damaged = list[Path]()
     for name in files:
         if isinstance(name, str) and name:
-            text = _text(folder / name)
+            try:
+                text = read_plain_file(folder / name, "profile").decode()
+                found = _sites(text) if n_read_bytes + len(text) <= _READ_BYTES_MAX else []
+            except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
+                damaged.append(folder / name)
+                text, found = "", []
             n_read_bytes += len(text)
             if n_read_bytes > _READ_BYTES_MAX or len(label) > _SITES_OF_ALL_MAX - _SITES_MAX - 1:
                 n_left += 1
                 n_read_bytes = _READ_BYTES_MAX + 1
             else:
-                for call, calls, times_s in _sites(text):
+                for call, calls, times_s in found:
                     label.append(labels.setdefault(call, len(labels)))
                     count.append(calls)
                     spent_s.append(times_s)
         first.append(len(label))
+    if damaged:
+        n = len(damaged)
+        of = "is damaged: its point has" if n == 1 else f"and {n - 1:,} more are damaged: their points have"
+        warn(f"{damaged[0]} {of} no call sites in the page", JournalWarning, stacklevel=3)
     return {
         "kinds": KINDS,
         "labels": list(labels),
@@ -66,32 +79,26 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
     }
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
 def _sites(text: str) -> list[tuple[str, float, list[float]]]:
     """The label, number of calls and times by kind of those that cost most.
 
     A profile of many ranks is long; only its list of sites is parsed.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError
+        If this is no profile.
     """
-    found: list[tuple[str, float, list[float]]]
-    try:
-        kinds, sites = _value(text, "kinds"), _value(text, "sites")
-        columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]
-        found = [
-            (
-                f"{called(site['call'], site['line'])} {site['line'] or ''}".strip(),
-                float(site["count"] if site["call"] else 0),
-                [site["spent_s"][column] if column >= 0 else 0.0 for column in columns],
-            )
-            for site in sites
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return []
+    kinds, sites = _value(text, "kinds"), _value(text, "sites")
+    columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]
+    found = [
+        (
+            f"{called(site['call'], site['line'])} {site['line'] or ''}".strip(),
+            float(site["count"] if site["call"] else 0),
+            [float(site["spent_s"][column]) if column >= 0 else 0.0 for column in columns],
+        )
+        for site in sites
+    ]
     found.sort(key=lambda site: -sum(site[2]))
     if len(found) > _SITES_MAX + 1:
         rest = found[_SITES_MAX:]

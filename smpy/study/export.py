@@ -39,14 +39,24 @@ def write_table(table: Table, form: str, path: Path) -> None:
     if form == "csv":
         write_whole(path, table.frame.to_csv(index=False))
     elif form == "parquet":
-        with in_place_when_whole(path) as scratch:
-            with_one_type_a_column(table.frame).to_parquet(scratch, index=False)
+        write_parquet(table.frame, path)
     else:
         write_whole(path, json.dumps(_extrap(table), indent=1) + "\n")
 
 
-def with_one_type_a_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose columns of numbers and texts are texts."""
+def write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table as Parquet; its columns of numbers and texts are texts.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+    with in_place_when_whole(path) as scratch, scratch.open("wb") as file:  # pyarrow takes names of UTF-8 alone
+        _with_one_type_a_column(frame).to_parquet(file, index=False)
+
+
+def _with_one_type_a_column(frame: pd.DataFrame) -> pd.DataFrame:
     whole = frame.copy()
     for name in frame.columns:
         if frame[name].map(type).nunique() > 1:

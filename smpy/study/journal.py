@@ -129,19 +129,30 @@ class Journal:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH_MAX)
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
-        (self._format,) = db.execute("PRAGMA user_version").fetchone()
+        self._format, found = self._layout()
         if self._format not in (0, 1, _FORMAT):
             raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
-        found = [text for (text,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")]
         if not self._format and not found:
-            with db:
-                for table in _TABLES:
-                    db.execute(table)
-                db.execute(f"PRAGMA user_version = {_FORMAT}")
-            self._format = _FORMAT
-        elif found != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
+            self._format, found = self._made()
+        if found != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
             self._format = 0
             self._lose("nothing of it can be read (its tables are not those of a journal)")
+
+    def _layout(self) -> tuple[int, list[bytes]]:
+        """The format, and how the tables were made."""
+        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+        (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        return found, [text for (text,) in self._db.execute(query)]
+
+    def _made(self) -> tuple[int, list[bytes]]:
+        """The same after the tables were made: all of them or none, whoever is killed, and once."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._layout() == (0, []):
+                for table in _TABLES:
+                    self._db.execute(table)
+                self._db.execute(f"PRAGMA user_version = {_FORMAT}")
+        return self._layout()
 
     def close(self) -> None:
         self._db.close()
@@ -176,9 +187,9 @@ class Journal:
             found = self._db.execute(f"{self._rows()} WHERE key = ?", (key,)).fetchone()
             if found is None:
                 return None
-            origin = self._db.execute("SELECT origin FROM origins WHERE id = ?", (found[2],)).fetchone()
+            origin = self._origin(found[2])
         try:
-            return _read_row(found, origin and origin[0])[1:]
+            return _read_row(found, origin)[1:]
         except ValueError:
             return None
 
@@ -190,14 +201,24 @@ class Journal:
             origins = dict(self._all("SELECT id, origin FROM origins"))
             n_lost = 0
             for row in self._all(self._rows()):
+                origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # it may have come since
                 try:
-                    read = _read_row(row, origins.get(row[2]))
+                    read = _read_row(row, origin)
                 except ValueError:
                     n_lost += 1
                 else:
                     yield read
         if n_lost:
             self._lose(f"{n_lost:,} finished point{'s' * (n_lost != 1)} cannot be read")
+
+    def _origin(self, number: Any) -> Any:
+        try:
+            found = self._db.execute("SELECT origin FROM origins WHERE id = ?", (number,)).fetchone()
+        except sqlite3.Error as error:
+            if not _is_damage(error):
+                raise
+            return None
+        return found and found[0]
 
     def check(self) -> None:
         """Look at all of it: `damage` tells what is wrong."""

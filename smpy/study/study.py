@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warnings import warn
 
 from smpy.errors import JournalWarning, UsageError
-from smpy.records.files import in_place_when_whole, write_whole
+from smpy.records.files import write_whole
 from smpy.runs.arguments import whole_number, word
 from smpy.runs.files_read import are_as_they_were, state_of
 from smpy.runs.reads import Reads
@@ -23,7 +23,7 @@ from smpy.runs.simulate import check_line
 from smpy.runs.variables_read import changed_variables, hashes_of
 from smpy.study.carried_variables import CarriedVariables
 from smpy.study.definition import Definition, definition_of, read_definition
-from smpy.study.export import with_one_type_a_column
+from smpy.study.export import write_parquet
 from smpy.study.journal import Entry, Journal, Origin
 from smpy.study.perform import Task
 from smpy.study.points import Point, points_of, samples_of_options
@@ -191,15 +191,14 @@ class Study:
                     tasks, turn.note, variables, n_workers=n_workers, scheduler=scheduler, show_dashboard=show_dashboard
                 )
             frame = self._table(state).frame
-            self._compact(frame)
+            write_parquet(frame, self.folder / "points.parquet")
             return frame
 
     def state(self) -> State:
         """What has come of its points so far."""
-        path = self.folder / "journal.sqlite"
-        if not path.exists():
+        if self._has_no_journal():
             return State()
-        with closing(Journal(path)) as journal:
+        with closing(Journal(self._journal_path)) as journal:
             return self._state(journal)
 
     def table(self) -> Table:
@@ -254,12 +253,28 @@ class Study:
 
     def _journal(self) -> Journal:
         """The journal, to be written; of a damaged one, what can be read."""
-        journal = Journal(self.folder / "journal.sqlite")
+        self._has_no_journal()
+        journal = Journal(self._journal_path)
         journal.check()
         if not journal.damage:
             for _ in journal.entries():
                 pass
         return journal.repaired() if journal.damage else journal
+
+    @property
+    def _journal_path(self) -> Path:
+        return self.folder / "journal.sqlite"
+
+    def _has_no_journal(self) -> bool:
+        """Whether there is none, or an empty file; a warning tells it of a study that has begun."""
+        path = self._journal_path
+        is_missing = not path.exists()
+        if not is_missing and not (path.is_file() and path.stat().st_size == 0):
+            return False
+        if (self.folder / _DEFINITION).exists():
+            how = "missing" if is_missing else "empty"
+            warn(f"{path} is {how}: all points run again", JournalWarning, stacklevel=4)
+        return True
 
     def _state(self, journal: Journal) -> State:
         found = State()
@@ -345,10 +360,6 @@ class Study:
             limit_s=self.definition.limit_s,
             limit_bytes=limit_bytes,
         )
-
-    def _compact(self, frame: pd.DataFrame) -> None:
-        with in_place_when_whole(self.folder / "points.parquet") as path:
-            with_one_type_a_column(frame).to_parquet(path, index=False)
 
 
 def _opened(folder: Path) -> tuple[Definition, Mapping[str, Any]]:

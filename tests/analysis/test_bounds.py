@@ -17,7 +17,7 @@ RULES = Rules(latency_s=1.0, bandwidth_bytes_per_s=1e9)
 
 
 def found(folder: Path, steps: list[Step], **profile: object) -> tuple[Bounds, Again]:
-    path = perform(2, steps, RULES).write(folder, profile=profile)
+    path = perform(2, steps, RULES).write(folder, profile={"kinds": [], "sites": [], **profile})
     text = (path / "run.json").read_text()
     (path / "run.json").write_text(text.replace('"can_replay": false', '"can_replay": true'))
     seal(path)
@@ -87,7 +87,8 @@ def test_what_is_not_on_the_longest_chain_bounds_nothing(tmp_path: Path):
 
 
 def test_the_hottest_links_and_the_hosts_that_compute_longest_are_looked_at(tmp_path: Path):
-    links = {"link": ["a", "b", "c", "d", "e"], "saturated_s": [0, 3, 1, 0, 0], "busy_s": [0, 4, 4, 5, 6]}
+    seconds = {"saturated_s": [0, 0.3, 0.1, 0, 0], "busy_s": [0, 0.4, 0.4, 0.5, 0.6]}
+    links = {"link": ["a", "b", "c", "d", "e"], "most_flows": [1] * 5, "bytes": [1] * 5, **seconds}
     result, _ = found(tmp_path / "trace", [Compute(1, 2.0, 3)], links=links)
     assert {it.name for it in result.bounds if it.part == "link"} == {"b", "c", "e"}
     assert [(it.name, it.share) for it in result.bounds if it.part == "host"] == [("h1", pytest.approx(1.0))]

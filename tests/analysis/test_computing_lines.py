@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow")
 from smpy.analysis.compare import compare
 from smpy.analysis.critical_path import critical_path
 from smpy.analysis.waits import waits
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError
 from smpy.records.trace import Trace
 from tests.analysis.small_run import Compute, Message, perform
 from tests.records.synthetic_trace import seal
@@ -31,7 +31,7 @@ def trace_with(folder: Path, rows: Any) -> Trace:
     """A trace whose summary has samples."""
     path = perform(2, STEPS).write(folder) / "run.json"
     content = json.loads(path.read_text())
-    content["profile"] = {**(content.get("profile") or {}), "computing_lines": rows}
+    content["profile"] = {"kinds": [], "sites": [], "computing_lines": rows}
     path.write_text(json.dumps(content))
     return Trace(seal(folder))
 
@@ -76,8 +76,8 @@ DAMAGED = [
 
 @pytest.mark.parametrize("rows", DAMAGED)
 def test_damaged_samples_are_refused_in_a_line(tmp_path: Path, rows: Any):
-    with pytest.raises(UsageError, match=r"damaged: .*record .* again"):
-        critical_path(trace_with(tmp_path / "trace", rows))
+    with pytest.raises(DamagedFileError, match=r"run.json is damaged: .*record .* again"):
+        trace_with(tmp_path / "trace", rows)
 
 
 def test_a_trace_of_a_measured_run_has_them(emulated: Callable, tmp_path: Path):

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 
 from smpy.analysis import causes
 from smpy.analysis.waits import Waits, waits
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
 from tests.analysis.small_run import Barrier, Compute, InMemory, Message, Step, perform
@@ -149,8 +149,16 @@ def contended(pieces: int) -> SyntheticTrace:
 
 @pytest.mark.parametrize("pieces", [1, 2, 6])
 def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path, pieces: int):
-    links = {"link": ["cool", "hot"], "saturated_s": [0.0, 4.0], "busy_s": [1.0, 4.0]}
-    found = waits(Trace(contended(pieces).write(tmp_path / "trace", profile={"links": links})))
+    links = {
+        "link": ["cool", "hot"],
+        "saturated_s": [0.0, 4.0],
+        "busy_s": [1.0, 4.0],
+        "bytes": [1.0, 4.0],
+        "most_flows": [1, 2],
+    }
+    found = waits(
+        Trace(contended(pieces).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": links}))
+    )
     (late,) = found.contention
     assert (late.rank, late.place.text, late.count) == (1, "Recv prog.py:9", pieces)
     assert late.seconds == pytest.approx(3.0)  # the transfer of 4 s took 3 s longer than alone
@@ -179,8 +187,8 @@ def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
 
 
 def test_links_that_are_damaged_are_told(tmp_path: Path):
-    folder = contended(1).write(tmp_path / "trace", profile={"links": {"link": ["hot"]}})
-    with pytest.raises(UsageError, match="links are damaged"):
+    folder = contended(1).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": {"link": ["hot"]}})
+    with pytest.raises(DamagedFileError, match=r"profile\.links is not a table of links"):
         waits(Trace(folder))
 
 

@@ -13,25 +13,26 @@ import signal
 import sys
 import tempfile
 import traceback
+from importlib import import_module
 from typing import Any
 
-import numpy as np  # noqa: F401  # once for all commands
-import pyarrow.parquet  # noqa: F401
-
-import smpy.analysis.bounds
-import smpy.analysis.pop
-import smpy.replay
-import smpy.report.page
-import smpy.report.study_page
-import smpy.study.study  # noqa: F401
 from smpy.cli.main import main
 
 CPU_SECONDS_MAX, SECONDS_MAX = 20, 200
 BYTES_MAX = 3 << 30
+IMPORTED_ONCE = (  # for all commands
+    "pandas", "plotly.graph_objects", "plotly.graph_objs.layout", "plotly.io", "plotly.offline", "pyarrow.csv",
+    "pyarrow.pandas_compat", "pyarrow.parquet", "smpy.analysis.bounds", "smpy.analysis.compare",
+    "smpy.analysis.critical_path", "smpy.analysis.pop", "smpy.analysis.waits", "smpy.cli.analyze", "smpy.cli.export",
+    "smpy.cli.platform", "smpy.cli.replay", "smpy.cli.report", "smpy.cli.run", "smpy.cli.study", "smpy.emulate.run",
+    "smpy.mpi.MPI", "smpy.platforms.machine", "smpy.platforms.own_format.describe", "smpy.records.export.csv",
+    "smpy.records.export.perfetto", "smpy.replay", "smpy.report.page", "smpy.report.study_page", "smpy.study.export",
+    "smpy.study.findings", "smpy.study.study",
+)  # fmt: skip
 
 
 def perform(words: list[str]) -> dict[str, Any]:
-    """What comes of a command."""
+    """Exit code and text of a command."""
     with tempfile.TemporaryFile() as told:
         child = os.fork()
         if not child:
@@ -64,5 +65,7 @@ def _in_child(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    for module in IMPORTED_ONCE:
+        import_module(module)
     for line in sys.stdin:
         print(json.dumps(perform(json.loads(line))), flush=True)

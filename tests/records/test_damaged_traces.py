@@ -14,9 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS
+from smpy.replay import replay
 from tests.records.synthetic_trace import seal
 
 PROGRAM = """
@@ -35,6 +36,8 @@ with smpy.region("all"):
         smpy.execute(1e6)
 """
 TABLES = [f"{name}.parquet" for name in COLUMNS]
+COMPUTING_LINE = {"ended_by": "program.py:7", "function": "f", "line": "program.py:1", "seconds": 1.0, "samples": 3}
+LINKS = {"link": ["up"], "most_flows": [1], "bytes": [1.0], "busy_s": [0.0], "saturated_s": [0.0]}
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +141,48 @@ def test_run_json_that_has_changed_is_refused(folder: Path, before: str, after: 
     assert "run.json has changed since it was written" in told(folder)
 
 
+def test_the_summary_of_a_profile_may_lack_parts(folder: Path):
+    info = json.loads((folder / "run.json").read_text())
+    info["profile"] |= {"computing_lines": [COMPUTING_LINE], "links": None, "hosts": None}
+    (folder / "run.json").write_text(json.dumps(info))
+    assert Trace(seal(folder)).info["profile"]["links"] is None
+
+
+def test_lists_in_lists_are_no_run_json_however_deep_they_are(folder: Path):
+    """At some depths they can be read, and no checksum can be made of them."""
+    text = (folder / "run.json").read_text()
+    for depth in range(800, 1200):
+        (folder / "run.json").write_text(text.replace('"ranks": 4', f'"ranks": {"[" * depth}{"]" * depth}'))
+        with pytest.raises(DamagedFileError, match=r"run.json "):
+            Trace(folder)
+
+
+@pytest.mark.parametrize("name", ["actions.parquet", "collectives.parquet", "machine.json"])
+def test_a_report_is_not_written_without_what_a_damaged_file_has(folder: Path, tmp_path: Path, name: str):
+    flip(folder / name)
+    assert f"{name} has changed since it was written" in told(folder, "report", "-o", str(tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_report_refuses_rows_that_no_rank_can_perform(folder: Path, tmp_path: Path):
+    rows = pq.read_table(folder / "actions.parquet")
+    pq.write_table(rows.slice(0, rows.num_rows // 2), folder / "actions.parquet")
+    refused = told(seal(folder), "report", "-o", str(tmp_path / "page.html"))
+    assert "actions.parquet: the rows end before rank" in refused
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_words_that_are_no_utf_8_are_refused(folder: Path, tmp_path: Path):
+    path = folder / "sites.parquet"
+    rows = pq.read_table(path)
+    words = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(bytes(4) + b"\1\0\0\0"), pa.py_buffer(b"\xff")])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows.num_rows, pa.int32()), words)
+    pq.write_table(rows.set_column(rows.column_names.index("file"), "file", column), path)
+    for command in (("replay",), ("analyze", "waits"), ("report",), ("export", "--to", "csv")):
+        output = [] if command[0] in ("replay", "analyze") else ["-o", str(tmp_path / "output")]
+        assert "sites.parquet: column file: " in told(seal(folder), *command, *output)
+
+
 def test_run_json_may_be_laid_out_anew(folder: Path):
     info = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(info, indent=4, sort_keys=True))
@@ -160,6 +205,15 @@ def test_run_json_that_is_no_file_is_refused_at_once(folder: Path, make: Callabl
         ("makespan_s", -1.0),
         ("trace.hosts_of_ranks", [[0, 1 << 60]]), ("trace.window_s", [1.0]), ("trace.can_replay", "yes"),
         ("trace.algorithms", [["bcast"]]), ("trace.files", {}), ("trace.regions", [1]), ("trace.n_polls", 0.5),
+        ("trace.ranks", []), ("trace.ranks", [4]), ("trace.ranks", [1, 0]), ("trace.window_s", [2.0, 1.0]),
+        ("finish_s", [1.0]), ("makespan_s", 10**400), ("host", 3), ("compute", ["none"]), ("waiting_share", 1.5),
+        ("waiting_share", "half"), ("remarks", ["folded"]), ("remarks", [{}]), ("profile", []), ("profile", {}),
+        ("profile.kinds", [1]), ("profile.sites", [{}]), ("profile.sites", 7), ("profile.computing_lines", "all"),
+        ("profile.computing_lines", [{**COMPUTING_LINE, "seconds": "long"}]),
+        ("profile.computing_lines", [{**COMPUTING_LINE, "line": "program.py"}]),
+        ("profile.computing_lines", [{**COMPUTING_LINE, "samples": -1}]),
+        ("profile.links", {"link": ["up"]}), ("profile.links", {**LINKS, "busy_s": [1e300]}),
+        ("profile.links", {**LINKS, "bytes": []}), ("profile.hosts", {"host": ["a"], "compute_s": []}),
     ],
 )  # fmt: skip
 def test_a_key_that_says_what_it_cannot_is_named(folder: Path, key: str, value: object):
@@ -170,6 +224,7 @@ def test_a_key_that_says_what_it_cannot_is_named(folder: Path, key: str, value: 
     if key != "trace.files":
         seal(folder)
         assert "run.json is damaged: " in told(folder)
+        assert "run.json is damaged: " in told(folder, "report")
     else:
         assert "run.json has changed" in told(folder)
 
@@ -198,6 +253,8 @@ def rewrite(folder: Path, table: str, column: str, value: object, *, where: tupl
         ("actions", "bytes", -1, ("action", "isend")),
         ("actions", "amount", float("nan"), ("action", "compute")),
         ("actions", "amount", -1.0, ("action", "compute")),
+        ("actions", "amount", 1e300, ("action", "compute")),
+        ("actions", "bytes", 2**62, ("action", "isend")),
         ("actions", "amount", 1e18, ("action", "collective")),
         ("actions", "amount", 1e18, ("action", "latch")),
         ("actions", "tag", -5, ("action", "latch")),
@@ -206,6 +263,8 @@ def rewrite(folder: Path, table: str, column: str, value: object, *, where: tupl
         ("actions", "detail", 2**31 - 1, ("action", "begin_region")),
         ("actions", "request", -3, ("action", "isend")),
         ("comms", "comm", 2**31 - 1, None),
+        ("comms", "other", 2**31 - 1, None),
+        ("comms", "other", -(2**31), None),
         ("comms", "n", 2**31 - 1, None),
         ("comms", "first", 3, None),
         ("collectives", "bytes", -1, None),
@@ -219,6 +278,19 @@ def test_a_row_that_says_what_it_cannot_is_refused_by_a_replay(
 ):
     rewrite(folder, table, column, value, where=where)
     assert f"{table}.parquet" in told(folder)
+
+
+def test_polls_for_what_never_comes_end_a_replay(tmp_path: Path):
+    """A rank has not started a collective, and the others wait for it; another one polls."""
+    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "trace_3", tmp_path / "trace"))
+    rows = pq.read_table(folder / "actions.parquet").to_pylist()
+    row = next(row for row in rows if row["action"] == "start" and row["rank"] == 2)
+    row["rank"] = 0
+    schema = pq.read_schema(folder / "actions.parquet")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "actions.parquet")
+    seal(folder)
+    with pytest.raises(DeadlockError, match="no rank of the trace can go on"):
+        replay(folder)
 
 
 @pytest.mark.parametrize("detail", [-1, 3, 2**31 - 1])

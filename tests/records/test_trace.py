@@ -78,7 +78,7 @@ def test_hosts_that_come_again_or_are_not_spelt_out_keep_their_names_or_numbers(
     info = json.loads((folder / "run.json").read_text())
     for mapping, told in (([["a", 2], ["b", 1]], "aabaab"), ([["n[0-9]", 2]], None)):
         info["mapping"], info["trace"]["hosts_of_ranks"] = mapping, [[4, 2], [9, 1], [4, 2], [9, 1]]
-        (folder / "run.json").write_text(json.dumps(info | {"ranks": 6}))
+        (folder / "run.json").write_text(json.dumps(info | {"ranks": 6, "finish_s": [1.0] * 6}))
         seal(folder)
         numbers = [f"host {host}" for host in (4, 4, 9, 4, 4, 9)]
         assert Trace(folder).host_of_rank == (list(told) if told else numbers)

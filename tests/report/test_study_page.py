@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from html import unescape
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smpy.errors import UsageError
+from smpy.errors import JournalWarning, UsageError
 from smpy.records.profile import KINDS
 from smpy.report import study_profiles
 from smpy.report.study_page import write_study_report
@@ -137,16 +138,44 @@ def test_a_point_has_the_sites_that_cost_most_and_one_for_the_rest(tmp_path: Pat
     np.testing.assert_allclose(np.sum([times for _, _, times in found], axis=0), whole, rtol=1e-6)
 
 
-@pytest.mark.parametrize("content", [None, "", "{", '{"profile": null}', '{"kinds": [], "sites": [{}]}', "[1]", "\xff"])
-def test_a_profile_that_is_gone_or_damaged_is_passed_over(tmp_path: Path, content: str | None):
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(
+            None,
+            "",
+            "{",
+            '{"profile": null}',
+            '{"kinds": [], "sites": [{}]}',
+            "[1]",
+            "\xff",
+            '{"kinds": 3, "sites": []}',
+        ),
+        f'{{"kinds": ["compute"], "sites": [{{"call": "f", "line": "", "count": 1{"0" * 400}, "spent_s": [0]}}]}}',
+        '{"kinds": [], "sites": ' + "[" * 100_000,
+    ],
+    ids=range(10),
+)
+def test_a_profile_that_is_gone_or_damaged_is_told_and_passed_over(tmp_path: Path, content: str | None):
     table = table_of(tmp_path, {"n": [1, 2]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
     if content is None:
         (tmp_path / "profiles" / "0.json").unlink()
     else:
         (tmp_path / "profiles" / "0.json").write_text(content, encoding="latin-1")
-    page = page_of(table)
+    with pytest.warns(JournalWarning, match=r"0.json is damaged: its point has no call sites in the page"):
+        page = page_of(table)
     assert sites_of(page, 0) == []
     assert len(sites_of(page, 1)) == 3
+
+
+def test_a_profile_that_is_a_pipe_stops_nobody(tmp_path: Path):
+    table = table_of(tmp_path, {"n": [1, 2, 3]}, lambda n, _: {"makespan_s": float(n)}, has_profiles=True)
+    for n in (0, 2):
+        (tmp_path / "profiles" / f"{n}.json").unlink()
+        os.mkfifo(tmp_path / "profiles" / f"{n}.json")
+    with pytest.warns(JournalWarning, match=r"0.json and 1 more are damaged: their points have no call sites"):
+        page = page_of(table)
+    assert [len(sites_of(page, row)) for row in range(3)] == [0, 3, 0]
 
 
 def test_a_point_without_a_profile_has_no_sites(tmp_path: Path):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
+import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import smpy
+import smpy.study.journal
 from smpy.cli.main import main
 from smpy.errors import JournalWarning, UsageError
 from smpy.study.journal import Entry, Journal, Origin
@@ -73,7 +78,7 @@ def test_a_row_that_has_changed_runs_again_and_the_others_stay(study: smpy.Study
 @pytest.mark.parametrize(
     ("damage", "is_told"),
     [
-        pytest.param(lambda data: b"", False, id="empty"),
+        pytest.param(lambda data: b"", True, id="empty"),
         pytest.param(lambda data: b"thesis" * 1000, True, id="something-else"),
         pytest.param(lambda data: data[: len(data) // 2], True, id="half"),
         pytest.param(lambda data: data[:4096] + bytes(4096) + data[8192:], True, id="a-page-of-zeros"),
@@ -86,8 +91,9 @@ def test_whatever_is_left_of_a_file_is_kept_and_points_can_end(study: smpy.Study
     journal_of(study).write_bytes(damage(journal_of(study).read_bytes()))
     status = CliRunner().invoke(main, ["study", "status", str(study.folder)])
     assert (status.exit_code, status.exception) == (0, None), status.output
-    assert sum("is damaged: " in line for line in status.output.splitlines()) == is_told
-    with closing(study._journal()) as journal:
+    told = re.compile("journal.sqlite is (damaged|empty): ")
+    assert sum(told.search(line) is not None for line in status.output.splitlines()) == is_told
+    with warnings.catch_warnings(action="ignore"), closing(study._journal()) as journal:
         left = {key: entry for key, _, entry in journal.entries()}
         assert left.items() <= before.items()
         journal.add((point.key, Origin({}, {}), Entry({"makespan_s": 1.0})) for point in study.points)
@@ -95,6 +101,14 @@ def test_whatever_is_left_of_a_file_is_kept_and_points_can_end(study: smpy.Study
     with closing(Journal(journal_of(study))) as journal:
         journal.check()
         assert not journal.damage
+
+
+def test_a_journal_that_is_missing_is_told(study: smpy.Study):
+    journal_of(study).unlink()
+    with pytest.warns(JournalWarning, match=r"journal.sqlite is missing: all points run again"):
+        assert not study.state().entries
+    with pytest.warns(JournalWarning, match=r"journal.sqlite is missing: all points run again"):
+        assert len(study.run(workers=1)) == N_POINTS
 
 
 def test_a_journal_with_more_than_its_tables_is_not_asked(study: smpy.Study):
@@ -129,6 +143,36 @@ def test_an_entry_that_says_what_it_cannot_is_not_taken(tmp_path: Path, entry: s
         assert [key for key, _, _ in journal.entries()] == ["good"]
         assert journal.get("bad") is None
         assert "1 finished point cannot be read" in journal.damage
+
+
+def test_points_that_end_while_a_journal_is_read_are_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Another process writes after the origins were read, and before the rows are."""
+    path = tmp_path / "journal.sqlite"
+    read_all = Journal._all
+
+    def read_and_add(self: Journal, query: str) -> Iterator[Any]:
+        yield from read_all(self, query)
+        if "FROM origins" in query:
+            with closing(Journal(path)) as writer:
+                writer.add([("new", Origin({"read.txt": "1"}, {}), Entry({"makespan_s": 1.0}))])
+
+    monkeypatch.setattr(Journal, "_all", read_and_add)
+    with closing(Journal(path)) as journal:
+        assert [(key, origin.files) for key, origin, _ in journal.entries()] == [("new", {"read.txt": "1"})]
+        assert not journal.damage
+
+
+def test_a_journal_that_is_not_made_to_its_end_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its process may be killed between one table and the next."""
+    path = tmp_path / "journal.sqlite"
+    with monkeypatch.context() as only_here:
+        only_here.setattr(smpy.study.journal, "_TABLES", (smpy.study.journal._TABLES[0], "CREATE nothing"))
+        with closing(Journal(path)) as journal:
+            assert "nothing of it can be read" in journal.damage
+    with closing(Journal(path)) as journal:
+        assert not journal.damage
+        journal.add([("point", Origin({}, {}), Entry({"makespan_s": 1.0}))])
+        assert [key for key, _, _ in journal.entries()] == ["point"]
 
 
 def test_a_journal_of_the_version_before_is_read_and_grows(tmp_path: Path):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,10 @@ from smpy.runs.run import KilledError, Run
 from smpy.study import perform
 from smpy.study.study import Study
 from tests.study.studies import simulated, study_table
-from tests.study.test_disturbed import start, workers_of, write_toml
+from tests.study.test_disturbed import n_ended, start, workers_of, write_toml
 
 N_POINTS = 40
-END_S = 60.0  # of a study whose run server is killed
-UNDISTURBED_S = 20.0  # of one that is not, beside two busy loops, on a machine that does nothing else
+END_S = 60.0  # of a study whose run servers are killed
 
 
 @contextmanager
@@ -54,11 +55,11 @@ def is_server(process: psutil.Process | None) -> bool:
     return process is not None and "smpy.cli.run_server" in " ".join(process.cmdline())
 
 
-def kill_servers(study: subprocess.Popen[str], dates_s: Sequence[float], drawn: random.Random) -> int:
+def kill_servers(study: subprocess.Popen[str], dates_s: Sequence[float], drawn: random.Random, until_s: float) -> int:
     """Kill a run server of a study at each date after its start, or as soon as there is one: how many were killed."""
     began_s = time.monotonic()
     n_killed = 0
-    while n_killed < len(dates_s) and study.poll() is None:
+    while n_killed < len(dates_s) and study.poll() is None and time.monotonic() < until_s:
         if time.monotonic() - began_s >= dates_s[n_killed] and (servers := servers_of(study)):
             with suppress(psutil.Error):
                 drawn.choice(servers).kill()
@@ -67,27 +68,28 @@ def kill_servers(study: subprocess.Popen[str], dates_s: Sequence[float], drawn: 
     return n_killed
 
 
-def undisturbed_s(path: Path) -> float:
-    """Real time that a study takes on this machine as it is now."""
-    began_s = time.monotonic()
-    study = start(path, "--workers", "2")
-    out, _ = study.communicate()
-    assert study.returncode == 0, out
-    return time.monotonic() - began_s
-
-
-def disturbed(path: Path, dates_s: Sequence[float], drawn: random.Random, limit_s: float) -> int:
+def disturbed(path: Path, dates_s: Sequence[float], drawn: random.Random, limit_s: float = END_S) -> int:
     """Run a study whose servers are killed; it ends by itself, and soon. How many were killed."""
     study = start(path, "--workers", "2")
-    began_s = time.monotonic()
+    until_s = time.monotonic() + limit_s
     try:
-        n_killed = kill_servers(study, dates_s, drawn)
-        out, _ = study.communicate(timeout=max(1.0, began_s + limit_s - time.monotonic()))
+        n_killed = kill_servers(study, dates_s, drawn, until_s)
+        out, _ = study.communicate(timeout=max(0.0, until_s - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"after {limit_s} s {n_ended(path)} of {N_POINTS} points have ended, killed were {dates_s}")
     finally:
-        study.kill()
+        end(study)
     assert study.returncode == 0, out
     assert f"ended          {N_POINTS} of {N_POINTS}" in out
     return n_killed
+
+
+def end(study: subprocess.Popen[str]) -> None:
+    """Leave nothing of a study, whether it has ended or not."""
+    study.kill()
+    study.wait()
+    assert study.stdout is not None
+    study.stdout.close()
 
 
 @pytest.mark.slow
@@ -107,10 +109,9 @@ def test_studies_end_within_a_minute_when_run_servers_are_killed_at_100_dates_on
     drawn = random.Random(23)
     n_killed = n_studies = 0
     with busy_loops(2):
-        limit_s = END_S * max(1.0, undisturbed_s(study_in(tmp_path / "quiet")) / UNDISTURBED_S)
         while n_killed < 100:
             path = study_in(tmp_path / str(n_studies))
-            n_killed += disturbed(path, sorted(drawn.uniform(0, 20) for _ in range(4)), drawn, limit_s)
+            n_killed += disturbed(path, sorted(drawn.uniform(0, 20) for _ in range(4)), drawn)
             n_studies += 1
             assert list(Study(path).table().frame["error"]) == [""] * N_POINTS
 
@@ -147,8 +148,8 @@ def test_a_point_whose_run_is_killed_runs_again_three_times_in_all(
 VICTIMS = ("study", "worker", "server", "run", "whole tree")
 
 
-def kill_one(victim: str, study: subprocess.Popen[str], drawn: random.Random) -> None:
-    """Kill a process of a study, or all of them, the study first."""
+def kill_one(victim: str, study: subprocess.Popen[str], drawn: random.Random) -> bool:
+    """Kill a process of a study, or all of them, the study first; whether there was one."""
     everyone = [psutil.Process(study.pid), *psutil.Process(study.pid).children(recursive=True)]
     of_kind = {
         "study": everyone[:1],
@@ -160,33 +161,49 @@ def kill_one(victim: str, study: subprocess.Popen[str], drawn: random.Random) ->
     for process in of_kind if victim == "whole tree" else drawn.sample(of_kind, min(1, len(of_kind))):
         with suppress(psutil.Error):
             process.kill()
+    return bool(of_kind)
 
 
-def rounds_of_kills(path: Path, n: int) -> None:
-    """Kill something of a study again and again, and run the study again when it has ended too early."""
+def rounds_of_kills(path: Path, n: int) -> Counter[str]:
+    """Kill something of a study again and again, and run the study again when it has gone: how often what was killed.
+
+    A study that has ended loses its last points, so that there is always something to run.
+    """
     drawn = random.Random(5)
+    n_killed = Counter[str]()
     study = start(path, "--workers", "2")
     try:
         for number in range(n):
-            began_s = time.monotonic()
-            while time.monotonic() < began_s + drawn.uniform(0.5, 6.0) and study.poll() is None:
+            until_s = time.monotonic() + drawn.uniform(0.5, 12.0)
+            while time.monotonic() < until_s and study.poll() is None:
                 time.sleep(0.01)
+            victim = VICTIMS[number % len(VICTIMS)]
             if study.poll() is None:
                 with suppress(psutil.Error):
-                    kill_one(VICTIMS[number % len(VICTIMS)], study, drawn)
-            if study.poll() is not None or number % len(VICTIMS) in (0, 4):
+                    n_killed[victim] += kill_one(victim, study, drawn)
+            if study.poll() is not None or victim in ("study", "whole tree"):
                 study.communicate()
+                if n_ended(path) == N_POINTS:
+                    forget_points(path, N_POINTS // 2)
                 study = start(path, "--workers", "2")
         study.communicate()
     finally:
-        study.kill()
+        end(study)
+    return n_killed
+
+
+def forget_points(path: Path, n: int) -> None:
+    """Remove points from the journal of a study, as if they had not ended."""
+    with closing(sqlite3.connect(Study(path).folder / "journal.sqlite")) as db, db:
+        db.execute("DELETE FROM finished WHERE rowid IN (SELECT rowid FROM finished ORDER BY rowid DESC LIMIT ?)", (n,))
 
 
 @pytest.mark.campaign
 @pytest.mark.timeout(3600)
 def test_36_rounds_of_kills_leave_the_table_of_a_quiet_study_and_no_process(tmp_path: Path):
     path = study_in(tmp_path / "killed")
-    rounds_of_kills(path, 36)
+    n_killed = rounds_of_kills(path, 36)
+    assert min(n_killed[victim] for victim in VICTIMS) > 1, n_killed
     last = start(path, "--workers", "2")
     out, _ = last.communicate(timeout=600)
     assert last.returncode == 0, out

@@ -39,7 +39,11 @@ def write(trace: Trace, path: Path) -> None:
     for name, schema in schemas.items():
         fields = [pa.field(it.name, pa.string() if pa.types.is_dictionary(it.type) else it.type) for it in schema]
         plain = pa.schema(fields)
-        with in_place_when_whole(path / f"{name}.csv") as scratch, csv.CSVWriter(scratch, plain) as writer:
+        with (
+            in_place_when_whole(path / f"{name}.csv") as scratch,
+            scratch.open("wb") as file,
+            csv.CSVWriter(file, plain) as writer,
+        ):
             for batch in trace.batches(name):
                 writer.write_batch(batch.cast(plain))
     write_whole(path / "run.json", (trace.folder / "run.json").read_text(encoding="utf-8"))
