@@ -115,6 +115,7 @@ def test_options_reach_the_run(stub: Stub):
         map_by="socket",
         host_order="natural",
         seed=7,
+        counts_pairs=False,
         compute="none",
         host_speed_flop_per_s=2.5e9,
         private=("a", "b"),

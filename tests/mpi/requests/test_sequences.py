@@ -56,7 +56,8 @@ def test_a_sequence_is_its_calls_one_by_one(run_ranks, platform, rounds, row_byt
     assert whole.returned == single.returned
     assert whole.finish_s == single.finish_s
     assert counts(whole) == counts(single)
-    assert whole.engine.spent_s() == single.engine.spent_s()
+    spent_s = pytest.approx(single.engine.spent_s(), rel=1e-12, abs=0)  # a sum over other call sites
+    assert whole.engine.spent_s() == spent_s
 
 
 @given(ROUNDS)
