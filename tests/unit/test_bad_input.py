@@ -232,7 +232,7 @@ KINDS = [name for name in vars(Mutated) if not name.startswith("_")]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "seeds", [range(120), pytest.param(range(120, 1120), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(120), pytest.param(range(120, 620), marks=pytest.mark.slow)], ids=["few", "many"]
 )
 @pytest.mark.timeout(300)
 def test_mutated_input_is_read_or_refused_in_a_few_words(tmp_path: Path, kind: str, seeds: range) -> None:
@@ -245,7 +245,7 @@ def test_mutated_input_is_read_or_refused_in_a_few_words(tmp_path: Path, kind: s
             told = refusal(partial(read, seed))
             took_s = process_time() - began_s
         assert len(told) < 3000, f"seed {seed}"
-        assert took_s < 3 or len(seeds) < 1000, f"seed {seed}"
+        assert took_s < 3 or len(seeds) < 500, f"seed {seed}"
         n_refused += bool(told)
     assert 0.1 * len(seeds) < n_refused < 0.9 * len(seeds)  # else mutations are too mild, or break the syntax only
 
