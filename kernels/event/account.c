@@ -6,6 +6,7 @@
 
 #include "cache_lines.h"
 #include "charge.h"
+#include "dates.h"
 #include "late.h"
 #include "poll_row.h"
 #include "world.h"
@@ -95,6 +96,7 @@ void sim_begin_call(sim *s, int id, int call, int line, int comm)
     a->count++;
     t->last_account = t->account_at_tail;
     t->next_account = a->follower;
+    cache_lines_fetch(&s->accounts.at[t->next_account], sizeof *a);
 }
 
 void sim_end_call(sim *s, int id)
@@ -137,7 +139,7 @@ static spell spell_of(const sim *s, const timeline *t)
     const double passed_s = s->clock.now_s - t->since_s;
     if (t->spends != SPENT_WAITING) return (spell){.kind = t->spends, .seconds = passed_s};
     if (!t->late) return (spell){.kind = late_so_far(s, t), .seconds = passed_s};
-    const double waited_s = t->met_s < s->clock.now_s ? fmax(t->met_s - t->since_s, 0) : passed_s;
+    const double waited_s = t->met_s < s->clock.now_s ? larger(t->met_s - t->since_s, 0) : passed_s;
     return (spell){.kind = t->late, .seconds = waited_s, .transfer_s = passed_s - waited_s};
 }
 
@@ -150,7 +152,7 @@ static void add_up(double *spent_s, const spell *one)
 static void charge_wait(sim *s, timeline *t)
 {
     const spell past = spell_of(s, t);
-    const double now_s = s->clock.now_s, met_s = past.transfer_s > 0 ? fmax(t->met_s, t->since_s) : now_s;
+    const double now_s = s->clock.now_s, met_s = past.transfer_s > 0 ? larger(t->met_s, t->since_s) : now_s;
     const held_time wait = {.start_s = t->since_s, .end_s = met_s, .kind = past.kind, .account = t->account};
     const held_time after = {.start_s = met_s, .end_s = now_s, .kind = SPENT_TRANSFER, .account = t->account};
     if (met_s > t->since_s) charge(s, t, &wait, past.seconds, t->late_rank);

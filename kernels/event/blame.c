@@ -2,18 +2,8 @@
 
 #include <math.h>
 
+#include "dates.h"
 #include "world.h"
-
-/* Of dates and durations, which are never NaN: libm's are calls. */
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 static int has_one_timeline(const sim *s, const rank_state *r)
 {
@@ -57,16 +47,19 @@ static double own_share(const sim *s, const rank_state *mine, const rank_state *
 static void pass_on(const sim *s, const rank_state *mine, const rank_state *other, past_wait *wait)
 {
     const double since_s = mine->run.since_s, until_s = wait->end_s;
-    double late_s = 0, alike_s = label_s(&other->run, s->clock.now_s, mine->run.label, since_s, until_s);
+    double late_s = 0;
     for (int i = 0; i < 2; i++) {
         const past_wait *w = &other->waited[i];
         const double length_s = (double)w->share * overlap_s(w->start_s, w->end_s, since_s, until_s);
-        alike_s += label_s(&w->before, w->start_s, mine->run.label, since_s, until_s);
         if (!(length_s > 0) || (late_s > 0 && w->cause != wait->cause)) continue;
         wait->cause = w->cause;
         late_s += length_s;
     }
-    if (late_s > 0) wait->share = (float)smaller(late_s / (until_s - since_s - smaller(mine->run.label_s, alike_s)), 1);
+    if (!(late_s > 0)) return;
+    double alike_s = label_s(&other->run, s->clock.now_s, mine->run.label, since_s, until_s);
+    for (int i = 0; i < 2; i++)
+        alike_s += label_s(&other->waited[i].before, other->waited[i].start_s, mine->run.label, since_s, until_s);
+    wait->share = (float)smaller(late_s / (until_s - since_s - smaller(mine->run.label_s, alike_s)), 1);
 }
 
 static void add_share(sim *s, int rank, double share, const past_wait *wait)

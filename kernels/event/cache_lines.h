@@ -19,4 +19,10 @@ static inline void *cache_lines_grow(void **memory, const void *at, size_t used,
     if (lines != grown + before && used) memmove(lines, grown + before, used);
     return lines;
 }
+
+/* Asks for the lines of what will soon be changed: with thousands of ranks no near cache holds those of one until its next turn. */
+static inline void cache_lines_fetch(const void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch((const char *)at + i, 1);
+}
 #endif

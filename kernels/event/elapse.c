@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dates.h"
 #include "sort.h"
 #include "world.h"
 
@@ -170,7 +171,7 @@ double elapse_next_s(const sim *s)
 {
     const elapsing *e = &s->elapsing;
     const double end_s = e->ends.n ? e->ends.item[0].date_s : INFINITY, host_s = e->hosts.n ? e->hosts.item[0].date_s : INFINITY;
-    return fmin(end_s < host_s ? end_s : host_s, memory_next_s(&s->memories));
+    return smaller(end_s < host_s ? end_s : host_s, memory_next_s(&s->memories));
 }
 
 static elapse_due due_of(sim *s, const heap_item *it, int of)

@@ -53,26 +53,31 @@ int lanes_push(lanes *l, double date_s, int64_t order, int id)
     return heap_push(&l->rest, date_s, order, id);
 }
 
-static lane *first_lane(const lanes *l)
+/* The first item, or NULL; and its lane, or NULL: it is in the heap. */
+static const heap_item *first_of(const lanes *l, const lane **of)
 {
-    const lane *first = NULL;
+    const heap_item *first = l->rest.n ? &l->rest.item[0] : NULL;
+    *of = NULL;
     for (int i = 0; i < l->n_used; i++) {
         const lane *a = &l->lane[i];
-        if (a->n && (!first || before(at(a, 0), at(first, 0)))) first = a;
+        if (!a->n || (first && !before(&a->item[a->first], first))) continue;
+        first = &a->item[a->first];
+        *of = a;
     }
-    if (l->rest.n && (!first || before(&l->rest.item[0], at(first, 0)))) return NULL;
-    return (lane *)first;
+    return first;
 }
 
 const heap_item *lanes_first(const lanes *l)
 {
-    const lane *first = first_lane(l);
-    return first ? at(first, 0) : l->rest.n ? &l->rest.item[0] : NULL;
+    const lane *of;
+    return first_of(l, &of);
 }
 
 void lanes_pop(lanes *l)
 {
-    lane *first = first_lane(l);
+    const lane *of;
+    first_of(l, &of);
+    lane *first = (lane *)of;
     if (!first) {
         heap_pop(&l->rest);
         return;

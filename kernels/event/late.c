@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "dates.h"
 #include "world.h"
 
 /* The other side of a message, or -1. */
@@ -34,7 +35,7 @@ late_side late_side_of(const sim *s, const slot *x)
     const double over_s = x->is.is_done ? x->date_s : INFINITY;
     const double complete_s = all_of && all_of->complete_s <= over_s ? all_of->complete_s : INFINITY;
     const double matched_s = matched_s_of(x, complete_s);
-    late_side side = {.met_s = fmin(matched_s, complete_s), .over_s = over_s, .rank = -1};
+    late_side side = {.met_s = smaller(matched_s, complete_s), .over_s = over_s, .rank = -1};
     side.kind = all_of || x->is_collective ? SPENT_LATE_MEMBERS : x->is.is_send ? SPENT_LATE_RECEIVER : SPENT_LATE_SENDER;
     if (complete_s <= matched_s && isfinite(complete_s))
         side.rank = comm_world_rank(&s->comms, x->is.comm, all_of->last);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dates.h"
 #include "fair.h"
 #include "flow_links.h"
 #include "heap.h"
@@ -399,7 +400,7 @@ static int take_change(sim *s, flow_network *n, int id)
         const double now_s = network_clock(s)->now_s;
         const int error = plan_again(s, n, id);
         if (error < 0) return error;
-        f->remaining_bytes = fmax(0, f->remaining_bytes - f->rate_bytes_per_s * (now_s - f->since_s));
+        f->remaining_bytes = larger(0, f->remaining_bytes - f->rate_bytes_per_s * (now_s - f->since_s));
         f->since_s = now_s;
         heap_move(&n->ends, id, end_alone_s(s, n, id));
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cache_lines.h"
+#include "dates.h"
 #include "world.h"
 
 /* The loop: turns at one date, then the next date. */
@@ -41,10 +43,10 @@ static int advance(sim *s)
     if (is_not_yet) return is_not_yet;
     const elapsing *e = &s->elapsing;
     if (s->transfers.n_live == 0 && e->n_under_way == e->n_probing && s->polling.n_probes_up_to_date == e->n_probing) return 0;
-    date_s = fmin(date_s, elapse_next_s(s));
+    date_s = smaller(date_s, elapse_next_s(s));
     if (s->changes.table->n) {
         if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
-        date_s = fmin(date_s, change_next_s(s));
+        date_s = smaller(date_s, change_next_s(s));
     }
     if (isinf(date_s)) return 0;
     if (date_s > s->clock.now_s) s->clock.now_s = date_s;
@@ -92,6 +94,20 @@ static int broken(sim *s, int error)
     return SIM_BROKEN;
 }
 
+/* What those whose turn comes soon will touch. */
+static void fetch_ahead(const sim *s)
+{
+    const timelines *all = &s->timelines;
+    const int *turn = all->turn + all->at_turn, left = all->n_turn - all->at_turn;
+    if (left > 4) cache_lines_fetch(&all->at[turn[4]], offsetof(timeline, next_of_rank));
+    if (left > 2) {
+        const timeline *t = &all->at[turn[2]];
+        if (t->n)
+            cache_lines_fetch(&t->queue[t->first], sizeof *t->queue);
+        cache_lines_fetch(&s->accounts.at[t->next_account], sizeof *s->accounts.at);
+    }
+}
+
 /* The next call of a timeline: MADE_A_CALL, ..., or an error. */
 static int step(sim *s, int id, timeline *t)
 {
@@ -121,6 +137,7 @@ int sim_next(sim *s)
             if (must_yield(s)) return SIM_YIELD;
             const int id = all->turn[all->at_turn];
             timeline *t = &all->at[id];
+            fetch_ahead(s);
             if (!t->n) {
                 t->tail_s = t->earliest_tail_s = s->clock.now_s;
                 return s->running = id;

@@ -1,9 +1,9 @@
 #include "wait.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dates.h"
 #include "elapse.h"
 #include "protocol.h"
 #include "world.h"
@@ -76,7 +76,7 @@ void wait_begin(sim *s, int id, int is_for_one)
 void wait_pay(sim *s, int id, double seconds)
 {
     timeline *t = &s->timelines.at[id];
-    if (seconds > 0) t->busy_until_s = fmax(t->busy_until_s, s->clock.now_s) + seconds;
+    if (seconds > 0) t->busy_until_s = larger(t->busy_until_s, s->clock.now_s) + seconds;
 }
 
 void wait_pay_for(sim *s, int id, const slot *recv)

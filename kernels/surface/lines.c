@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if PY_VERSION_HEX < 0x030C0000
+#define Py_BUILD_CORE /* the frame, which later versions show by functions */
+#include <internal/pycore_frame.h>
+#endif
+
 enum { IS_OURS = -1 };              /* for a line: a frame of smpy's own, whose caller is looked at instead */
 
 void lines_forget(void)
@@ -47,20 +52,59 @@ static int is_at(const program_line *known, const PyCodeObject *code, int offset
     return known->offset == offset && known->table == code->co_linetable && known->first_line == code->co_firstlineno;
 }
 
+static int *bucket_of(const PyCodeObject *code, int offset)
+{
+    const uintptr_t key = ((uintptr_t)code->co_linetable >> 4) + (uintptr_t)offset * 31 + (uintptr_t)code->co_firstlineno;
+    return &surface.lines.bucket[(key ^ key >> 10) % LINE_BUCKETS];
+}
+
+/* Its number, or 0 where it has none yet. */
+static int find(const PyCodeObject *code, int offset, const int *bucket)
+{
+    int number = *bucket;
+    while (number && !is_at(&surface.lines.at[number], code, offset)) number = surface.lines.at[number].next;
+    return number;
+}
+
 static int number_of(PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const int offset = PyFrame_GetLasti(frame);
-    const uintptr_t key = ((uintptr_t)code->co_linetable >> 4) + (uintptr_t)offset * 31 + (uintptr_t)code->co_firstlineno;
-    int *bucket = &surface.lines.bucket[(key ^ key >> 10) % LINE_BUCKETS], number = *bucket;
-    while (number && !is_at(&surface.lines.at[number], code, offset)) number = surface.lines.at[number].next;
+    int *bucket = bucket_of(code, offset), number = find(code, offset, bucket);
     if (!number) number = add(frame, code, offset, bucket);
     Py_DECREF(code);
     return number;
 }
 
+/* The number of the innermost frame's line, or 0 where it has none yet. A frame that is known has no need of its object, which at
+ * thousands of ranks no near cache holds. */
+static int find_innermost(void)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    const struct _PyInterpreterFrame *frame = PyThreadState_Get()->cframe->current_frame;
+    if (!frame) return 0;
+    const PyCodeObject *code = frame->f_code;
+    const int offset = _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
+#else
+#if PY_VERSION_HEX < 0x030D0000
+    struct _PyInterpreterFrame *frame = PyThreadState_Get()->cframe->current_frame;
+#else
+    struct _PyInterpreterFrame *frame = PyThreadState_Get()->current_frame;
+#endif
+    if (!frame) return 0;
+    PyObject *held = PyUnstable_InterpreterFrame_GetCode(frame);
+    Py_DECREF(held); /* the frame has it */
+    if (!PyCode_Check(held)) return 0;
+    const PyCodeObject *code = (const PyCodeObject *)held;
+    const int offset = PyUnstable_InterpreterFrame_GetLasti(frame);
+#endif
+    return find(code, offset, bucket_of(code, offset));
+}
+
 int lines_here(void)
 {
+    const int known = find_innermost();
+    if (known && surface.lines.at[known].line != IS_OURS) return known;
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     int number = frame ? number_of(frame) : 0;
     while (number && surface.lines.at[number].line == IS_OURS) {

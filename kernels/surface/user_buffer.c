@@ -7,6 +7,8 @@
 /* Numbers, characters and truth values as `struct` and PEP 3118 write them; byte order is ours or irrelevant. */
 static int is_basic(const char *format)
 {
+    static const char is_number[256] = {['b'] = 1, ['B'] = 1, ['c'] = 1, ['h'] = 1, ['H'] = 1, ['i'] = 1, ['I'] = 1, ['l'] = 1,
+                                        ['L'] = 1, ['q'] = 1, ['Q'] = 1, ['f'] = 1, ['d'] = 1, ['g'] = 1, ['?'] = 1};
     if (!format) return 1; /* bytes */
     if (*format == '@' || *format == '=') format++;
 #if PY_LITTLE_ENDIAN
@@ -15,7 +17,7 @@ static int is_basic(const char *format)
     if (*format == '>' || *format == '!') format++;
 #endif
     if (*format == 'Z') return format[1] && strchr("fdg", format[1]) && !format[2];
-    return *format && strchr("bBchHiIlLqQfdg?", *format) && !format[1];
+    return is_number[(unsigned char)*format] && !format[1];
 }
 
 /* Size of a basic contiguous datatype, 0 of everything else. */
