@@ -7,7 +7,6 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 import numpy as np  # noqa: F401  # a run here finds it loaded
 import pytest
@@ -261,10 +260,10 @@ def test_samples_cost_less_than_two_per_cent(emulated: Callable, monkeypatch: py
         assert ran.error == ""
         return ran.outcome.summary.makespan_s
 
-    ratios = []
-    for _ in range(9):
-        sampled_s = computed_s()
+    sampled_s, plain_s = [], []
+    for _ in range(12):  # what else a machine does only adds: the shortest count
+        sampled_s.append(computed_s())
         with monkeypatch.context() as patch:
             patch.setattr(run_module, "start_sampler", lambda *arguments: None)
-            ratios.append(sampled_s / computed_s())
-    assert median(ratios) < 1.02
+            plain_s.append(computed_s())
+    assert min(sampled_s) / min(plain_s) < 1.02
