@@ -80,7 +80,7 @@ class RunTotals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison(Result):
-    """Where two runs differ.
+    """Differences of two runs, by call, line and kind.
 
     Attributes
     ----------

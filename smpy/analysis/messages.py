@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CONTENTION: Final = "contention in the network"
-"""How all analyses call it that messages share links."""
+"""The words of all analyses for messages that share links."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -153,7 +153,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
         show(result, json_path, plot_path)
 
 
-@command.command("compare", short_help="Where two runs differ.")
+@command.command("compare", short_help="Differences of two runs.")
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @_output_options

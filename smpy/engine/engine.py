@@ -183,7 +183,7 @@ class Engine(PointToPoint, Collectives):
         return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
 
     def message_pairs(self) -> tuple[bool, bytes]:
-        """Who sent how much to whom, counted: whether hosts, not ranks; and an array of message_pair, in no order."""
+        """Messages by pair: whether of hosts, not ranks; and an array of message_pair, in no order."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:

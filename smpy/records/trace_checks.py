@@ -26,7 +26,7 @@ _ROUNDING: Final = 1e-12  # of the makespan: a date may be a sum in another orde
 
 
 class Known(NamedTuple):
-    """What rows of a trace may refer to.
+    """Numbers that rows of a trace may refer to.
 
     Attributes
     ----------

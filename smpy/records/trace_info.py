@@ -81,7 +81,7 @@ def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> No
 
 
 def read_info(folder: Path) -> dict[str, Any]:
-    """What `run.json` of a trace says.
+    """Contents of the `run.json` of a trace.
 
     Raises
     ------

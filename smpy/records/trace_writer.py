@@ -212,7 +212,7 @@ class _CountedFile:
         return n_bytes
 
     def tell(self) -> int:
-        """How many bytes there are."""
+        """Number of bytes there are."""
         return self._file.tell()
 
     def flush(self) -> None:

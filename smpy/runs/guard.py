@@ -35,7 +35,7 @@ _PASSED_ON: Final = frozenset(
 
 
 class Ended(NamedTuple):
-    """How a run ended: the status that `waitpid` tells, and whether it held too much memory."""
+    """End of a run: the status that `waitpid` tells, and whether it held too much memory."""
 
     status: int
     by_memory_limit: bool

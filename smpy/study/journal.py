@@ -180,7 +180,7 @@ class Journal:
                 )
 
     def get(self, key: str) -> tuple[Origin, Entry] | None:
-        """What came of the point of this key; None: it has not finished, or that cannot be read."""
+        """Outcome of the point of this key; None: it has not finished, or that cannot be read."""
         with self._told("read"):
             if not self._format:
                 return None

@@ -1,4 +1,4 @@
-"""What a sensitivity analysis varies: a key of the machine, or the speed of cores, between two values."""
+"""A parameter of a sensitivity analysis: a key of the machine, or the speed of cores, between two values."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Ran(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a place says first, blanks as one, and the rank that it names; -1: none."""
+    """First words of a place, blanks as one, and the rank that it names; -1: none."""
 
     text: str
     rank: int
@@ -180,7 +180,7 @@ def said(lines: list[str], rank: int = -1) -> Said:
 
 
 def said_by_summary(ran: Ran) -> Said:
-    """What costs most, whom waits are due to, and the hottest link."""
+    """Lines that cost most, ranks that waits are due to, and the hottest link."""
     lines = ran.summary.render().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("  costs most"))
     last = next(at for at, line in enumerate(lines) if line.startswith("  computing"))

@@ -129,7 +129,7 @@ def test_who_has_found_something_polls_no_longer():
 
 
 def clocks_watched(monkeypatch: pytest.MonkeyPatch, body: Callable[[], None]) -> list[str]:
-    """What is told when two ranks do something again and again, with the thresholds lowered."""
+    """The remarks on two ranks that do something again and again, with the thresholds lowered."""
     monkeypatch.setattr(poll_watch, "_CLOCK_AIRS", 2)
     monkeypatch.setattr(poll_watch, "_MANY_LOOKS", 100)
     told: list[str] = []

@@ -295,7 +295,7 @@ def forge(path: Path, draw: random.Random) -> str:
 
 
 def normal(said: str) -> str:
-    """What a command says, but for what differs between equal runs."""
+    """Output of a command, but for what differs between equal runs."""
     return "\n".join(line for line in said.splitlines() if not re.match(r"\s+(wall time|peak memory) ", line))
 
 
