@@ -20,8 +20,9 @@ static inline void *cache_lines_grow(void **memory, const void *at, size_t used,
     return lines;
 }
 
-/* Asks for the lines of what will soon be changed: with thousands of ranks no near cache holds those of one until its next turn. */
-static inline void cache_lines_fetch(const void *at, size_t bytes)
+/* Asks for the lines of what will soon be changed: with thousands of ranks no near cache holds those of one until its next turn.
+ * Whoever calls this and does nothing else must be inlined, too: GCC drops calls that have no effect, and counts this as none. */
+__attribute__((always_inline)) static inline void cache_lines_fetch(const void *at, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch((const char *)at + i, 1);
 }

@@ -94,16 +94,15 @@ static int broken(sim *s, int error)
     return SIM_BROKEN;
 }
 
-/* What those whose turn comes soon will touch. */
-static void fetch_ahead(const sim *s)
+/* Asks for the lines that the next turns will touch. */
+__attribute__((always_inline)) static inline void fetch_ahead(const sim *s)
 {
     const timelines *all = &s->timelines;
     const int *turn = all->turn + all->at_turn, left = all->n_turn - all->at_turn;
-    if (left > 4) cache_lines_fetch(&all->at[turn[4]], offsetof(timeline, next_of_rank));
-    if (left > 2) {
-        const timeline *t = &all->at[turn[2]];
-        if (t->n)
-            cache_lines_fetch(&t->queue[t->first], sizeof *t->queue);
+    if (left > 8) cache_lines_fetch(&all->at[turn[8]], offsetof(timeline, next_of_rank));
+    if (left > 4) {
+        const timeline *t = &all->at[turn[4]];
+        if (t->n) cache_lines_fetch(&t->queue[t->first], sizeof *t->queue);
         cache_lines_fetch(&s->accounts.at[t->next_account], sizeof *s->accounts.at);
     }
 }
