@@ -184,19 +184,30 @@ static elapse_due due_of(sim *s, const heap_item *it, int of)
                         .order = -it->order};
 }
 
-/* Takes what ends before `limit_s` from a heap. */
-static int add_due(sim *s, heap *from, double limit_s, int of)
+static int add_due(sim *s, const heap_item *it, int of)
 {
     elapsing *e = &s->elapsing;
+    if (e->n_due == e->due_room) {
+        int room = e->due_room ? 2 * e->due_room : 64;
+        elapse_due *grown = realloc(e->due, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        e->due = grown;
+        e->due_room = room;
+    }
+    e->due[e->n_due++] = due_of(s, it, of);
+    return 0;
+}
+
+/* Takes what ends before `limit_s` from a heap. */
+static int take_due(sim *s, heap *from, double limit_s, int of)
+{
+    if (heap_all_before(from, limit_s)) {
+        for (int i = 0; i < from->n; i++)
+            if (add_due(s, &from->item[i], of) < 0) return SIM_OUT_OF_MEMORY;
+        heap_clear(from);
+    }
     while (from->n && from->item[0].date_s < limit_s) {
-        if (e->n_due == e->due_room) {
-            int room = e->due_room ? 2 * e->due_room : 64;
-            elapse_due *grown = realloc(e->due, (size_t)room * sizeof *grown);
-            if (!grown) return SIM_OUT_OF_MEMORY;
-            e->due = grown;
-            e->due_room = room;
-        }
-        e->due[e->n_due++] = due_of(s, &from->item[0], of);
+        if (add_due(s, &from->item[0], of) < 0) return SIM_OUT_OF_MEMORY;
         heap_pop(from);
     }
     return 0;
@@ -219,7 +230,7 @@ static void end_part(sim *s, int id)
     if (--t->n_parts) return;
     host_left(s, t->host, t->is_executing);
     s->elapsing.n_under_way--;
-    s->elapsing.n_probing -= timeline_probes_on(t);
+    if (s->elapsing.n_probing) s->elapsing.n_probing -= timeline_probes_on(t);
     timeline_runs_next(s, id);
 }
 
@@ -246,8 +257,8 @@ int elapse_fire(sim *s)
     elapsing *e = &s->elapsing;
     const double limit_s = clock_same_date_s(&s->clock);
     e->n_due = 0;
-    if (add_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || add_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
-        add_due(s, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
+    if (take_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || take_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
+        take_due(s, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
         return SIM_OUT_OF_MEMORY;
     sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
     for (int i = 0; i < e->n_due; i++) {

@@ -120,6 +120,19 @@ void heap_pop(heap *h)
     take_out(h, 0);
 }
 
+int heap_all_before(const heap *h, double date_s)
+{
+    for (int i = h->n - 1; i >= 0; i--)
+        if (!(h->item[i].date_s < date_s)) return 0;
+    return 1;
+}
+
+void heap_clear(heap *h)
+{
+    for (int i = 0; h->place && i < h->n; i++) h->place[h->item[i].id] = -1;
+    h->n = 0;
+}
+
 void heap_move(heap *h, int id, double date_s)
 {
     int at = h->place[id];

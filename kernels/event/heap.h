@@ -23,6 +23,8 @@ void heap_init(heap *h, int keeps_places);
 void heap_free(heap *h);
 int heap_push(heap *h, double date_s, int64_t order, int id); /* 0, or -1 without memory */
 void heap_pop(heap *h);                                      /* drops the first item */
+int heap_all_before(const heap *h, double date_s);           /* looks at no more items than there are before it, and one */
+void heap_clear(heap *h);                                    /* drops all items */
 void heap_move(heap *h, int id, double date_s);              /* needs places */
 void heap_remove(heap *h, int id);                           /* needs places; absent ids are ignored */
 int heap_has(const heap *h, int id);                         /* needs places */

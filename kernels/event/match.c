@@ -57,15 +57,15 @@ static inline match_key key_of(const slot *x, int pattern)
                        pattern & ANY_TAG ? SIM_ANY : x->is.tag};
 }
 
-/* The pattern is part of it: queues of equal hashes have equal patterns. */
+/* The pattern is part of it: queues of equal hashes have equal patterns. Targets at the same distance from their sources follow
+ * each other, so that ranks which do the same one after the other find their buckets side by side. */
 static inline uint32_t hash(match_key k, int pattern)
 {
-    uint64_t h = (uint64_t)(uint32_t)k.target * 0x9E3779B97F4A7C15u;
-    h ^= (uint64_t)(uint32_t)k.source * 0xC2B2AE3D27D4EB4Fu;
+    uint64_t h = (uint64_t)((uint32_t)k.source - (uint32_t)k.target) * 0xC2B2AE3D27D4EB4Fu;
     h ^= ((uint64_t)(uint32_t)k.context << 32 | (uint32_t)k.tag) * 0x165667B19E3779F9u;
     h ^= h >> 29;
     h *= 0xBF58476D1CE4E5B9u;
-    return (uint32_t)(h >> 34) | (uint32_t)pattern << 30;
+    return (((uint32_t)(h >> 34) + (uint32_t)k.target) & 0x3FFFFFFFu) | (uint32_t)pattern << 30;
 }
 
 /* Counts what searches look at. */

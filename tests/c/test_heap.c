@@ -48,6 +48,13 @@ static int first_of(const list *l)
     return first;
 }
 
+static int are_before(const list *l, double date_s)
+{
+    int n = 0;
+    for (int i = 0; i < l->n; i++) n += l->item[i].date_s < date_s;
+    return n == l->n;
+}
+
 static void assert_same(const heap_item *a, const heap_item *b)
 {
     assert(a->date_s == b->date_s && a->order == b->order && a->id == b->id);
@@ -81,7 +88,7 @@ static void test_items_leave_in_order_of_date_and_then_of_order(void)
     }
 }
 
-static void test_items_that_are_moved_or_removed_keep_the_order_of_the_others(void)
+static void test_items_that_are_moved_removed_or_cleared_keep_the_order_of_the_others(void)
 {
     heap h;
     list l = {.n = 0};
@@ -103,6 +110,11 @@ static void test_items_that_are_moved_or_removed_keep_the_order_of_the_others(vo
         }
         assert(h.n == l.n && heap_check(&h));
         if (l.n) assert_same(&h.item[0], &l.item[first_of(&l)]);
+        const double date_s = draw_date_s();
+        assert(heap_all_before(&h, date_s) == are_before(&l, date_s));
+        if (draw(200)) continue;
+        heap_clear(&h);
+        l.n = 0;
     }
     heap_free(&h);
 }
@@ -131,7 +143,7 @@ static void test_lanes_give_the_same_order_as_a_heap(void)
 int main(void)
 {
     test_items_leave_in_order_of_date_and_then_of_order();
-    test_items_that_are_moved_or_removed_keep_the_order_of_the_others();
+    test_items_that_are_moved_removed_or_cleared_keep_the_order_of_the_others();
     test_lanes_give_the_same_order_as_a_heap();
     puts("heap: all well");
     return 0;
