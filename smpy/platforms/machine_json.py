@@ -9,6 +9,7 @@ once its module is imported; the file cannot ask for that.
 from __future__ import annotations
 
 import json
+import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -180,7 +181,7 @@ class _Reader:
         raise _Wrong(place, f"a machine's file cannot have a value of type {hint}")
 
     def _one_of(self, hints: tuple[Any, ...], plain: Any, place: str) -> Any:
-        if isinstance(plain, dict) and _CLASS in plain:
+        if isinstance(plain, dict) and isinstance(plain.get(_CLASS), str):
             named = (hint for hint in hints if isinstance(hint, type) and plain[_CLASS] in self._classes_of(hint))
             hints = tuple(named) or hints[:1]
         wrong: _Wrong | None = None
@@ -275,6 +276,8 @@ def _range(plain: Any, place: str) -> range:
     start, stop, step = (_integer(each, place) for each in plain)
     if step < 1:
         raise _Wrong(place, "a range counts upwards")
+    if (stop - start) // step >= sys.maxsize:  # `len` could not tell it
+        raise _Wrong(place, "it is a range with too many numbers")
     return range(start, stop, step)
 
 

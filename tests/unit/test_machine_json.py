@@ -17,6 +17,8 @@ from smpy.platforms import (
     Cluster,
     Description,
     DijkstraZone,
+    Dragonfly,
+    DragonflyShape,
     EmpiricalNoise,
     FatTree,
     FlatCluster,
@@ -157,6 +159,7 @@ def test_a_topology_from_outside_comes_back_where_it_is_known():
         ('"cores": 4', '"cores": NaN', "NaN is no number of JSON"),
         ('"cores": 4', '"cores": 4, "__class__": 3', "a HostGroup has no '__class__'"),
         ("[[0, 2, 1]]", "[[0, 2, 0]]", "a range counts upwards"),
+        ("[[0, 2, 1]]", f"[[{-(2**63)}, {2**63}, 1]]", r"ranges\[0\]: it is a range with too many numbers"),
         ("[[0, 2, 1]]", "[0, 2, 1]", r"ranges\[0\]: it is a range"),
         ('"format": 1', '"format": 9', "it has format 9, and this version of smpy reads 1"),
     ],
@@ -182,3 +185,24 @@ def test_what_a_part_refuses_is_told_with_its_place():
     content["machine"]["models"] = {"class": "Models", "network": {"class": "NetworkModel", "weight_bytes": -1}}
     with pytest.raises(PlatformError, match=r"machine.models.network: weight_bytes is -1: it cannot be negative"):
         machine_from_json(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize("kind", [["KernelCosts"], {"class": "KernelCosts"}, 3, None])
+def test_a_class_that_is_no_text_is_refused_where_there_may_be_none(kind: object):
+    content = json.loads(machine_to_json(MADE[0]))
+    content["machine"]["kernels"] = {"class": kind}
+    with pytest.raises(PlatformError, match="^machine.kernels: it is an object with a 'class'"):
+        machine_from_json(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [
+        (Graph(Cluster("c", NumberedNames("n", ()), 1e9, 1e9, 1e-6), (Edge("a", "b"),)), "has no hosts"),
+        (Dragonfly(CLUSTER, DragonflyShape(2, 1, 2, 2**40, 1, 1, 1)), "hosts at a router: there can be 2147483647"),
+    ],
+    ids=["graph", "dragonfly"],
+)
+def test_a_topology_that_cannot_be_is_refused_when_it_is_built(zone: Zone, told: str):
+    with pytest.raises(PlatformError, match=told):
+        returned(Description("a", zone)).build()

@@ -304,6 +304,10 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
     bundles = (shape.blue, shape.black, shape.green)
     if min(numbers + bundles) < 1:
         raise PlatformError(f"dragonfly {cluster.name!r} has a 0 in its shape: every number is at least 1")
+    if shape.hosts_per_router > COUNT_MAX:
+        raise PlatformError(
+            f"dragonfly {cluster.name!r} has {shape.hosts_per_router} hosts at a router: there can be {COUNT_MAX}"
+        )
     if max(bundles) > COUNT_MAX:
         raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {COUNT_MAX}")
     if shape.n_hosts < cluster.n_hosts:

@@ -228,7 +228,7 @@ class _Nodes:
         Two hosts have a way if one part of the network reaches both: nodes that forward and are joined, or an edge
         between these hosts.
         """
-        if self.n_hosts + self.n_switches < 2:
+        if not self.n_hosts or self.n_hosts + self.n_switches < 2:
             return
         names = list(self.numbers)
         part = self._parts()
