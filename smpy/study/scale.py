@@ -9,12 +9,15 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from hashlib import sha256
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final
+from warnings import warn
 
 from smpy.analysis.pop import Efficiencies, pop, scaling_of
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import JournalWarning, SmpyError, UsageError
+from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
 from smpy.records.held_trace import HeldTrace
 from smpy.replay import replay
@@ -207,10 +210,13 @@ def scale(
     }
     study = Study(definition, folder)
     known = study.state().entries
-    wanted = [point for point in study.points if point.key not in known or not _has_factors(study, point)]
+    wanted = [point for point in study.points if point.key not in known or _factors(study, point) is None]
     for point in wanted:
         if point.key not in known:
             _factors_file(study, point).unlink(missing_ok=True)
+        elif _factors_file(study, point).exists():
+            told_of = f"{_factors_file(study, point)} is damaged, or another version of smpy has written it"
+            warn(f"{told_of}: its point runs again", JournalWarning, stacklevel=2)
     study.run(workers=workers or (1 if is_measured(given) else None), only=wanted, progress=progress)
     for point in study.points:
         _keep_factors(study, point, told)
@@ -222,8 +228,18 @@ def _factors_file(study: Study, point: Point) -> Path:
     return study.folder / "factors" / f"{point.key}.json"
 
 
-def _has_factors(study: Study, point: Point) -> bool:
-    return _factors_file(study, point).exists()
+def _factors(study: Study, point: Point) -> dict[str, Any] | None:
+    """Factors and remarks of a point; None: they are not there, or not as they were written."""
+    try:
+        record: dict[str, Any] = json.loads(read_plain_file(_factors_file(study, point), "study"))
+        is_whole = record.pop("sha256", "") == _checksum(record)
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
+        return None
+    return record if is_whole else None
+
+
+def _checksum(record: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None) -> None:
@@ -239,7 +255,8 @@ def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None
     remarks = [remark.replace(str(folder), _HERE) for remark in remarks]
     path = _factors_file(study, point)
     path.parent.mkdir(exist_ok=True)
-    write_whole(path, json.dumps({"factors": factors, "remarks": remarks}))
+    record = {"factors": factors, "remarks": remarks}
+    write_whole(path, json.dumps({**record, "sha256": _checksum(record)}))
     shutil.rmtree(folder)
 
 
@@ -252,7 +269,9 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
         if error := f"it failed: {line['error']}" if line["error"] else "" if line["makespan_s"] > 0 else _NO_TIME:
             remarks.setdefault(error, []).append(point.ranks)
             continue
-        record = json.loads(_factors_file(study, point).read_text())
+        record = _factors(study, point)
+        if record is None:  # it was there, and has gone since
+            raise SmpyError(f"{_factors_file(study, point)} cannot be read: run the study again")
         for remark in record["remarks"]:
             remarks.setdefault(remark, []).append(point.ranks)
         factors: dict[str, float | None] = {}

@@ -107,6 +107,17 @@ def test_a_table_has_the_runs_of_the_shell_and_a_second_call_runs_nothing(progra
     assert (again.output, Path("program-scale.study/journal.sqlite").read_bytes()) == (first.output, wrote)
 
 
+def test_factors_that_have_changed_are_not_taken_and_their_point_runs_again(program: Path):
+    line = (str(program), "--ranks", "2", *LINE, "--", "--n", "1000000")
+    first = scaled(*line)
+    (factors,) = Path("program-scale.study/factors").iterdir()
+    factors.write_text(factors.read_text().replace("1.0", "9.0", 1))
+    again = scaled(*line)
+    assert f"{factors.name} is damaged, or another version of smpy has written it: its point runs again" in again.output
+    assert again.stdout == first.stdout
+    assert scaled(*line).output == first.output
+
+
 def test_memory_that_more_ranks_share_is_named(program: Path):
     program.write_text(
         "import smpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
