@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Final
 
 from smpy.errors import PlatformError
@@ -166,6 +167,18 @@ def bill_of_record(record: str, prices: Prices = NO_PRICES) -> Bill:
         tuple(CableParts(**kind) for kind in parts["cables"]),
     )
     return _bill(listed, Prices(**known["prices"]), prices)
+
+
+@cache
+def is_parts_record(text: str) -> bool:
+    """Whether `bill_of_record` can read a text, which may be somebody else's."""
+    try:
+        math.fsum(bill_of_record(text).columns(1.0, 1, 1.0).values())
+    except PlatformError:  # of a price that a machine notes: a line says so where the bill is asked for
+        pass
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
+        return False
+    return True
 
 
 def _unknown(n_hosts: int) -> Bill:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import SmpyError, UsageError
+from smpy.study.bill import is_parts_record
 
 _FORMAT: Final = 2
 _BUSY_S: Final = 30.0  # for a process that is writing
@@ -365,13 +366,16 @@ def _table_of(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _is_row(value: Any) -> bool:
     """Columns of a table; parts are priced with what the run took."""
-    if not isinstance(value, dict) or (value.get("parts") is not None and not value.keys() >= _PRICED):
+    if not isinstance(value, dict) or (value.get("parts") is not None and None in map(value.get, _PRICED)):
         return False
     return all(_COLUMNS.get(name, _is_number)(each) for name, each in value.items())
 
 
-_PRICED: Final = {"makespan_s", "compute_share"}
-_COLUMNS: Final = {"parts": lambda value: value is None or _is_text(value), "is_reused": _is_bool}
+_PRICED: Final = ("makespan_s", "compute_share", "ranks")
+_COLUMNS: Final = {
+    "parts": lambda value: value is None or (_is_text(value) and is_parts_record(value)),
+    "is_reused": _is_bool,
+}
 _ORIGIN: Final = {"files": _table_of(_is_text), "versions": _table_of(_is_text), "variables": _table_of(_is_text)}
 _ENTRY: Final[dict[str, Callable[[Any], bool]]] = {
     "row": _is_row,
