@@ -12,6 +12,7 @@ from contextlib import suppress
 from hashlib import file_digest
 from importlib.util import source_from_cache
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from smpy.emulate.package_imports import user_cache_folder
@@ -135,10 +136,10 @@ def state_of(path: str, before_ns: int | None = None) -> str | None:
         None: it is no file that can be read; empty: it was written, or put in its place, since.
     """
     try:
+        if not S_ISREG(os.stat(path).st_mode):  # to open a pipe may take forever
+            return None
         with open(path, "rb") as file:
             stat = os.fstat(file.fileno())
-            if not os.path.isfile(path):
-                return None
             if before_ns is not None and stat.st_ctime_ns > before_ns:
                 return ""
             if stat.st_size > _HASHED_MAX_BYTES or path.startswith(_INSTALLED):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warnings import warn
 
 from smpy.errors import JournalWarning, UsageError
+from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
 from smpy.runs.arguments import whole_number, word
 from smpy.runs.files_read import are_as_they_were, state_of
@@ -212,7 +213,7 @@ class Study:
     def is_running(self) -> bool:
         """Whether a process runs it now."""
         try:
-            with open(self.folder / "lock", "rb") as file:
+            with open(self.folder / "lock", "rb", opener=_open_at_once) as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -235,7 +236,7 @@ class Study:
         """The study is this process's."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = open(self.folder / "lock", "ab")  # noqa: SIM115  # as long as the study runs
+            file = open(self.folder / "lock", "ab", opener=_open_at_once)  # noqa: SIM115  # as long as the study runs
         except OSError as error:
             told = f"{error.strerror}; name another folder (--folder)"
             raise UsageError(f"cannot write the study's folder {self.folder}: {told}") from error
@@ -362,15 +363,20 @@ class Study:
         )
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe keeps nobody waiting."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
+
+
 def _opened(folder: Path) -> tuple[Definition, Mapping[str, Any]]:
     """The study whose folder this is."""
     path = folder / _DEFINITION
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
+        written = json.loads(read_plain_file(path, "study"))
         return definition_of(written["study"], written["folder"]), written["study"]
     except OSError as error:
         raise UsageError(f"{folder} is no folder of a study: {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path} is not what a study has written: {error}; run the study from its TOML file"
         ) from error

@@ -126,9 +126,51 @@ def test_a_journal_that_is_no_plain_file_is_refused(study: smpy.Study, make):
         study.state()
 
 
+def test_files_of_a_study_that_are_no_plain_files_keep_nobody_waiting(study: smpy.Study):
+    lock, definition = study.folder / "lock", study.folder / "study.json"
+    lock.unlink()
+    os.mkfifo(lock)
+    assert not study.is_running
+    with pytest.raises(UsageError, match="cannot write the study's folder"):
+        study.run(workers=1)
+    definition.unlink()
+    os.mkfifo(definition)
+    with pytest.raises(UsageError, match=r"study.json: it is no plain file"):
+        smpy.Study(study.folder)
+
+
+def test_an_input_that_became_a_pipe_keeps_nobody_waiting(study: smpy.Study):
+    program = Path(study.definition.folder, "program.py")
+    kept = program.read_bytes()
+    program.unlink()
+    os.mkfifo(program)
+    try:
+        assert len(study.state().stale) == N_POINTS
+    finally:
+        program.unlink()
+        program.write_bytes(kept)
+
+
+@pytest.mark.parametrize("text", ['{"folder": "/", "study": []}', "[" * 100_000])
+def test_a_definition_that_is_none_is_refused(study: smpy.Study, text: str):
+    (study.folder / "study.json").write_text(text)
+    with pytest.raises(UsageError, match=r"study.json is not what a study has written"):
+        smpy.Study(study.folder)
+
+
+PRICED = {"ranks": 1, "makespan_s": 1.0, "compute_share": 0.5}
+PARTS = '{"parts": null, "n_hosts": 1}'
+WRONG_PARTS = ("soon", "[]", "{}", '{"parts": {}}', PARTS.replace("1", '"x"'), PARTS.replace("1", "9" * 400))
+WRONG_ROWS = [
+    *({**PRICED, "parts": text} for text in WRONG_PARTS),
+    *({**PRICED, name: None, "parts": PARTS} for name in PRICED),
+]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
+        *(json.dumps({"row": row}) for row in WRONG_ROWS),
         "[]", "{}", '{"row": {"makespan_s": "soon"}}', '{"row": {"parts": "{}"}}', '{"row": {}, "error": 3}',
         "{" * 10_000,
         '{"row": {}, "over": "limit"}', '{"row": {}, "more": 1}', '{"row": {"makespan_s": ' + "9" * 400 + "}}",
