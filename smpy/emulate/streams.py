@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 _ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
 _UNFLUSHED_MAX: Final = 1 << 16  # characters
+_WAITING_MAX: Final = 1 << 24  # characters that wait for their dates
 
 
 @named_call("")
-def _leave_note(state: RankState, what: Callable[[], None]) -> None:
-    """Have `what` done when simulated time gets to where the rank is now."""
+def _leave_note(state: RankState, what: Callable[[], None], *, waits: bool) -> None:
+    """Have `what` done when simulated time gets to where the rank is now; the rank goes on then, or at once."""
     state.engine.note(what)
+    if waits:
+        state.engine.block("")
 
 
 def _nothing() -> None:
@@ -46,27 +49,32 @@ class Outlet:
         self.trouble: OSError | None = None
         self._is_given_up = False
         self._unfinished_by: int | None = None
-        self._left: dict[Callable[[], None], None] = {}  # in the order of printing
+        self._left: dict[int, Callable[[], None]] = {}  # in the order of printing, numbered
+        self._n_left = 0
         self._n_unflushed = 0
+        self._n_waiting = 0
         self._is_busy = False
         self._when_done: Callable[[], None] | None = None
 
     def leave(self, state: RankState, take: Callable[[], str]) -> None:
-        """Have the text that the running rank gives away written at its date."""
+        """Have the text that the running rank gives away written at its date; ranks wait while there is much of it."""
         with self._undisturbed():
             text = take()
+            self._n_waiting += len(text)
+            self._n_left = number = self._n_left + 1
 
             def write() -> None:
                 with self._undisturbed():
-                    del self._left[write]
+                    del self._left[number]  # by its number: a function that knows itself would keep the text for long
+                    self._n_waiting -= len(text)
                     self._write(state.rank, text)
 
-            self._left[write] = None
-        _leave_note(state, write)
+            self._left[number] = write
+        _leave_note(state, write, waits=self._n_waiting > _WAITING_MAX)
 
     def write_rest(self) -> None:
         """Write what was left for dates that will not come."""
-        for write in list(self._left):
+        for write in list(self._left.values()):
             write()
 
     def write_now(self, rank: int, text: str) -> None:

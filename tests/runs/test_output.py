@@ -63,6 +63,14 @@ def test_an_error_has_its_long_output_too_and_can_be_sent(program: Callable[[str
     raised.value.stdout_file.close()
 
 
+def test_long_lines_do_not_wait_for_their_dates_in_memory(program: Callable[[str], str]):
+    program("line = 'x' * 1_000_000\nfor _ in range(100):\n    print(line)")
+    run = smpy.simulate("program.py", ranks=2, compute="none")
+    assert run.stdout_file is not None
+    assert sum(map(len, run.stdout_file)) == 200 * 1_000_001
+    assert run.summary.peak_rss_bytes < 120e6
+
+
 @pytest.mark.slow
 def test_a_study_finds_its_results_in_long_output(program: Callable[[str], str]):
     lines = "sys.stdout.write('x' * 1023 + '\\n')"
