@@ -77,7 +77,7 @@ static int number_of(sim *s, int rank, int call, int line, int comm)
 
 /* ---- calls ---- */
 
-/* The calls of a loop follow each other as they did in its last turn: then nothing is searched. */
+/* Number of a call's account, or 0; without a search where the call follows the last one as it did before, as in a loop. */
 static int number_of_next(sim *s, const timeline *t, const call_account *key)
 {
     if (t->next_account && is_of(&s->accounts.at[t->next_account], key)) return t->next_account;

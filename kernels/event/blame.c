@@ -36,14 +36,14 @@ static double label_s(const own_run *run, double end_s, uint64_t label, double s
     return larger(run->label_s - larger(since_s - run->since_s, 0) - larger(end_s - until_s, 0), 0);
 }
 
-/* The share of a wait that the other rank's own delays have at least. */
+/* Lower bound of the share of a wait that the other rank's own delays cause. */
 static double own_share(const sim *s, const rank_state *mine, const rank_state *other, const past_wait *wait)
 {
     const double waited_s = waited_at_most_s(s, other, mine->run.since_s, wait->end_s);
     return larger(1 - waited_s / (wait->end_s - wait->start_s), 0);
 }
 
-/* The cause that waits of the other rank pass a wait on to, and its share at least. */
+/* Sets the cause of a wait to that of the other rank's own waits, and the share to a lower bound; else changes nothing. */
 static void pass_on(const sim *s, const rank_state *mine, const rank_state *other, past_wait *wait)
 {
     const double since_s = mine->run.since_s, until_s = wait->end_s;
@@ -67,7 +67,7 @@ static void add_share(sim *s, int rank, double share, const past_wait *wait)
     if (share > 0) s->timelines.rank[rank].caused_s += share * (wait->end_s - wait->start_s);
 }
 
-/* Finds whom a wait is due to. */
+/* Finds the rank that a wait is due to. */
 static void blame_wait(sim *s, const rank_state *mine, int other, past_wait *wait)
 {
     const rank_state *o = other < 0 ? NULL : &s->timelines.rank[other];
@@ -81,7 +81,7 @@ static void blame_wait(sim *s, const rank_state *mine, int other, past_wait *wai
     wait->share = (float)own;
 }
 
-/* Waits that follow each other without a gap, such as of a row of polls, are one. */
+/* Remembers a wait; one that begins where the last one ended, as in a row of polls, makes that longer. */
 static void keep(rank_state *r, const past_wait *wait)
 {
     past_wait *last = &r->waited[0];

@@ -1,4 +1,4 @@
-/* cache_lines.h -- arrays that begin with a cache line, so that an element of some lines' size lies in as few as it can. */
+/* cache_lines.h -- arrays that begin at a cache line, so that their elements touch as few cache lines as possible. */
 #ifndef SMPY_CACHE_LINES_H
 #define SMPY_CACHE_LINES_H
 #include <stdint.h>
@@ -7,8 +7,8 @@
 
 enum { CACHE_LINE = 64 };
 
-/* The array, with room for so many bytes, and its first `used` bytes as they were in `at`; or NULL without memory: then nothing
- * has changed. `memory` is what to free: NULL at first, as is `at`. */
+/* Grows an array to `bytes`, and keeps the first `used` bytes. NULL: there is no memory, and the array is as it was.
+ * `memory` is the block to free; it and `at` are NULL at first. */
 static inline void *cache_lines_grow(void **memory, const void *at, size_t used, size_t bytes)
 {
     const size_t before = at ? (size_t)((const char *)at - (const char *)*memory) : 0;
@@ -20,8 +20,8 @@ static inline void *cache_lines_grow(void **memory, const void *at, size_t used,
     return lines;
 }
 
-/* Asks for the lines of what will soon be changed: with thousands of ranks no near cache holds those of one until its next turn.
- * Whoever calls this and does nothing else must be inlined, too: GCC drops calls that have no effect, and counts this as none. */
+/* Prefetches bytes that will soon be changed: with thousands of ranks, those of one leave the near caches before its next turn. A
+ * function that does nothing else must be inlined, too: GCC counts prefetching as no effect, and drops calls without one. */
 __attribute__((always_inline)) static inline void cache_lines_fetch(const void *at, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch((const char *)at + i, 1);

@@ -22,8 +22,8 @@ typedef struct collective_run {
     double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
     int request;                 /* of a started one; or 0 */
     int timeline;                /* that performs it, or waits for it */
-    double met_s;                /* of a started one: when the last of its requests matched that are complete; INFINITY: none */
-    int met_rank;                /* and with whom */
+    double met_s;                /* of a started one: when the last matched of its complete requests; INFINITY: none is complete */
+    int met_rank;                /* the other rank of that match */
     int latch, next_at_latch;    /* or 0; the request that came to it next */
     uint8_t is_halted;           /* all its calls are made */
     uint8_t is_waited_for;       /* its rank is blocked in a wait for it */

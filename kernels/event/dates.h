@@ -1,4 +1,4 @@
-/* dates.h -- the larger and the smaller of dates and durations, which are never NaN: libm's own are calls. */
+/* dates.h -- maximum and minimum of dates or durations, none of which is NaN; inlined, as libm's fmax and fmin are calls. */
 #ifndef SMPY_DATES_H
 #define SMPY_DATES_H
 

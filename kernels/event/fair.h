@@ -38,6 +38,6 @@ int fair_owner(const fair *f, int flow);
 int fair_n_links(const fair *f, int flow);
 int fair_link_at(const fair *f, int flow, int i);
 int fair_is_saturated(const fair *f, int link);         /* its flows take all of it; after fair_solve() */
-int fair_has_room(const fair *f, int link);             /* for more than all its flows at their bounds: it is not saturated */
+int fair_has_room(const fair *f, int link);             /* all its flows at their bounds leave some of it: it is not saturated */
 /* end cdef */
 #endif

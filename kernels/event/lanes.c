@@ -53,7 +53,7 @@ int lanes_push(lanes *l, double date_s, int64_t order, int id)
     return heap_push(&l->rest, date_s, order, id);
 }
 
-/* The first item, or NULL; and its lane, or NULL: it is in the heap. */
+/* The first item, or NULL. Sets its lane; NULL: the item is in the heap. */
 static const heap_item *first_of(const lanes *l, const lane **of)
 {
     const heap_item *first = l->rest.n ? &l->rest.item[0] : NULL;

@@ -21,7 +21,7 @@ void late_meets(const sim *s, collective_run *run, const slot *x)
     run->met_rank = other_side(s, x);
 }
 
-/* When both sides were there; of a started collective that is over before all have entered it, of its last message. */
+/* Date at which both sides were there; of a started collective that ends before all ranks have entered it, of its last match. */
 static double matched_s_of(const slot *x, double complete_s)
 {
     if (x->is_collective) return isfinite(complete_s) ? INFINITY : x->run->met_s;

@@ -1,16 +1,16 @@
-/* late.h -- who was late for a request: the other side of a message, or the last rank to enter a collective.
+/* late.h -- the late side of a request: the other side of a message, or the last rank to enter a collective.
  *
- * Invariant: met_s is at most over_s of a request that is complete, but for the completion of one that nothing has matched. */
+ * Invariant: of a complete request, met_s is at most over_s, unless it was completed without a match. */
 #ifndef SMPY_LATE_H
 #define SMPY_LATE_H
 #include "request.h"
 
 /* The side that keeps a rank waiting for a request. */
 typedef struct {
-    int kind, rank;              /* SPENT_LATE_*, 0: nothing; who was late, or -1 */
-    double met_s, over_s;        /* from when on nobody was; the end of the transfer that followed. INFINITY: not yet */
+    int kind, rank;              /* SPENT_LATE_*, 0: nothing; the late rank, or -1 */
+    double met_s, over_s;        /* when the late side came; when the transfer after it ended. INFINITY: not yet */
 } late_side;
 
 late_side late_side_of(const sim *s, const slot *x);
-void late_meets(const sim *s, collective_run *run, const slot *x); /* a request of a started collective is complete */
+void late_meets(const sim *s, collective_run *run, const slot *x); /* notes a complete request of a started collective */
 #endif

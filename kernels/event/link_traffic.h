@@ -23,7 +23,7 @@ typedef struct {
 } link_state;
 
 typedef struct {
-    link_state *at;              /* by link, in `memory`, whose pages take no memory until a flow touches them */
+    link_state *at;              /* by link, in `memory`: a page takes none until a flow touches it */
     void *memory;
     int n_links, n_saturated;
     int *doubtful, n_doubtful, room;

@@ -2,7 +2,7 @@
  *
  * Whoever moves bytes on a host is served at one rate: as fast as one core can, or a fair part of the host's bandwidth when that
  * is less. It is a resource like cores (host.h), whose unit is what one core can move. Where only the bandwidth of a core is
- * known, all cores together have so many times as much. Where none is known there is no such resource, and bytes take no time.
+ * known, the host has that of all its cores together. Where neither is known there is no such resource, and bytes take no time.
  *
  * Invariant: a host is in `hosts` exactly while somebody moves bytes on it, with the date of the first one's end. */
 #ifndef SMPY_MEMORY_H

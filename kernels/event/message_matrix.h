@@ -9,7 +9,7 @@
 typedef struct {
     message_pair *at;            /* open addressing */
     int n, room;                 /* a power of two, or 0 */
-    int is_counted;              /* else it stays empty */
+    int is_counted;              /* 0: nothing is counted, and the matrix stays empty */
     int is_complete;             /* pairs of ranks, however many they are */
     int is_of_hosts;
 } message_matrix;

@@ -43,7 +43,7 @@ int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
 /* For networks: */
 const sim_clock *network_clock(const sim *s);
 const platform *network_platform(const sim *s);
-int network_counts_links(const sim *s);   /* is link_loads to tell anything? Known when the first transfer starts */
+int network_counts_links(const sim *s);   /* do callers want link loads? Known when the first transfer starts */
 /* Of the links, now. They are other arrays in another world of the same platform, where profiles change them. */
 const double *network_bandwidth_bytes_per_s(const sim *s);
 const double *network_latency_s(const sim *s);

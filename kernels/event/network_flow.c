@@ -287,7 +287,7 @@ static double end_alone_s(sim *s, flow_network *n, int id)
     return network_clock(s)->now_s + f->remaining_bytes / f->rate_bytes_per_s;
 }
 
-/* The planned flow begins on its links: 0, or an error. */
+/* Counts the planned flow on its links: 0, or an error. */
 static int count_traffic(sim *s, flow_network *n, int id)
 {
     const flow_plan *p = &n->planned;

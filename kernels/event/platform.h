@@ -88,7 +88,7 @@ typedef struct {
     double bandwidth_bytes_per_s, latency_s; /* of every wire */
     int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
-    double memory_bandwidth_bytes_per_s;     /* one a host that has a loopback: all its messages to itself share it */
+    double memory_bandwidth_bytes_per_s;     /* one a host with a loopback, shared by all messages inside the host */
     double limiter_bandwidth_bytes_per_s;    /* one a host; in fat trees and dragonflies, one a switch or router, too */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;

@@ -24,5 +24,5 @@ int poll_begin(sim *s, int timeline, const poll_question *asked, double each_s, 
 void poll_end(sim *s, int timeline, const poll_question *asked, int *in_a_row, int is_success, int grows);
 int poll_spends(timeline *t);                    /* SPENT_POLLING or SPENT_PROBING */
 void poll_notice(sim *s, int rank);              /* a message has come to the rank, or a request of its is complete */
-void poll_forget(sim *s, timeline *t, int is_progress); /* something else was done in between: the rounds; progress: all */
+void poll_forget(sim *s, timeline *t, int is_progress); /* after another action: forgets the rounds; after progress: all */
 #endif

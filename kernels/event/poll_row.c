@@ -25,7 +25,7 @@ static late_side sender_of(const slot *send)
                        .over_s = fmax(there_s, send->date_s)};
 }
 
-/* So far; of what has just been asked in vain. */
+/* The late side, as far as it is known, of a poll that has just failed. */
 static late_side side_of_question(const sim *s, const poll_question *q)
 {
     if (q->request < 0) return nobody;
@@ -95,7 +95,7 @@ void poll_row_finds(sim *s, timeline *t, int request)
 {
     const slot *x = &s->requests.at[request];
     const late_side side = x->is.is_done ? late_side_of(s, x) : sender_of(x);
-    if (!t->row.n || x->is.is_cancelled || side.over_s <= t->row.held[0].start_s) return; /* they looked for something else */
+    if (!t->row.n || x->is.is_cancelled || side.over_s <= t->row.held[0].start_s) return; /* the row polled for something else */
     if (s->trace) trace_waited(s, t->rank, x);
     settle(s, t, &side);
 }

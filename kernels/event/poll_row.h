@@ -1,28 +1,28 @@
-/* poll_row.h -- a row of polls: what a timeline did since its first poll in vain, not charged before it is known what the polls
- * waited for.
+/* poll_row.h -- rows of polls: holds a timeline's time from a failed poll on, and charges it once it is known what the polls waited
+ * for.
  *
- * The poll that succeeds tells: until the message was sent, its receive was posted or the last rank had entered the collective,
- * all polls of the row waited for that; from then to its arrival for a transfer; only what is left was polling. Computing and
- * sleeping in between stay what they are. A row without a success is polling. It ends with any other action than these.
+ * A successful poll tells what its row waited for. Time of polls counts as late until the message was sent, its receive was posted,
+ * or the last rank had entered the collective; then as transfer until the arrival; the rest as polling. Computing and sleeping in
+ * between stay what they are. A row without a success is polling. Any action but polls, computing and sleeping ends a row.
  *
- * A row is bounded. One that asks the same again and again, computing or sleeping in between, waits: from a hundred such rounds on
- * it is charged, up to a failed poll, with what is known by then, whether a poll will succeed or not. One that asks several things
- * in turn is given up, as polling.
+ * A row is bounded. One that repeats the same poll, with computing or sleeping in between, is charged after a hundred such rounds:
+ * up to a failed poll, as waiting, by what is known then, whether a poll will succeed or not. One that repeats several polls in
+ * turn is charged as polling.
  *
- * Invariants: (1) what is held follows what was charged, without a gap, up to the timeline's `since_s`;
+ * Invariants: (1) held times follow the charged ones without a gap, up to the timeline's `since_s`;
  *             (2) a row is empty, or begins with a poll. */
 #ifndef SMPY_POLL_ROW_H
 #define SMPY_POLL_ROW_H
 #include "request.h"
 #include "timeline.h"
 
-/* Holds this time, if it is a poll or follows one: whether it does. */
+/* Holds a time that is of a poll, or follows one. Returns whether it does. */
 int poll_row_hold(sim *s, timeline *t, const held_time *time);
-/* A poll has found the request complete, or the send: what its row waited for is known. */
+/* Charges the row whose last poll has succeeded: it found the request complete, or this send. */
 void poll_row_finds(sim *s, timeline *t, int request);
-void poll_row_in_vain(sim *s, timeline *t, const poll_question *asked); /* the last poll has found nothing */
-void poll_row_end(sim *s, timeline *t);          /* nothing was found */
-void poll_row_add_up(const timeline *t, double *spent_s); /* adds what is held: [SPENT_KINDS] */
+void poll_row_in_vain(sim *s, timeline *t, const poll_question *asked); /* notes a failed poll */
+void poll_row_end(sim *s, timeline *t);          /* charges the row as polling: no poll has succeeded */
+void poll_row_add_up(const timeline *t, double *spent_s); /* adds the times that are held: [SPENT_KINDS] */
 
 #ifdef SMPY_CHECK
 void poll_row_check(const timeline *t);

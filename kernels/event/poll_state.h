@@ -18,15 +18,15 @@ typedef struct {
     double each_s, since_s;      /* the poll under way: those it stands for take so long, from when on; 0: none */
 } poll_state;
 
-/* Time of one kind, in one call. */
+/* A time of one kind, in one call. */
 typedef struct {
     double start_s, end_s;
-    int kind, account;           /* SPENT_* */
+    int kind, account;           /* SPENT_*; number of the account, or 0 */
 } held_time;
 
 typedef struct {
     held_time *held;             /* not yet charged (poll_row.h) */
     int n, room;
-    int is_mixed;                /* its polls did not all ask the same */
+    int is_mixed;                /* its polls asked different questions */
 } poll_row;
 #endif

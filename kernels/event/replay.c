@@ -453,7 +453,7 @@ int sim_replay_next(sim *s)
     }
 }
 
-/* Does it ask again and again? Of a WAITING one, the poll is still to come. */
+/* Is it repeating a poll that has to succeed? One that is WAITING has not come to its poll yet. */
 static int searches(const sim *s, int id)
 {
     const replay *r = s->replay;

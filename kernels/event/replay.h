@@ -7,8 +7,8 @@
  * What the program learnt in the traced run decides here, too: a poll that found something is repeated until it does; one in vain
  * is made as often as it was, or until it is not; a wait for any waits for the one that was over first.
  *
- * Rows that no run has left may have ranks poll for what never comes. The world is quiet when nothing is under way but polls that
- * have to find something; quiet, it stays as it is unless one of them does.
+ * Rows that no run has recorded may have ranks poll for messages that never come. The world is quiet when nothing is under way but
+ * polls that have to succeed. A quiet world stays as it is until one of them succeeds.
  *
  * Invariants: (1) a rank's request has a name from when it is started until it has been waited for, found complete or freed; a name
  *                 that is not known is that of a request that is over;
@@ -29,7 +29,7 @@ typedef struct {
     int n_due, due_room;
     int latch;                   /* of the next start, or 0 */
     int polled;                  /* the first row is a poll under way: so many times; 0: it is not */
-    int polled_before;           /* when the world was found quiet */
+    int polled_before;           /* `polled` when the world was found quiet */
 } replay_rank;
 
 typedef struct replay {

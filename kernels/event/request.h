@@ -36,16 +36,16 @@ typedef struct {
     uint8_t is_released : 1;
     uint8_t has_overhead : 1;    /* a receive that pays the receive overhead: see protocol.h */
     uint8_t is_queued : 1;
-    uint8_t is_collective : 1;   /* that was started */
+    uint8_t is_collective : 1;   /* of a started collective */
     uint8_t is_held : 1;         /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched : 1;
     uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */
-    uint8_t has_arrived : 1;     /* and is there */
-    uint8_t is_free : 1;         /* no request: its number is that of nothing */
+    uint8_t has_arrived : 1;     /* an early send whose message has arrived */
+    uint8_t is_free : 1;         /* no request has this number */
     union {
         int64_t posted;          /* when it was posted, as a count */
         double matched_s;        /* when its transfer started */
-        double arrived_s;        /* of an early send without a match that is there: since when */
+        double arrived_s;        /* of an early send without a match: when its message arrived */
         collective_run *run;     /* of a started collective */
     };
     double date_s;               /* of its posting; once it is done, of its completion */

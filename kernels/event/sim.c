@@ -94,7 +94,7 @@ static int broken(sim *s, int error)
     return SIM_BROKEN;
 }
 
-/* Asks for the lines that the next turns will touch. */
+/* Prefetches memory that the timelines with the next turns will touch. */
 __attribute__((always_inline)) static inline void fetch_ahead(const sim *s)
 {
     const timelines *all = &s->timelines;

@@ -165,12 +165,12 @@ enum {
 /* Of one rank, at one call site (account.h). */
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
-    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent: a cache line. What most calls change is the third one: transfers and on */
+    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent; one cache line. Most calls change only the third: from SPENT_TRANSFER on */
     int64_t sent_bytes, received_bytes, padding;
     double spent_s[SPENT_KINDS];
     int64_t count;                    /* of calls */
     int rank, call, line, comm;       /* as sim_begin_call was told; call 0, comm -1: the program's own, up to the line */
-    int follower;                     /* the kernel's own: account of the call that came after the last one here, or 0 */
+    int follower;                     /* the kernel's own: account of the call that last followed this one, or 0 */
 } call_account;
 
 /* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
@@ -269,14 +269,14 @@ void sim_end_call(sim *s, int timeline);
 /* The accounts, in the order of their first calls: how many. Those of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
-/* [ranks] how much of what others waited is certainly due to each one's delays (blame.h). */
+/* [ranks] waiting of others that is certainly due to each rank's delays (blame.h). */
 void sim_caused_waits_s(const sim *s, double *caused_s);
-void sim_count_links(sim *s);                            /* before the first message: what they carry; */
-void sim_count_pairs(sim *s, int all_pairs);             /* and messages by pair. all_pairs: of ranks, however many */
+void sim_count_links(sim *s);                            /* count traffic of links; to call before the first message */
+void sim_count_pairs(sim *s, int all_pairs);             /* likewise messages by pair. all_pairs: of ranks, however many */
 /* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
-/* The links that were used, in the order of their numbers: how many; 0 where they are not counted, or not shared. They
- * are written to `list`, unless it is NULL. */
+/* Number of links that were used; 0: they are not counted, or not shared. Writes them to `list` in the order of their numbers,
+ * unless it is NULL. */
 int sim_link_loads(const sim *s, link_load *list);
 
 /* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
@@ -368,7 +368,7 @@ const char *sim_network_name(const sim *s);
 int sim_replay_begin(sim *s);                                    /* before the first call: 0, or an error */
 int sim_replay_feed(sim *s, int n, const trace_action *rows);    /* 0, or an error */
 int sim_replay_next(sim *s);          /* in place of sim_next; a timeline: its next rows are to be fed, then it is called again */
-int sim_replay_is_in_vain(sim *s);    /* are polls for what will not come all that has happened since the last time it was asked? */
+int sim_replay_is_in_vain(sim *s);    /* have ranks done nothing since its last call but poll for messages that will not come? */
 int64_t sim_replay_left_alone(const sim *s); /* sends that nobody waits for, because in the trace they were complete at once */
 
 /* ---- schedules (schedule.h): what a collective does, for every rank ---- */

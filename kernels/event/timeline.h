@@ -15,18 +15,18 @@
 enum { AWAKE, ASLEEP, EXECUTING, WAITING, ENDED };
 
 typedef struct {
-    _Alignas(64) action *queue;  /* a ring; `room` is a power of two. Up to since_s: a cache line, as far as next_of_host another */
+    _Alignas(64) action *queue;  /* a ring; `room` is a power of two. One cache line goes up to since_s, the next to next_of_host */
     int first, n, room;
     int rank, host;
     int state, spends;           /* and what its time goes to (SPENT_*) */
     int account, account_at_tail;/* of the action that it is in; of those appended now */
-    int n_open;                  /* calls: the first one, and those in it */
-    int last_account;            /* of the last call, or 0; */
-    int next_account;            /* and that of the next one, if it follows as it did before; or 0 */
+    int n_open;                  /* open calls: the first one, and calls inside it */
+    int last_account;            /* of the last call, or 0 */
+    int next_account;            /* of the call that followed the last one before, or 0 */
     double since_s;              /* it is in this state */
     double met_s;                /* from when on nobody kept it waiting; known when it is told so: */
     int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
-    poll_row row;                /* of polls in vain, not yet charged */
+    poll_row row;                /* failed polls that are not charged yet */
     double tail_s, earliest_tail_s;
     int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int64_t answer;
@@ -43,7 +43,7 @@ typedef struct {
     poll_state poll;
 } timeline;
 
-/* A rank's time since it last was blocked: from when on, and how much of it went at least to one label (blame.h). */
+/* A rank's time since it last was blocked: its beginning, one label, and a lower bound of that label's part (blame.h). */
 typedef struct {
     double since_s, label_s;
     uint64_t label;
@@ -52,9 +52,9 @@ typedef struct {
 /* A rank's wait for others that is over (blame.h). */
 typedef struct {
     double start_s, end_s;
-    double earlier_s;            /* how long it had waited before */
+    double earlier_s;            /* sum of the rank's waits before it */
     own_run before;
-    int cause;                   /* the rank that it is due to, at least by this share; or -1 */
+    int cause;                   /* the rank that causes at least `share` of it; or -1 */
     float share;
 } past_wait;
 
@@ -63,19 +63,19 @@ typedef struct {
     int first_timeline;          /* they are linked by next_of_rank */
     int n_live;                  /* timelines that have not ended */
     double kept_waiting_s;       /* how long others waited for it */
-    double caused_s;             /* at least so much of what others waited is due to it (blame.h), */
+    double caused_s;             /* lower bound of others' waiting that is due to it (blame.h) */
     own_run run;
-    double waited_s;             /* for others, so far; a cache line ends here */
-    past_wait waited[2];         /* its last wait for others, and a long one before, */
-    double fading_s;             /* whose length counts half with each wait that is not kept */
+    double waited_s;             /* sum of its waits for others; a cache line ends here */
+    past_wait waited[2];         /* its last wait for others, and a long one before */
+    double fading_s;             /* length of the long one, halved with each wait since */
     double finish_s;             /* the outside's date of the last end, or NaN */
 } rank_state;
 
 typedef struct {
-    timeline *at;                /* each begins a cache line, as ranks do; in `memory`, */
+    timeline *at;                /* in `memory`; each begins at a cache line */
     void *memory;
     int n, room, n_ended;
-    rank_state *rank;            /* and in `rank_memory` */
+    rank_state *rank;            /* in `rank_memory`; likewise */
     void *rank_memory;
     int n_ranks, rank_room;
     int *turn, *next_turn;       /* timelines to perform one call each; room for all */

@@ -54,7 +54,7 @@ void trace_free(trace *t);
 
 /* Each of these is called in a world with a trace only. */
 void trace_interval_of(sim *s, int rank, const held_time *time, int other); /* the rank that was waited for, or -1 */
-void trace_waited(sim *s, int rank, const slot *x);      /* its wait ends because of the request, or of a send that it probed */
+void trace_waited(sim *s, int rank, const slot *x);      /* a request, or a send that a probe found, ends the rank's wait */
 void trace_posted(sim *s, int request);
 void trace_set_out(sim *s, int send);                    /* the message is matched, or sets out early */
 void trace_matched(sim *s, int recv);

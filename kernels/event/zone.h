@@ -66,8 +66,7 @@ int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches
 /* The same with wires that are bundles: first n[0] wires of width[0] times the cluster's bandwidth each, then n[1], ... */
 int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,
                         cluster_links *out);
-/* Appends the route of a host to itself over its loopback, which there has to be, and its memory, if there is one. 0, or a negative
- * error. */
+/* Appends the route of a host to itself: over its loopback, which has to exist, and its memory, if any. 0, or a negative error. */
 int cluster_append_loopback(const platform *p, const cluster_links *l, int host, platform_path *path);
 
 typedef struct {

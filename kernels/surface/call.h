@@ -13,7 +13,7 @@
 
 typedef PyObject *call_body(PyObject *self, const arguments *given);
 
-/* `comm` is what the call's account says of its communicator: a handle's number, or COMM_NULL. */
+/* `comm` names the communicator in the call's account: a handle's number, or COMM_NULL. */
 static inline PyObject *call_perform(PyObject *self, int comm, const arguments *given, PyObject *name, PyObject *general,
                                      call_body *body)
 {

@@ -41,7 +41,7 @@ static double burst_s(void)
 static void start_after(double computed_s)
 {
     double now_s = read_s(CLOCK_MONOTONIC);
-    for (int i = 0; i < ANCHORS_MAX && now_s - surface.clock.anchor_s > ANCHOR_AGE_S; i++) { /* again if it was preempted */
+    for (int i = 0; i < ANCHORS_MAX && now_s - surface.clock.anchor_s > ANCHOR_AGE_S; i++) { /* a preempted thread measures again */
         drop_anchor(now_s);
         now_s = read_s(CLOCK_MONOTONIC);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #if PY_VERSION_HEX < 0x030C0000
-#define Py_BUILD_CORE /* the frame, which later versions show by functions */
+#define Py_BUILD_CORE /* layout of the frame; later versions have functions for it */
 #include <internal/pycore_frame.h>
 #endif
 
@@ -58,7 +58,7 @@ static int *bucket_of(const PyCodeObject *code, int offset)
     return &surface.lines.bucket[(key ^ key >> 10) % LINE_BUCKETS];
 }
 
-/* Its number, or 0 where it has none yet. */
+/* Number of a line, or 0: it has none yet. */
 static int find(const PyCodeObject *code, int offset, const int *bucket)
 {
     int number = *bucket;
@@ -76,8 +76,8 @@ static int number_of(PyFrameObject *frame)
     return number;
 }
 
-/* The number of the innermost frame's line, or 0 where it has none yet. A frame that is known has no need of its object, which at
- * thousands of ranks no near cache holds. */
+/* Number of the innermost frame's line, or 0: it has none yet. Makes no frame object: at thousands of ranks it would miss the near
+ * caches. */
 static int find_innermost(void)
 {
 #if PY_VERSION_HEX < 0x030C0000
@@ -93,7 +93,7 @@ static int find_innermost(void)
 #endif
     if (!frame) return 0;
     PyObject *held = PyUnstable_InterpreterFrame_GetCode(frame);
-    Py_DECREF(held); /* the frame has it */
+    Py_DECREF(held); /* the frame keeps its own reference */
     if (!PyCode_Check(held)) return 0;
     const PyCodeObject *code = (const PyCodeObject *)held;
     const int offset = PyUnstable_InterpreterFrame_GetLasti(frame);

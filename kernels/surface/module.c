@@ -261,7 +261,7 @@ static PyMethodDef functions[] = {
      PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
     {"compute", (PyCFunction)(void (*)(void))clock_compute, METH_FASTCALL,
      PyDoc_STR("compute(flop, kernel='execute', /)\n--\n\n"
-               "Whether the running rank was told to compute so many operations; else nothing happened.")},
+               "Have the running rank compute so many operations; False: there is none, and nothing happened.")},
     {"poll_until", (PyCFunction)(void (*)(void))comm_poll_until, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("poll_until(question, ...)\n--\n\nIprobe with these arguments until it finds a message; False: ask once more.")},
     {"contents", (PyCFunction)(void (*)(void))contents_take, METH_FASTCALL,

@@ -14,7 +14,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static const long INTERVAL_NS = 2000000; /* timers of processor time go off at ticks of the system: each, or each second one */
+static const long INTERVAL_NS = 2000000; /* such a timer expires at a tick of the system: at each, or at each second one */
 
 enum { FRAMES_MAX = 1000, PLACES = 96, FOLDERS_MAX = 16, FILE_BYTES = 1024, FUNCTION_BYTES = 256, N_WORDS = 8 };
 
@@ -24,7 +24,7 @@ enum { CODE = 4, PREVIOUS = 6, INSTRUCTION = 7 };
 #else
 enum { CODE = 0, PREVIOUS = 1, INSTRUCTION = 7 };
 #endif
-static const uintptr_t TAGS = 3; /* of a reference to the code, from Python 3.14 on */
+static const uintptr_t TAGS = 3; /* low bits of a reference to the code, from Python 3.14 on */
 
 typedef struct {
     uintptr_t word[N_WORDS];
@@ -49,7 +49,7 @@ typedef struct sampler {
     struct {
         PyObject *path;             /* owned */
         int is_program;
-    } folder[FOLDERS_MAX];          /* the longest that a file lies in counts; a file in none is the program's */
+    } folder[FOLDERS_MAX];          /* the innermost folder of a file counts; a file in none is the program's */
     int n;
     place at[PLACES];
 } sampler;
@@ -70,7 +70,7 @@ static uintptr_t innermost(const sampler *self)
 #endif
 }
 
-/* The code that a frame executes, borrowed; NULL: it executes none of Python's. */
+/* Code that a frame executes, borrowed; NULL: no code of Python. */
 static PyCodeObject *code_of(const sampler *self, const frame_words *frame)
 {
     const uintptr_t code = frame->word[CODE] & ~TAGS;
@@ -95,7 +95,7 @@ static int begins_with(PyObject *text, PyObject *prefix)
 static int is_of_program(const sampler *self, const PyCodeObject *code)
 {
     PyObject *file = code->co_filename;
-    if (!PyUnicode_GET_LENGTH(file) || PyUnicode_READ_CHAR(file, 0) == '<') return 0; /* made by a library, at run time */
+    if (!PyUnicode_GET_LENGTH(file) || PyUnicode_READ_CHAR(file, 0) == '<') return 0; /* code that a library made at run time */
     Py_ssize_t longest = -1;
     int is_program = 1;
     for (int i = 0; i < self->n_folders; i++) {
@@ -153,9 +153,9 @@ static void on_timer(int number, siginfo_t *info, void *context)
     errno = error;
 }
 
-/* ---- its beginning and end ---- */
+/* ---- beginning and end ---- */
 
-/* Does the caller's frame look as the public functions say? */
+/* Do the words of the caller's frame agree with the public functions? */
 static int knows_frames(const sampler *self)
 {
     PyFrameObject *known = PyThreadState_GetFrame(self->thread);
@@ -168,7 +168,7 @@ static int knows_frames(const sampler *self)
     PyCodeObject *code = PyFrame_GetCode(known);
     int is_known = code_of(self, &frame) == code && offset_of(&frame, code) == PyFrame_GetLasti(known);
     PyFrameObject *back = PyFrame_GetBack(known);
-    if (is_known && back) { /* the frame behind, but for those that the interpreter puts between */
+    if (is_known && back) { /* the caller's caller; the interpreter may put a frame of its own between */
         PyCodeObject *expected = PyFrame_GetCode(back), *seen = NULL;
         for (int i = 0; i < 2 && !seen && read_memory(self, &frame, frame.word[PREVIOUS], sizeof frame); i++)
             seen = code_of(self, &frame);
@@ -181,7 +181,7 @@ static int knows_frames(const sampler *self)
     return is_known;
 }
 
-/* A real-time signal that nobody handles; 0: there is none. Ours stays handled for good: a late one must not end the process. */
+/* A real-time signal that nobody handles; 0: there is none. The handler stays for good: a late signal must not end the process. */
 static int free_signal(void)
 {
     for (int number = SIGRTMAX; number >= SIGRTMIN; number--) {
@@ -193,7 +193,7 @@ static int free_signal(void)
     return 0;
 }
 
-/* The signal, or 0. */
+/* Starts the timer: the number of its signal, or 0. */
 static int start_timer(sampler *self)
 {
     const int number = free_signal();
@@ -220,7 +220,7 @@ void sampler_stop(void)
     sampler *self = surface.sampler;
     surface.sampler = NULL;
     if (!self) return;
-    if (self->pid == getpid()) timer_delete(self->timer); /* a child process has none, and might have made one of that number */
+    if (self->pid == getpid()) timer_delete(self->timer); /* a child process has no such timer, but may have its number */
     drop(self);
 }
 

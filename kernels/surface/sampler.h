@@ -3,13 +3,13 @@
  *   (1) A sample is taken in a signal handler, in the thread of the ranks, while the compute clock runs. It names the innermost
  *       frame of the program: frames of smpy and of libraries stand for the line that called them. A long call of C gets its
  *       samples where it was made: the handler does not wait for the interpreter.
- *   (2) The handler allocates nothing, takes no lock and changes no object. It reads frames by process_vm_readv: one that a switch
- *       of greenlets leaves half made is an error code. The layout of frames is Python's own affair; sampler_start compares it
- *       with the public functions, and where it differs there is no sampler.
- *   (3) Samples of one line are counted together, for the burst under way alone: who charges the burst takes them. A burst with
- *       more lines than there is room for loses the rest.
- *   (4) The signal is one of the real-time signals that nobody handles; timers of the program and SIGPROF are untouched. Who wants
- *       that signal calls sampler_stop first. A child process has no timer. */
+ *   (2) The handler allocates nothing, takes no lock and changes no object. It reads frames by process_vm_readv, which returns an
+ *       error for a frame that a switch of greenlets has left half made. The layout of frames is private to Python: sampler_start
+ *       compares it with the public functions, and starts no sampler where it differs.
+ *   (3) Samples of one line are counted together, for the burst under way alone; sampler_take clears them when the burst is
+ *       charged. A burst with more lines than there is room for loses the rest.
+ *   (4) The signal is one of the real-time signals that nobody handles; timers of the program and SIGPROF are untouched. A program
+ *       that handles this signal has sampler_stop called first. A child process has no timer. */
 #ifndef SMPY_SAMPLER_H
 #define SMPY_SAMPLER_H
 #include "surface.h"

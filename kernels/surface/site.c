@@ -15,7 +15,7 @@ int site_number(PyObject *name)
     return result < 0 ? -1 : (int)number;
 }
 
-/* A line of the program makes the same call each time, mostly. */
+/* Number of a call; a line keeps that of its last call, as it mostly makes the same one again. */
 static int number_at(int line, PyObject *name)
 {
     if (!line) return site_number(name);

@@ -3,8 +3,7 @@
 #define SMPY_SURFACE_SITE_H
 #include "surface.h"
 
-/* The running rank's call begins, on a communicator that is named so by its handle, or COMM_NULL: -1 with an exception. Then, it
- * ends. */
+/* Begin and end a call of the running rank. `comm` is the communicator's number in its handle, or COMM_NULL; -1: an exception. */
 int site_open(PyObject *name, int comm);
 void site_close(void);
 int site_number(PyObject *name);   /* of a call, in accounts; -1 with an exception */

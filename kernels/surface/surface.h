@@ -34,8 +34,8 @@ typedef struct {
     int first_line, offset;         /* of the function; of the instruction */
     int line;
     int next;                       /* in its bucket */
-    PyObject *call_name;            /* owned: of the call last made there, or NULL; */
-    int call;                       /* and its number */
+    PyObject *call_name;            /* owned: name of the call last made there, or NULL */
+    int call;                       /* number of that call */
 } program_line;
 
 enum { LINE_BUCKETS = 1024 };
