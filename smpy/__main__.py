@@ -1,4 +1,4 @@
-"""The process `smpy`, or `python -m smpy`: Ctrl-C has its answer, and a run its guards, before the rest is imported."""
+"""Entry point of `smpy` and `python -m smpy`: handles Ctrl-C and forks a run's guards before it imports the rest."""
 
 from __future__ import annotations
 

@@ -29,15 +29,15 @@ class UsageError(SmpyError):
 
 
 class DamagedFileError(UsageError):
-    """A file that smpy wrote, and that is missing, or says what smpy never writes."""
+    """A file written by smpy is missing, or has content that smpy never writes."""
 
 
 class ArgumentTypeError(UsageError, TypeError):
-    """An argument of a function that has another type than the function takes."""
+    """An argument has a type that its function does not take."""
 
 
 class ArgumentValueError(UsageError, ValueError):
-    """An argument of a function that has no such value."""
+    """An argument has a value that its function does not take."""
 
 
 class PlatformError(UsageError):
@@ -96,4 +96,4 @@ class PlatformWarning(UserWarning):
 
 
 class JournalWarning(UserWarning):
-    """A part of what a study has written, its journal or a profile, that cannot be read."""
+    """A part of a study's journal, or a profile of a study, cannot be read."""

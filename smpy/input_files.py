@@ -45,19 +45,19 @@ def read_input(path: str | Path, what: str) -> bytes:
 
 
 def read_plain_file(path: str | Path, what: str) -> bytes:
-    """The content of a file that stays on a disk: of no pipe, which could keep its reader waiting.
+    """Content of a regular file; refuses pipes, which could keep the reader waiting.
 
     Parameters
     ----------
     path : str or path
         The file.
     what : str
-        What it is for, for the message: "trace".
+        Purpose of the file, for the message: "trace".
 
     Raises
     ------
     OSError
-        As `read_input` does, and if it is a pipe or a socket.
+        Under the conditions of `read_input`, and for a pipe or a socket.
     """
     if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
         raise OSError(None, f"it is no plain file: this is no {what}")

@@ -61,8 +61,8 @@ _DIGITS: Final = 9  # of a share: those that differ by less are in the order in 
 _IN_THE_HEAD: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # in the head
 _SHOWN_SHARE: Final = 0.001  # in the table
-_SPLIT_SHARE: Final = 0.01  # a kernel of less is not looked at host by host
-_LARGE_PART: Final = 0.5  # of the share of a part: the head names the parts of it that have more
+_SPLIT_SHARE: Final = 0.01  # a kernel with a smaller share is not split by host
+_LARGE_PART: Final = 0.5  # share within a part: the head names parts of it with a larger one
 _WORDS: Final = {
     "computing": "computing",
     "cores": "cores",
@@ -86,15 +86,15 @@ class Bound:
         "computing", "cores", "core_memory", "memory", "kernel", "host", "latency", "bandwidth", "contention", "link" or
         "overhead".
     name : str
-        Of the kernel, link or host; else empty. Of a kernel, empty: computing outside of kernels.
+        Name of the kernel, link or host; else empty. Of a kernel, empty: computing outside of kernels.
     kernel : str or None
-        Of a host: the kernel that is better there, empty: computing outside of kernels; None: all computing.
+        Kernel that is better on a host; empty: computing outside of kernels; None: all computing, or no host.
     level : int
-        How deep it is nested.
+        Depth of nesting: 0 for a part of the whole run.
     makespan_s : float
-        With that part better; of contention: without it.
+        Makespan with that part better; of contention: without it.
     share : float
-        That it bounds.
+        Share of the makespan that the part bounds.
     """
 
     part: str
@@ -123,7 +123,7 @@ class Bounds(Result):
     makespan_s : float
         The run's.
     bounds : sequence of Bound
-        Each part is followed by the parts of it, those of one part by falling share.
+        Parts of the run, each followed by its own parts; parts of one whole by falling share.
     remarks : sequence of str
         What a reader should know.
     """
@@ -209,9 +209,9 @@ def bounds(
     trace : Trace
         All of the run.
     replay : Replay
-        What performs it again, once for each part.
+        Performs the trace again, once for each part.
     n_links, n_hosts : int
-        How many are looked at: links that were saturated longest; of each kernel, hosts that computed it longest.
+        Numbers of links, those saturated longest, and of hosts of each kernel, those that computed it longest.
     told : callable, optional
         Called with what is done next.
 
@@ -243,7 +243,7 @@ Branch = list[Bound]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """The replays that were made."""
+    """Search for bounds: performs replays and keeps their results."""
 
     trace: Trace
     replay: Replay
@@ -258,7 +258,7 @@ class _Search:
         level: int = 0,
         parts: Callable[[Bound], Iterator[Branch]] = lambda _: iter(()),
     ) -> Branch:
-        """A part, by a replay, and its parts by falling share."""
+        """Bound of a part, by a replay; then its parts by falling share."""
         self.told(" ".join(filter(None, (part, name, kernel))))
         if part == "contention":
             again, scale = self.replay(self.trace, ideal=("contention",)), 1.0
@@ -296,7 +296,7 @@ def _computing_parts(search: _Search, whole: Bound, work: _Work, n_hosts: int) -
 
 
 def _hosts(search: _Search, whole: Bound, work: _Work, kernel: str | None, n_hosts: int) -> Iterator[Branch]:
-    """Computing on each of the hosts that take longest for it."""
+    """Bounds of a kernel, or of all computing, on each of the hosts that compute it longest."""
     if whole.share < _SPLIT_SHARE:
         return
     seconds = work.kernels[kernel or ""]
@@ -318,9 +318,9 @@ class _Work(NamedTuple):
 
 
 def _work(trace: Trace) -> _Work:
-    """The kernels that computed, the longest first; an empty name: computing outside of kernels."""
+    """Computing of a run, by kernel, the longest first; an empty name: computing outside of kernels."""
     timeline = read_timeline(trace, with_messages=False)
-    hosts = list(dict.fromkeys(trace.host_of_rank))  # of a large run, numbers
+    hosts = list(dict.fromkeys(trace.host_of_rank))  # numbers, in a large run
     column_of = {host: column for column, host in enumerate(hosts)}
     host_of_rank = np.array([column_of[host] for host in trace.host_of_rank])
     names = ((trace.info.get("profile") or {}).get("hosts") or {}).get("host", hosts)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
-_ROUNDING: Final = 1e-9  # of the time: tables leave out what differs by less
+_ROUNDING: Final = 1e-9  # share of the time: tables leave out smaller differences
 
 
 _Spent = dict[tuple[Place, str], float]
@@ -33,7 +33,7 @@ _Spent = dict[tuple[Place, str], float]
 
 
 class Difference(NamedTuple):
-    """What a line of the program has of both runs.
+    """Time of a line of the program in both runs.
 
     Attributes
     ----------
@@ -87,9 +87,9 @@ class Comparison(Result):
     before, after : RunTotals
         The runs.
     on_path : sequence of Difference
-        On the critical paths, the largest first; together the difference of the makespans.
+        Differences on the critical paths, the largest first; together the difference of the makespans.
     differences : sequence of Difference
-        Of all ranks, the largest first; together the difference of both runs' rank-seconds.
+        Differences of all ranks, the largest first; together the difference of both runs' rank-seconds.
     """
 
     before: RunTotals
@@ -184,7 +184,7 @@ def compare(before: Trace, after: Trace) -> Comparison:
     Parameters
     ----------
     before, after : Trace
-        Of the runs; lines are the same if file, number and call, or function, are.
+        The runs; lines are the same if file, number and call, or function, are.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def compare(before: Trace, after: Trace) -> Comparison:
 
 
 def _differences(one: _Spent, other: _Spent) -> list[Difference]:
-    """The largest first."""
+    """Differences by line and kind, the largest first."""
     differences = [
         Difference(place, kind, one.get((place, kind), 0.0), other.get((place, kind), 0.0))
         for place, kind in {**one, **other}

@@ -17,7 +17,7 @@ class ComputingLines:
     Parameters
     ----------
     trace : Trace
-        Of a run; one that was not measured has no samples.
+        The run; one that was not measured has no samples.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -26,14 +26,14 @@ class ComputingLines:
             self._lines.setdefault(row["ended_by"] or "", []).append((_place(row), row["samples"]))
 
     def split(self, place: Place, seconds: float) -> list[tuple[Place, float]]:
-        """Time that ranks computed up to a line, by the lines in which they did; itself where there are no samples.
+        """Split time that ranks computed up to a line among the lines in which they computed; unsplit without samples.
 
         Parameters
         ----------
         place : Place
-            Where computing ended.
+            Line of the call that ended the computing.
         seconds : float
-            How long it took.
+            Time to split.
         """
         lines = [] if place.call else self._lines.get(place.where, [])
         n = sum(samples for _, samples in lines)

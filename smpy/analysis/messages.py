@@ -40,7 +40,7 @@ class Messages:
     alone_s : (n_messages,) array of float
         How long each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
-        Whether its sender is who let it start: it is early, or was sent after its receive was posted.
+        Whether its sender started it: it is early, or was sent after its receive was posted.
     is_inner : (n_messages,) array of bool
         Whether it is part of a collective.
     """
@@ -58,7 +58,7 @@ class Messages:
 
     @property
     def contention_s(self) -> NDArray[np.float64]:
-        """[n_messages] how much longer each took than with nothing else on its links; 0: not known."""
+        """[n_messages] extra time of each over the time it takes alone on its links; 0: not known."""
         return np.maximum(np.nan_to_num(self.ended_s - self.started_s - self.alone_s), 0.0)
 
     def row(self, number: int) -> int:

@@ -121,19 +121,19 @@ class Efficiencies:
 
     @property
     def memory_share(self) -> float | None:
-        """Share of computing that is waiting for the memory of a host."""
+        """Share of computing spent waiting for the memory of a host."""
         return None if self.alone_s is None else max(1 - self.alone_s / self.computing_s, 0.0)
 
     @property
     def core_memory_share(self) -> float | None:
-        """Share of computing that is waiting for the memory of a core."""
+        """Share of computing spent waiting for the memory of a core."""
         if self.alone_s is None or self.cores_s is None:
             return None
         return max((self.alone_s - self.cores_s) / self.computing_s, 0.0)
 
     @property
     def cores_share(self) -> float | None:
-        """Share of computing that cores compute in."""
+        """Share of computing spent in the cores."""
         return None if self.cores_s is None else self.cores_s / self.computing_s
 
 
@@ -299,7 +299,7 @@ def pop(
     traces : sequence of Trace
         Of runs of one program; several: on different numbers of ranks.
     replay : Replay, optional
-        What performs a trace again, four times each, six where it moves memory; without it serialisation and transfer
+        Performs a trace again, four times each, six where it moves memory; without it serialisation and transfer
         are not told apart, nor cores and memory.
     region : str, optional
         Only this part of the program, as it named it; serialisation and transfer are not told apart then.

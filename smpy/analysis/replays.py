@@ -49,10 +49,10 @@ class Replay(Protocol):
         better: Sequence[Better] = (),
         denoise: Sequence[str] = (),
     ) -> Replayed:
-        """Perform a trace without what is ideal, with what is better, without noise.
+        """Perform a trace with ideal parts, with better parts, or without noise.
 
-        Contention, bandwidth, latency and overhead can be ideal, and the limits of "memory" and "core_memory"; noise is
-        that of "cpu", computing, or "net", the network.
+        Contention, bandwidth, latency and overhead can be ideal, and the limits of "memory" and "core_memory". Noise
+        is of "cpu", computing, or of "net", the network.
         """
 
 

@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
     @property
     def what(self) -> str:
-        """As tables say it: "Recv", or "sweep()"; "computing up to" where samples tell of no function."""
+        """Words of tables: "Recv", or "sweep()"; "computing up to" where samples name no function."""
         return calling(self.function) if self.function else called(self.call, self.file)
 
     @property

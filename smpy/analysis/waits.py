@@ -1,4 +1,4 @@
-"""The waits of a run, and what they are due to; contention in the network, and polls, where nobody is late."""
+"""The waits of a run and their causes; contention in the network, and polls, where nobody is late."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ROWS_SHOWN: Final = 20
 _ROUNDING: Final = 1e-9  # of all waits: tables leave out what is less
-_SMALLEST_SHARE: Final = 0.005  # of the ranks' time: of what is no wait for others, less has no table
+_SMALLEST_SHARE: Final = 0.005  # of the ranks' time: contention or polls with a smaller share get no table
 _BARS: Final = 30
 
 
@@ -39,7 +39,7 @@ class Wait:
     place : Place
         Where.
     kind : str
-        For what: "late_sender", "late_receiver", "late_members"; with nobody late "transfer", "polling", "probing".
+        Kind of wait: "late_sender", "late_receiver", "late_members"; with nobody late "transfer", "polling", "probing".
     seconds : float
         Together.
     count : int
@@ -53,7 +53,7 @@ class Wait:
     count: int
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict."""
         whose = {"rank": self.rank, **self.place.to_record()}
         return {**whose, "kind": self.kind, "seconds": self.seconds, "count": self.count}
 
@@ -82,7 +82,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waits(Result):
-    """The waits of a run, and what they are due to.
+    """The waits of a run and their causes.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Waits(Result):
     causes : sequence of Cause
         The largest first; together as long as the waits.
     contention : sequence of Wait
-        How much longer ranks waited for messages under way than with nothing else on their links, the longest first.
+        Time that contention added to waits for messages under way, the longest first.
     polls : sequence of Wait
         Polls that waited for nothing, the longest first.
     hottest_link : str
@@ -113,7 +113,7 @@ class Waits(Result):
         return _sum_s(self.waits)
 
     def table(self) -> str:
-        """Waits by line, and their causes; each with the rank that has most of it. What costs more stands first."""
+        """Waits by line, and their causes; each with the rank that has most of it; the costliest table first."""
         text = "No rank waited for another one"
         if self.seconds:
             text = f"{self._by_line('Waits', self.waits, '')}\n\nTheir causes\n{self._causes_by_line()}"
@@ -246,19 +246,19 @@ def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
 
 
 def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Transfers of messages that contention made longer, as intervals; and how long ranks waited for it in each."""
+    """Numbers of intervals in which ranks waited for messages that contention slowed; its part of each, in seconds."""
     transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
     row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
     whose = timeline.rank[transfers].astype(np.int64) * len(messages.number) + row
     _, which = np.unique(whose, return_inverse=True)
-    whole_s = np.bincount(which, weights=duration_s)[which]  # of a rank that polls, in pieces
+    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in pieces
     seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
     kept = seconds > 0
     return transfers[kept], seconds[kept]
 
 
 def _by_rank(timeline: Timeline, some: NDArray[np.int64], spent_s: NDArray[np.float64]) -> list[Wait]:
-    """Intervals, and how long they count, by rank, place and kind; the longest first."""
+    """Waits by rank, place and kind, the longest first: sums of `spent_s` over some intervals."""
     rank, place = timeline.rank[some].astype(np.int64), timeline.place[some]
     keys, which = np.unique(
         (rank * len(timeline.places) + place) * len(KINDS) + timeline.kind[some], return_inverse=True

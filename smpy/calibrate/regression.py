@@ -27,7 +27,7 @@ SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
 _POINTS_PER_TERM: Final = 3
-_ROUNDING: Final = 1e-12  # of a time: what explains less than that explains errors of rounding
+_ROUNDING: Final = 1e-12  # of a time: a term that explains less explains errors of rounding
 
 
 Vector = NDArray[np.float64]

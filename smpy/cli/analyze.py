@@ -50,8 +50,8 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
 def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
     """Who waits where, for late senders, late receivers and at collectives; and which ranks and lines that is due to.
 
-    Who only waited in turn passes the blame on, to whoever began the chain. Contention in the network, and polls that
-    waited for nothing, have tables of their own.
+    A late rank that only waited itself passes the blame on, to the rank that began the chain. Contention in the
+    network, and polls that waited for nothing, have tables of their own.
 
     \b
       smpy analyze waits trace

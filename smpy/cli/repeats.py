@@ -1,4 +1,4 @@
-"""`smpy run --repeat`: the runs behind the first one, each in a process of its own."""
+"""`smpy run --repeat`: the runs after the first one, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class RepeatableCommand(click.Command):
 
 
 def other_runs(ctx: click.Context, directory: str) -> Iterator[Summary]:
-    """Perform the runs behind the first, one after the other: their programs print nothing and find no input.
+    """Perform the runs after the first, one after the other: their programs print nothing and find no input.
 
-    They write no files of their own: records, traces and bursts are the first run's. Each has the next seed.
+    Only the first run writes records, traces and bursts. Each run has the next seed.
 
     Parameters
     ----------
     ctx : click.Context
-        Of the command.
+        Context of the command.
     directory : str
-        Where the first one ran.
+        Directory in which the first one ran.
 
     Raises
     ------
     UsageError, RunError, KeyboardInterrupt
-        As `smpy.simulate` does.
+        Under the conditions of `smpy.simulate`.
     """
     from smpy.runs.simulate import run_line
 
@@ -46,7 +46,7 @@ def other_runs(ctx: click.Context, directory: str) -> Iterator[Summary]:
 
 
 def _line(ctx: click.Context, seed: int) -> list[str]:
-    """The command line again, for a run with this seed that leaves no files."""
+    """Command line of a run with this seed that leaves no files."""
     given, *_ = ctx.command.make_parser(ctx).parse_args(args=list(ctx.meta[_ARGUMENTS]))
     line = [f"--seed={seed}"]
     for option in ctx.command.params:

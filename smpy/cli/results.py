@@ -44,7 +44,7 @@ plot_option: Final = click.option(
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Tells an error in a line, and ends with its exit code; tells in a line, once, what is lost of a journal."""
+    """Print an error of the body in a line, and exit with its code; print each warning of a damaged journal once."""
     told: set[str] = set()
     before = warnings.showwarning
 

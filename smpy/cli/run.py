@@ -391,7 +391,7 @@ def _run(config: RunConfig, *, is_quiet: bool) -> Outcome:
 
 
 def _repeated(ctx: click.Context, outcome: Outcome, directory: str) -> Outcome:
-    """The first run, with the results of all in its summary; a failure of another is the command's."""
+    """Outcome of the first run, with the results of all in its summary; the failure of another run is the command's."""
     from smpy.records.repeats import Repeats
     from smpy.runs.run import RunError
 

@@ -1,14 +1,14 @@
 """A process that has imported what runs need, and forks itself for each: `smpy.runs.warm_server` starts it.
 
-It has one thread. It reads and parses nothing: through its socket come a number, the most memory the run may hold (0:
-no limit), and descriptors: of the run's control socket, of the file with the request, which becomes the reply's, and of
+The server has one thread. It reads and parses nothing: its socket brings a number, the most memory that the run may
+hold (0: no limit), and descriptors: the run's control socket, the file with the request, which becomes the reply's, and
 standard input, output and error.
 
-Between the server and a run stands a guard (`smpy.runs.guard`). Through the control socket the caller sends the run
-signals (a byte is the number of one) or has it killed (by closing it), and learns that it has begun, and how its
-process ended: the status that `waitpid` tells, and whether it held too much memory.
+A guard (`smpy.runs.guard`) stands between the server and a run. The control socket connects it to the caller, who sends
+signals (each byte is the number of one), or has the run killed by closing the socket. The guard answers when the run
+begins; at its end it sends the status that `waitpid` tells, and whether the run held too much memory.
 
-A run ends with the server, and the server with whoever started it.
+A run ends with the server, and the server with the process that started it.
 """
 
 from __future__ import annotations
@@ -103,22 +103,22 @@ def _import(threads: str) -> None:
 
 
 class Server:
-    """Forks a guard for each run that is asked for, which forks the run.
+    """Forks a guard for each request; the guard forks the run.
 
     Parameters
     ----------
     requests : socket
-        Where they come from.
+        Socket that brings the requests.
     """
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
-        self._controls: dict[int, socket.socket] = {}  # by the number of the guard
+        self._controls: dict[int, socket.socket] = {}  # by the guard's process number
         self._selector = selectors.DefaultSelector()
 
     def serve(self) -> int:
         """Serve; returns in each run's process, with the descriptor of its request."""
-        adopt_orphans()  # those of a guard that was killed
+        adopt_orphans()  # children of a guard that was killed
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)
@@ -175,7 +175,7 @@ class Server:
         return None
 
     def _leave(self, wakers: Iterable[socket.socket]) -> None:
-        """In a forked process, leave the server's files and signals."""
+        """Close the server's files and reset its signals in a forked process."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
@@ -183,7 +183,7 @@ class Server:
             own.close()
 
     def _reap(self) -> None:
-        """Close the sockets of runs that have ended; end runs whose guards were killed, and tell it."""
+        """Close the sockets of runs that have ended; end runs whose guards were killed, and tell their callers."""
         for pid in list(self._controls):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if not ended:
@@ -192,7 +192,7 @@ class Server:
                 if os.waitstatus_to_exitcode(status) == 0:
                     continue
                 end_descendants(0.0, spared=self._controls)
-                with suppress(OSError):  # nobody wants to know
+                with suppress(OSError):  # the caller has gone
                     control.send(ENDED.pack(signal.SIGKILL, False))
 
 
@@ -209,7 +209,7 @@ def _guarded(control: int, request: int, standard: list[int], limit_bytes: int, 
         with suppress(OSError):  # the caller has gone: the guard sees it
             os.write(control, BEGUN)
         ended = guard.watch()
-        with suppress(OSError):  # nobody wants to know
+        with suppress(OSError):  # the caller has gone
             os.write(control, ENDED.pack(*ended))
         os._exit(0)
     os.close(control)

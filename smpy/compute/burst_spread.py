@@ -1,8 +1,8 @@
-"""Spread of equal bursts: how far measured times of the same work differ on this machine.
+"""Spread of equal bursts: relative differences between measured times of the same work on this machine.
 
-Two kinds of pairs count as equal: the n-th bursts of two ranks that end in a line, and two bursts of one rank that end
-there one after the other. Uneven work makes one kind differ, noise makes both differ: of each line the smaller
-difference counts.
+Two kinds of pairs count as equal: the n-th bursts of two ranks that end in a line, and two consecutive bursts of one
+rank that end there. Uneven work makes one kind differ, noise makes both differ. So of each line the smaller difference
+counts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["BurstSpread", "Spread"]
 _PART: Final = 0.95
 _LEAST_PAIRS: Final = 5
 _RANKS_MAX: Final = 256
-"""Ranks beyond are not compared: the spread is the machine's, and these tell it."""
+"""Number of ranks that are compared: they are enough to tell the machine's spread."""
 _ROUNDS: Final = 64
-"""Rounds of a line in which ranks may be at once and still be compared."""
+"""Rounds of a line that are kept: ranks further apart are not compared."""
 _SMALLEST: Final = 1e-3
 _BINS_PER_OCTAVE: Final = 8
 _N_BINS: Final = 1 + 11 * _BINS_PER_OCTAVE  # up to 2, the largest relative difference
@@ -54,7 +54,7 @@ class _Differences:
         self.n += 1
 
     def quantile(self) -> float:
-        """The upper end of the bin that `_PART` of the pairs reach."""
+        """Upper end of the bin with the quantile `_PART`."""
         left = _PART * self.n
         for number, count in enumerate(self._counts):
             left -= count
@@ -103,11 +103,11 @@ class BurstSpread:
         Parameters
         ----------
         rank : int
-            Whose it is.
+            Rank that computed.
         line : hashable
-            Where it ended.
+            Line of the call that ended the burst.
         seconds : float
-            How long it took; positive.
+            Length of the burst; positive.
         """
         if rank < _RANKS_MAX:
             known = self._lines.get(line)

@@ -1,4 +1,4 @@
-"""Measured bursts, observed: in which lines of the program they were spent, and how far equal ones differ."""
+"""Observer of measured bursts: the program's lines in which they were spent, and the spread of equal ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[str, int]
 
 
 class ObservedBursts:
-    """Called by the clock with bursts that have ended.
+    """Observer that the clock calls with bursts that have ended.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Observation of a run's measured bursts: tells the program's files from libraries, and samples under their names."""
+"""Observation of a run's measured bursts: tells the program's files from libraries, and names the sampled lines."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _STANDARD: Final = ("stdlib", "platstdlib", "purelib", "platlib")
 def start_sampler(patches: Patches, home: str, packages: Iterable[str]) -> None:
     """Sample lines of the program from now on, until the world is over.
 
-    There are no samples without the compiled surface, where the system has no such timers, and once the program wants
-    the signal of the timer for itself.
+    No samples are taken without the compiled surface, on a system without such timers, and once the program sets a
+    handler for the timer's signal.
 
     Parameters
     ----------
     patches : Patches
-        Where to note what to put back.
+        Notes `signal.signal`, to put it back.
     home : str
-        Folder of the program: its files are the program's, but for libraries that are installed below it.
+        Folder of the program: its files are the program's, except libraries that are installed below it.
     packages : iterable of str
         Installed packages that are the program's, too.
     """
@@ -52,7 +52,7 @@ def start_sampler(patches: Patches, home: str, packages: Iterable[str]) -> None:
 
 
 def _yielding(set_handler: Callable[[int, Any], Any], number: int) -> Callable[[int, Any], Any]:
-    """`signal.signal`, which ends the sampler where it sets a handler of its signal."""
+    """`signal.signal` that stops the sampler before it sets a handler for the sampler's signal."""
 
     def set_one(signalnum: int, handler: Any) -> Any:
         if signalnum == number:
@@ -79,7 +79,7 @@ def observed_profile(profile: Profile, bursts: ObservedBursts, home: str) -> Pro
 
 
 def _computing_lines(bursts: ObservedBursts, home: str, ends: Collection[str]) -> Sequence[ComputingLine]:
-    """Samples under the profile's names; it knows no line of bursts that an import ended."""
+    """Computing lines by the profile's names of lines; bursts that an import ended have none there: an empty name."""
     by_end: dict[str, Counter[tuple[str, str]]] = {}
     for (file, number), samples in bursts.samples.items():
         end = place_of(file, number, home)

@@ -1,4 +1,4 @@
-"""Says when ranks do nothing but poll: in vain, for what will not come; or the clock, until a date that is far."""
+"""Watch for ranks that do nothing but poll: for messages that do not come, or the clock, until a distant date."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _AIRS_MAX: Final = 100  # stretches of 50 ms of the kernel's work
 _CLOCK_AIRS: Final = 20
-_MANY_LOOKS: Final = 50_000  # at the clock, in as many stretches,
-_LOOKS_A_CALL: Final = 20  # and for each other call
+_MANY_LOOKS: Final = 50_000  # readings of the clock in `_CLOCK_AIRS` stretches
+_LOOKS_A_CALL: Final = 20  # readings of the clock for each other call
 
 
 class PollWatch:
@@ -29,7 +29,7 @@ class PollWatch:
     home : str
         The program's directory: file names are given from there.
     tell : callable
-        Told once, after some seconds in which ranks did nothing but poll, compute and sleep; and once, after a second
+        Called once after some seconds in which ranks did nothing but poll, compute and sleep, and once after a second
         in which they did little but read the clock.
     """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from smpy.records.profile import Profile
 
 _POLLS_SHARE: Final = 0.05  # of the ranks' time: less is not worth a line
-_SHARED_SHARE: Final = 0.05  # likewise
+_SHARED_SHARE: Final = 0.05  # of the time: a kernel that shared hosts slow by less is not remarked on
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -111,7 +111,7 @@ def remarks_on_shared_hosts(engine: Engine, profile: Profile) -> Iterable[Remark
     engine : Engine
         The world, which is over.
     profile : Profile
-        Where its time went.
+        Its profile.
     """
     uses = engine.kept.get(Modelling, Modelling()).uses
     if not uses or len(set(profile.host_of_rank)) == len(profile.host_of_rank):

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import Any, Final
 
-import smpy.records.this_machine  # noqa: F401  # the record of a run needs it, when there may be no memory to load it
+import smpy.records.this_machine  # noqa: F401  # a run's record needs it, perhaps when there is no memory left to load it
 
 _WORDS_BYTES: Final = 4 << 20
 _END_BYTES: Final = 16 << 20

@@ -180,7 +180,7 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
     from smpy.emulate.trace_recording import TraceRecording  # what most runs need not import
 
     if engine.clock is not None and "numpy" not in sys.modules:
-        load_with_one_thread()  # ahead of pyarrow, which loads it with as many as there are
+        load_with_one_thread()  # ahead of pyarrow, which loads BLAS with all its threads
     algorithms_in(engine).asked = {}
     return TraceRecording(config, engine, home)
 

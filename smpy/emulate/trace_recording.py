@@ -49,7 +49,7 @@ class TraceRecording:
     Raises
     ------
     UsageError
-        If there can be no trace there, or the one of another program is.
+        If no trace can be written there, or another program's trace is there.
     """
 
     def __init__(self, config: RunConfig, engine: Engine, home: str) -> None:

@@ -132,11 +132,14 @@ class Engine(PointToPoint, Collectives):
         return caused_waits_s(self._sim, self.n_ranks)
 
     def count_links(self) -> None:
-        """Before the run: count what links carry."""
+        """Count traffic of links; to be called before the run."""
         lib.sim_count_links(self._sim)
 
     def count_pairs(self, *, all_of_ranks: bool) -> None:
-        """Before the run: count messages by pair of ranks, and of hosts when these get many unless all are wanted."""
+        """Count messages by pair; to be called before the run.
+
+        Pairs are of ranks, and of hosts once pairs of ranks get many, unless `all_of_ranks`.
+        """
         lib.sim_count_pairs(self._sim, all_of_ranks)
 
     def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
@@ -178,12 +181,12 @@ class Engine(PointToPoint, Collectives):
         return take_columns(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float, bool]]:
-        """Of each counted link: name, most flows at once, bytes, seconds with flows, and when full; if it is shared."""
+        """Rows of counted links: name, most flows at once, bytes, seconds with flows, seconds full, whether shared."""
         platform = self.platform
         return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
 
     def message_pairs(self) -> tuple[bool, bytes]:
-        """Messages by pair: whether of hosts, not ranks; and an array of message_pair, in no order."""
+        """Messages by pair: whether pairs are of hosts, not ranks; and an array of message_pair, in no order."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:

@@ -141,7 +141,7 @@ class Loop:
     is_traced : bool
         Whether the kernel writes a trace.
     n_looks, looker : int
-        How often ranks have read the clock, and the last one that did, or -1.
+        Number of times that ranks have read the clock, and the last rank that did, or -1.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """

@@ -25,12 +25,12 @@ class ReplayEngine(Engine):
     """One simulated world without a program; its parameters are those of `Engine`."""
 
     def know_memories(self, host_factor: float = 1.0, core_factor: float = 1.0) -> None:
-        """Have the kernel know the memory of each host with ranks: bytes that these move take its time.
+        """Tell the kernel the memory bandwidth of each host with ranks, so that moving bytes takes time there.
 
         Parameters
         ----------
         host_factor, core_factor : float
-            Multiples of the bandwidth that the machine says the memory of a host has, and that of a core; 0: no limit.
+            Factors on the machine's memory bandwidth of a host, and of a core; 0: no limit.
         """
         for host in set(self.hosts_of(range(self.n_ranks))):
             memory = self.platform.memory(host)
@@ -58,7 +58,7 @@ class ReplayEngine(Engine):
         DeadlockError
             If no rank can go on, or ranks only poll for what will not come.
         RowsError
-            If the rows end before the ranks do, or one of them says what no rank can do.
+            If the rows end before the ranks do, or no rank can perform one of them.
         SmpyError
             If the machine does not let the ranks go on.
         """
@@ -88,6 +88,6 @@ class ReplayEngine(Engine):
 
 
 def _check_rows(code: int) -> None:
-    """Raise an error when the kernel has refused a row for what it says."""
+    """Raise an error if the kernel has refused the content of a row."""
     if code in _OF_ROWS:
         raise RowsError(TROUBLE[code])

@@ -231,7 +231,7 @@ class MessageSequence(SequenceBase):
         self._add_call(function, *(each for number in numbers for each in _place_and_summand(number)))
 
     def Execute(self, flop: float, *numbers: Number, kernel: str = "execute") -> None:
-        """Compute so many operations, times each of the numbers, which are as those of `Call`; as `execute` does.
+        """Compute so many operations, times each of the numbers (see `Call`), as `execute` does.
 
         Profiles and traces name the kernel.
         """

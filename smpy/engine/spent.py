@@ -20,13 +20,13 @@ class Spent(NamedTuple):
     overhead : float
         What the model says that sending, receiving and looking at the clock take.
     polling : float
-        In polls that waited for nothing: of what had come before, or that nothing ended.
+        In polls that waited for nothing: their message had come before, or no poll of the row succeeded.
     probing : float
         In blocking probes that have looked once and found nothing, to the end of the run.
     transfer : float
         Blocked or polling, while messages travelled.
     late_sender, late_receiver, late_members : float
-        Blocked or polling, waiting for whom: the other side of a message, or the ranks of a collective.
+        Blocked or polling, for a late side of a message, or for late ranks of a collective.
     """
 
     computing: float
@@ -46,10 +46,10 @@ class Spent(NamedTuple):
 
     @property
     def waiting(self) -> float:
-        """Blocked or polling, for whoever was late."""
+        """Time blocked or polling for a late rank."""
         return self.late_sender + self.late_receiver + self.late_members
 
     @property
     def waiting_for_others(self) -> float:
-        """In calls whose other side was not there."""
+        """Time in calls whose other side was not there."""
         return self.probing + self.waiting

@@ -78,8 +78,8 @@ def _of_calibration(host: HostKind, calibrated_cores: int) -> list[str]:
     bandwidth = host.memory.bandwidth_bytes_per_s
     memory = f" (its memory has {format_bytes(bandwidth)}/s)" if bandwidth else ""
     text = (
-        f"it has {host.cores:,} cores, and its calibration is of {calibrated_cores}: memory, caches and clock that "
-        f"{host.cores:,} cores share were not measured{memory}: calibrate on such a host, or give the "
+        f"it has {host.cores:,} cores, its calibration is of {calibrated_cores}: memory, caches and clock shared by "
+        f"{host.cores:,} cores were not measured{memory}: calibrate on such a host, or give the "
         f"host.memory_bandwidth of all its cores, and calibration.cores = {host.cores}"
     )
     return [text]

@@ -267,10 +267,10 @@ class Cluster:
         return self.has_loopbacks and self.messages_share_memory
 
     def loopback_of(self, group: HostGroup) -> float:
-        """Bandwidth of each message alone between two ranks on a host of a group, in bytes/s; 0: there is no loopback.
+        """Bandwidth of a message alone between two ranks on a host of a group, in bytes/s; 0: there is no loopback.
 
-        Each of the two cores that copy it reads and writes each byte. Ranks may as well use the network cards.
-        Where the bandwidth of a core is not said it copies `COPY_BANDWIDTH_BYTES_PER_S`.
+        Two cores copy the message, and each reads and writes each byte, at `COPY_BANDWIDTH_BYTES_PER_S` if their
+        memory bandwidth is not known. Ranks may use the network cards instead, if these are faster.
         """
         if self.loopback_bandwidth_bytes_per_s is not None:
             return self.loopback_bandwidth_bytes_per_s
@@ -278,7 +278,7 @@ class Cluster:
         return max(copied_bytes_per_s, self.rails * group.bandwidth_bytes_per_s)
 
     def set_groups_inside(self, platform: Any, first_host: int, links: range) -> None:
-        """Give the hosts of groups the loopbacks and memories of their own group.
+        """Set loopbacks and memories of hosts to those of their groups.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class Cluster:
         route, latency_s = ffi.new("int *"), ffi.new("double *")
         lib.platform_route_links(platform, first_host, first_host, 1, route, latency_s)
         n_links = len(links) // self.rails
-        offset = (route[0] - links.start) % n_links  # the route may take any rail
+        offset = (route[0] - links.start) % n_links  # the route may be on any rail
         for rail in links[::n_links]:
             link = rail + offset
             for group in self.groups:

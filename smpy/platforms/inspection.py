@@ -59,18 +59,18 @@ class LinkKind:
 
 @dataclass(frozen=True, slots=True)
 class LoopbackKind:
-    """Hosts whose loopbacks are alike, and as fast beside their way to the next host.
+    """Hosts with equal bandwidths of their loopbacks and of their routes to the next host.
 
     Attributes
     ----------
     host, next_host : str
-        The first of them, and the other end of that way; a host alone is both.
+        First of the hosts, and the other end of its route; the same in a machine of one host.
     bandwidth_bytes_per_s : float
-        Of a message from the host to itself, alone: the least of the loopback and the memory.
+        Bandwidth of a message from the host to itself, alone: the least of the loopback and the memory.
     network_bandwidth_bytes_per_s : float
-        Of one to the next host.
+        Bandwidth of a message to the next host.
     shared_bandwidth_bytes_per_s : float
-        Of all messages inside the host together; 0: they share nothing.
+        Bandwidth of all messages inside the host together; 0: they share nothing.
     """
 
     host: str
@@ -219,7 +219,7 @@ def link_kinds(platform: Platform) -> tuple[LinkKind, ...]:
 
 
 def loopback_kinds(platform: Platform) -> tuple[LoopbackKind, ...]:
-    """The kinds of loopbacks, in order of their first host; on a large machine those of some hosts."""
+    """Kinds of loopbacks, in order of their first host; a sample of the hosts on a large machine."""
     n_hosts, names = platform.n_hosts, platform.host_names
     kinds: dict[tuple[float, float, float], LoopbackKind] = {}
     for host in range(0, n_hosts, -(-n_hosts // _SAMPLED_LOOPBACKS)):
@@ -232,7 +232,7 @@ def loopback_kinds(platform: Platform) -> tuple[LoopbackKind, ...]:
             continue
         bandwidth, network = (min(platform.link(link)[0] for link in links) for links in (inside, outside))
         loopback, *memories = map(platform.link, inside)
-        is_own = loopback[2] is Sharing.FATPIPE  # and not wires
+        is_own = loopback[2] is Sharing.FATPIPE  # a loopback; else wires of the network
         key = bandwidth, network, min((memory[0] for memory in memories if is_own), default=0.0)
         before = kinds.get(key, LoopbackKind(names[host], names[neighbour], 0, *key))
         kinds[key] = replace(before, n_hosts=before.n_hosts + 1)

@@ -1,9 +1,9 @@
-"""A machine as JSON, and back: the same value, field by field.
+"""Writer and reader of a machine as JSON; each field keeps its value.
 
 An object is a dataclass: its `class`, and the fields that differ from their defaults (a changed default is a new
 `FORMAT`). Arrays are tuples, `[start, stop, step]` is a range, a member of an enumeration is its name. The reader makes
-classes of machines only, with fields of the types that they are annotated with. A topology from outside smpy is known
-once its module is imported; the file cannot ask for that.
+objects of machines' classes only, and checks fields by their annotated types. It knows a topology from outside smpy
+once that module is imported; the file cannot import it.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from smpy.platforms.garbage import collection_paused
 from smpy.platforms.parts import Computer, Part, Zone
 
 FORMAT: Final = 1
-"""It grows with any change of fields that are there, of defaults or of this notation; older ones are read, too."""
+"""Format of the text: it grows with any change of existing fields, of defaults or of this notation."""
 
 _CLASS: Final = "class"
-_INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone)  # bases of parts, none themselves
+_INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone)  # base classes, no parts themselves
 _INTEGER_LIMIT: Final = 1 << 64
 _NOT_FINITE: Final = ("inf", "-inf", "nan")
 
 
 def machine_to_json(machine: Description) -> str:
-    """The text of a machine, which ends with a line.
+    """Text of a machine; ends with a newline.
 
     Raises
     ------
     TypeError
-        If it holds something else than numbers, texts, tuples, ranges, members of enumerations and dataclasses.
+        If it holds anything but numbers, texts, tuples, ranges, members of enumerations and dataclasses.
     """
     return f'{{"format": {FORMAT},\n"machine": {_text(machine, 1)}}}\n'
 
 
 def machine_from_json(text: bytes) -> Description:
-    """The machine that a text describes.
+    """Machine that a text describes.
 
     Raises
     ------
     PlatformError
-        If it is no machine: with the place in it.
+        If the text is no machine: the message names the place in it.
     """
     try:
         with collection_paused():
@@ -100,7 +100,7 @@ def _array(values: tuple[Any, ...] | list[Any], depth: int) -> str:
 
 
 def _object(value: Any, depth: int) -> str:
-    """Numbers and texts on its first line, everything else on lines of their own."""
+    """Text of an object: numbers and texts on its first line, all else on lines of their own."""
     kind: type = type(value)
     short, long = [f'"{_CLASS}": "{kind.__name__}"'], list[str]()
     for name, default in _defaults(kind):
@@ -121,7 +121,7 @@ def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def _are_alike(value: Any, default: Any) -> bool:
-    """Whether they have one text: 1 and 1.0 are equal, and are not alike."""
+    """Whether two values have the same text: 1 and 1.0 are equal, but not alike."""
     if value is default:
         return True
     return type(value) is type(default) and bool(value == default) and _text(value, 0) == _text(default, 0)
@@ -131,7 +131,7 @@ def _are_alike(value: Any, default: Any) -> bool:
 
 
 class _Wrong(ValueError):
-    """A value that no machine can have there."""
+    """A value that a machine cannot have at its place."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place}: {message}" if place else message)
@@ -145,7 +145,7 @@ class _Reader:
     """Reads values of annotated types; classes and their annotations are looked up once."""
 
     def __init__(self) -> None:
-        platforms = import_module("smpy.platforms")  # and with all its names, all parts of smpy
+        platforms = import_module("smpy.platforms")  # its names import all parts of smpy
         self._names = {**{name: getattr(platforms, name) for name in platforms.__all__}, "Mapping": Mapping}
         self._classes: dict[type, dict[str, type]] = {}
         self._hints: dict[type, dict[str, Any]] = {}
@@ -162,10 +162,10 @@ class _Reader:
         if origin is Literal:
             if plain in get_args(hint) and isinstance(plain, str):
                 return plain
-            raise _Wrong(place, f"it is one of {', '.join(map(str, get_args(hint)))}")
+            raise _Wrong(place, f"must be one of {', '.join(map(str, get_args(hint)))}")
         if isinstance(origin, type) and issubclass(origin, Mapping):
             if not isinstance(plain, dict):
-                raise _Wrong(place, "it is an object")
+                raise _Wrong(place, "must be an object")
             return {key: self.value(get_args(hint)[1], each, f"{place}.{key}") for key, each in plain.items()}
         if hint in (Any, object):
             return plain
@@ -174,7 +174,7 @@ class _Reader:
         if isinstance(hint, type) and issubclass(hint, Enum):
             if isinstance(plain, str) and plain in hint.__members__:
                 return hint[plain]
-            raise _Wrong(place, f"it is one of {', '.join(hint.__members__)}")
+            raise _Wrong(place, f"must be one of {', '.join(hint.__members__)}")
         if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
             hints = self._hints_of(hint, place)
             return hint(*self._tuple(tuple(hints[name] for name in hint._fields), plain, place))
@@ -194,21 +194,21 @@ class _Reader:
 
     def _tuple(self, hints: tuple[Any, ...], plain: Any, place: str) -> tuple[Any, ...]:
         if not isinstance(plain, list):
-            raise _Wrong(place, "it is an array")
+            raise _Wrong(place, "must be an array")
         if len(hints) == 2 and hints[1] is ...:
             return tuple([self.value(hints[0], each, f"{place}[{at}]") for at, each in enumerate(plain)])
         if len(plain) != len(hints):
-            raise _Wrong(place, f"it is an array of {len(hints)}")
+            raise _Wrong(place, f"must be an array of {len(hints)}")
         return tuple([self.value(hint, plain[at], f"{place}[{at}]") for at, hint in enumerate(hints)])
 
     def _dataclass(self, kind: type, plain: Any, place: str) -> Any:
         if not isinstance(plain, dict) or not isinstance(plain.get(_CLASS), str):
-            raise _Wrong(place, f"it is an object with a {_CLASS!r}")
+            raise _Wrong(place, f"must be an object with a {_CLASS!r}")
         name = plain[_CLASS]
         chosen = self._classes_of(kind).get(name)
         if chosen is None:
             what = kind.__name__.lower()
-            raise _Wrong(place, f"{name!r} is no {what} that is known here: import the module that defines it")
+            raise _Wrong(place, f"{name!r} is no known {what}: import the module that defines it")
         hints = self._hints_of(chosen, place)
         values = {}
         for key, default in _defaults(chosen):
@@ -225,7 +225,7 @@ class _Reader:
             raise _Wrong(place, str(wrong)) from None
 
     def _classes_of(self, kind: type) -> dict[str, type]:
-        """A class and those that inherit from it, by name, as far as they can stand in a machine."""
+        """A class and its subclasses, by name, as far as a machine can have them."""
         if kind not in self._classes:
             family = (each for each in _family(kind) if each not in _INCOMPLETE and is_dataclass(each))
             self._classes[kind] = {each.__name__: each for each in family}
@@ -248,19 +248,19 @@ def _family(kind: type) -> list[type]:
 
 def _string(plain: Any, place: str) -> str:
     if not isinstance(plain, str):
-        raise _Wrong(place, "it is a text")
+        raise _Wrong(place, "must be a text")
     return plain
 
 
 def _boolean(plain: Any, place: str) -> bool:
     if not isinstance(plain, bool):
-        raise _Wrong(place, "it is true or false")
+        raise _Wrong(place, "must be true or false")
     return plain
 
 
 def _integer(plain: Any, place: str) -> int:
     if not isinstance(plain, int) or isinstance(plain, bool) or abs(plain) >= _INTEGER_LIMIT:
-        raise _Wrong(place, "it is a whole number of at most 64 bits")
+        raise _Wrong(place, "must be a whole number of at most 64 bits")
     return plain
 
 
@@ -272,18 +272,18 @@ def _number(plain: Any, place: str) -> float:
 
 def _range(plain: Any, place: str) -> range:
     if not isinstance(plain, list) or len(plain) != 3:
-        raise _Wrong(place, "it is a range: [start, stop, step]")
+        raise _Wrong(place, "must be a range: [start, stop, step]")
     start, stop, step = (_integer(each, place) for each in plain)
     if step < 1:
         raise _Wrong(place, "a range counts upwards")
     if (stop - start) // step >= sys.maxsize:  # `len` could not tell it
-        raise _Wrong(place, "it is a range with too many numbers")
+        raise _Wrong(place, "must be a range with fewer numbers")
     return range(start, stop, step)
 
 
 def _nothing(plain: Any, place: str) -> None:
     if plain is not None:
-        raise _Wrong(place, "it is null")
+        raise _Wrong(place, "must be null")
 
 
 _PLAIN: Final[dict[type, Callable[[Any, str], Any]]] = {

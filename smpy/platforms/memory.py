@@ -12,9 +12,9 @@ from smpy.units import format_bytes
 
 USUAL_BANDWIDTH_BYTES_PER_S: Final = 2 * 378e9  # of two sockets of DDR5-4800: see default_cluster.py
 COPY_BANDWIDTH_BYTES_PER_S: Final = 10e9
-"""Bandwidth at which a core copies, where its memory is not known: MPICH 5.0 reaches 10.8 GB/s between two cores."""
+"""Bandwidth at which a core copies if its memory bandwidth is not known: MPICH 5.0 has 10.8 GB/s between two cores."""
 
-ACCESSES_OF_A_MESSAGE: Final = 4  # of memory, for each byte: copied in and out, and each copy reads and writes
+ACCESSES_OF_A_MESSAGE: Final = 4  # accesses of memory for each byte: two copies, and each reads and writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Memory:
 
     @property
     def messages_bytes_per_s(self) -> float:
-        """Bandwidth of all messages inside the host together; of a memory that is not known, that of the usual one.
+        """Bandwidth of all messages inside the host together; of a usual memory if the host's is not known.
 
         The sender copies a message into memory that both ranks share, and the receiver copies it out [1]_. Each copy
-        reads a byte and writes one, as those of STREAM, whose figures bandwidths of memory are [2]_.
+        reads a byte and writes one, as in STREAM, which measures bandwidths of memory [2]_.
 
         References
         ----------

@@ -247,7 +247,7 @@ class Platform:
         )
 
     def is_shared(self, link: int) -> bool:
-        """Whether flows share the link with a number in the kernel: no fatpipe, which has its bandwidth for each."""
+        """Whether flows share the bandwidth of a link of this number in the kernel; each flow has all of a fatpipe."""
         return bool(lib.platform_link_policy(self.handle, link) != lib.LINK_FATPIPE)
 
     def all_hosts(self) -> Iterator[tuple[int, int, float, Memory]]:

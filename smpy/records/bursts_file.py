@@ -42,7 +42,7 @@ VERSION: Final = 2
 _READABLE: Final = (1, VERSION)
 _ROWS_MAX: Final = 1 << 15  # of a block
 _N_COLUMNS: Final = 4
-_NUMBERS_MAX: Final = 1 << 22  # of a column: a file says how many, and no more are unpacked
+_NUMBERS_MAX: Final = 1 << 22  # of a column: no more are unpacked, whatever the file says
 _SPARE_BYTES: Final = 1024  # of the head, for what the end of a recording adds
 _COMPRESSION: Final = 1
 _UNDER_WAY: Final = "under way"
@@ -225,7 +225,7 @@ class BurstsWriter:
 
 
 def _sum_of(head: Mapping[str, Any], columns: Iterable[bytes] = ()) -> int:
-    """The checksum of a head, but for its own, and of what follows it."""
+    """Checksum of a head, without its own, and of the bytes that follow it."""
     total = zlib.crc32(json.dumps({key: head[key] for key in head if key != "crc32"}, sort_keys=True).encode())
     for column in columns:
         total = zlib.crc32(column, total)
@@ -368,7 +368,7 @@ def _blocks(
 
 
 def _unpacked(column: bytes, n_bytes: int) -> bytes:
-    """A column that has so many bytes, and no more of them are made."""
+    """A column of so many bytes; unpacks no more of them."""
     unpack = zlib.decompressobj()
     data = unpack.decompress(column, n_bytes + 1)
     if len(data) != n_bytes or not unpack.eof:

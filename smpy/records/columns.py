@@ -66,7 +66,7 @@ def _bits(memory: pa.Buffer | None, first: int, end: int) -> NDArray[np.bool_]:
 
 
 def words(of: Sequence[str]) -> pa.Array:
-    """A column of words; of a name that is no UTF-8, its other bytes are spelt out."""
+    """A column of words; bytes of a name that are not UTF-8 are spelt out."""
     import pyarrow as pa
 
     encoded = [word.encode("utf-8", "backslashreplace") for word in of]

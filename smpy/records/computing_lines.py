@@ -1,4 +1,4 @@
-"""Lines of the program in which ranks computed, as samples tell them."""
+"""Lines of the program in which ranks computed, from samples of their bursts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 @dataclass(frozen=True, slots=True)
 class ComputingLine:
-    """A line in which bursts were spent that one call ended.
+    """A line of computing: bursts that one call ended were spent there.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ComputingLine:
     share : float
         Part of the time of these bursts, of all ranks together.
     samples : int
-        How many samples tell it.
+        Number of samples in the line.
     """
 
     ended_by: str
@@ -43,9 +43,9 @@ class FunctionTime:
     function : str
         Its name.
     seconds : float
-        Of all ranks together.
+        Time of all ranks together.
     lines : dict of str to float
-        The same by line, the costliest first.
+        Time by line, the costliest first.
     """
 
     function: str
@@ -54,12 +54,12 @@ class FunctionTime:
 
 
 def calling(function: str) -> str:
-    """A function as people write it: "sweep()"; "module" and "lambda" have no name."""
+    """Words for a function: "sweep()"; code without a name is "module" or "lambda"."""
     return function.strip("<>") if function.startswith("<") else f"{function}()"
 
 
 def called(call: str | None, line: str | None) -> str:
-    """A call as people read it before its line; the program's own computing is what it does up to the next call.
+    """Words for a call, to stand before its line; the program's own computing goes up to that line.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def called(call: str | None, line: str | None) -> str:
 
 
 def function_name(qualified: str) -> str:
-    """A function's name as its user knows it, from the qualified one of its code.
+    """Name of a function in the source, from the qualified name of its code.
 
     Examples
     --------
@@ -86,14 +86,14 @@ def function_name(qualified: str) -> str:
 
 
 def shares_of(ended_by: str, samples: Mapping[tuple[str, str], int]) -> list[ComputingLine]:
-    """The lines of bursts that one call ended, those with most samples first.
+    """Lines of the bursts that one call ended; the lines with most samples first.
 
     Parameters
     ----------
     ended_by : str
         Line of the call.
     samples : mapping of (function, line) to int
-        Samples taken there.
+        Number of samples taken in each.
     """
     n = sum(samples.values())
     rows = [ComputingLine(ended_by, *place, count / n, count) for place, count in samples.items()]
@@ -108,7 +108,7 @@ def by_function(lines: Iterable[ComputingLine], seconds_of: Mapping[str, float])
     lines : iterable of ComputingLine
         Of a run.
     seconds_of : mapping of str to float
-        What ranks computed up to each call, by its line.
+        Time that ranks computed up to each call, by its line.
     """
     functions: dict[tuple[str, str], FunctionTime] = {}
     for row in lines:
@@ -123,15 +123,15 @@ def by_function(lines: Iterable[ComputingLine], seconds_of: Mapping[str, float])
 
 
 def sites_by_line(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Call sites of a profile as JSON has it, computing by its lines, the most expensive first.
+    """Call sites of a profile in JSON, with computing by its lines, the most expensive first.
 
-    A line of computing is a site whose `call` is its function, without calls and messages; what has no samples stays as
-    it is.
+    A line of computing is a site whose `call` is its function, without calls and messages. Computing without samples
+    stays with the call that ended it.
 
     Parameters
     ----------
     profile : mapping
-        As a record has it.
+        The profile in a record.
     """
     lines = profile.get("computing_lines") or []
     told = {row["ended_by"] for row in lines}

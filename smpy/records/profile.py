@@ -202,7 +202,7 @@ class Profile:
     computing_lines : sequence of ComputingLine
         Lines in which measured computing was spent.
     burst_spread : Spread or None
-        How far equal bursts of measured computing differ on this machine; None: not known.
+        Spread of equal bursts of measured computing on this machine; None: not known.
     """
 
     sites: Sequence[CallSite]
@@ -234,7 +234,7 @@ class Profile:
 
     @property
     def noise_waiting_s(self) -> float:
-        """Waiting that noise alone can cause: the spread of equal bursts times what all ranks computed, in seconds."""
+        """Waiting that noise alone can cause, in seconds: the spread of equal bursts times the ranks' computing."""
         return self.burst_spread.relative * sum(self.computed_s().values()) if self.burst_spread else 0.0
 
     def by_host(self) -> dict[str, float]:

@@ -14,9 +14,9 @@ _COSTLIEST: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # of the ranks' time: what is less stands out from nothing
 _MANY_ROWS: Final = 20
 _ROUNDING: Final = 1e-6
-_HOT_SHARE: Final = 0.1  # of the makespan: a link that is saturated for less is none to look at
-_MOST: Final = 0.5  # of a rank's delays: a line that has less is not named
-_OWN: Final = tuple(at for at, kind in enumerate(KINDS) if kind not in (*LATE, "transfer"))  # a rank does it itself
+_HOT_SHARE: Final = 0.1  # of the makespan: a link that is saturated for less is not hot
+_MOST: Final = 0.5  # of a rank's delays: a line with a smaller share is not named
+_OWN: Final = tuple(at for at, kind in enumerate(KINDS) if kind not in (*LATE, "transfer"))  # the rank's own work
 _SUMS: Final = {
     "compute": ("compute",),
     "sleep": ("sleep",),
@@ -25,11 +25,11 @@ _SUMS: Final = {
     "transfer": ("transfer",),
     "late": LATE,
 }
-_SELDOM: Final = ("sleep", "polling")  # columns that are shown where there is any
+_SELDOM: Final = ("sleep", "polling")  # columns that are shown if any rank has such time
 
 
 def highlights(profile: Profile) -> list[tuple[str, str]]:
-    """The lines of a summary: where most time went, and whose delays the ranks' waits are due to.
+    """Lines of a summary: the costliest lines of the program, and the rank whose delays cause most waits.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     Returns
     -------
     list of (str, str)
-        A topic, empty where it is that of the line before, and what there is to say.
+        Topic, empty where it is that of the line before; text.
     """
     totals = profile.by_site()
     whole_s = sum(it.total_s for it in totals)
@@ -70,7 +70,7 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
 
 
 def _cause(profile: Profile, waited_s: float) -> str:
-    """The rank that causes most, if no other one can, and noise of this machine cannot."""
+    """Words for the rank that causes most waits, if it certainly does, and causes more than noise explains."""
     caused_s = profile.caused_waits_s
     first, *others = sorted(range(len(caused_s)), key=caused_s.__getitem__, reverse=True)[:2] or [-1]
     unknown_s = max(waited_s - sum(caused_s), 0.0)
@@ -85,7 +85,7 @@ def _cause(profile: Profile, waited_s: float) -> str:
 
 
 def _longer_than_others(profile: Profile, rank: int, caused_s: float) -> str:
-    """The place where a rank spends more than others in the mean, if that is most of what it lets each of them wait."""
+    """Words for the place where a rank takes longer than the mean of others, if that explains most of their waits."""
     n_others = max(len(profile.finish_s) - 1, 1)
     places = [_place(site, profile) for site in profile.sites]
     longer_s = {place: 0.0 for place, _ in places}
@@ -100,7 +100,7 @@ def _longer_than_others(profile: Profile, rank: int, caused_s: float) -> str:
 
 
 def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
-    """A call and its line, or the function that has most samples of its computing; and its share of the time there."""
+    """A call and its line, or the function with most samples of a line's computing; its share of the time there."""
     lines = [] if site.call else [it for it in profile.computing_lines if it.ended_by == site.line]
     if lines:
         function = by_function(lines, {site.line: 1.0})[0]
@@ -109,7 +109,7 @@ def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
 
 
 def _hot_link(profile: Profile) -> LinkLoad | None:
-    """The link that was saturated longest, of those that several messages shared; None: none was for long."""
+    """Shared link that several messages saturated longest; None: none was saturated for long."""
     shared = [it for it in profile.links if it.is_shared and it.most_flows > 1 and it.saturated_s > 0]
     hottest = max(shared, key=lambda it: it.saturated_s, default=None)
     return hottest if hottest is not None and hottest.saturated_s >= _HOT_SHARE * profile.makespan_s else None
@@ -121,7 +121,7 @@ def _is_told_by_lines(total: SiteTotal, profile: Profile) -> bool:
 
 
 def _in_words(total: SiteTotal) -> str:
-    """A call site, and of a call the kinds of its time that matter, the largest first."""
+    """Words for a call site; for a call also the two largest kinds of its time."""
     site, whole_s = total.site, total.total_s
     if not site.call:
         return f"{called(site.call, site.line)} {site.line}".rstrip()
@@ -133,7 +133,7 @@ def _in_words(total: SiteTotal) -> str:
 
 
 def _function_in_words(function: FunctionTime) -> str:
-    """A function with the line that costs most, and the two costliest if several matter."""
+    """Words for a function with its costliest line; with the shares of the two costliest if several matter."""
     shares = [(line.rpartition(":")[2], seconds / function.seconds) for line, seconds in function.lines.items()]
     words = [f"line {number} {share:.0%}" for number, share in shares[:2] if share >= 0.05]
     split = f": {', '.join(words)}" if len(words) > 1 else ""

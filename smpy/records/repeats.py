@@ -1,4 +1,4 @@
-"""Equal runs, one after the other: how far their makespans and shares of time differ."""
+"""Spread of makespans and shares of time over repeated runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from smpy.units import format_time
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Results of runs that were asked for together.
+    """Results of repeated runs.
 
     Parameters
     ----------
     makespans_s : sequence of float
-        Of each run, in the order in which they ran.
+        Makespan of each run, in their order.
     shares : sequence of TimeShares
-        Likewise.
+        Shares of time of each run.
     """
 
     makespans_s: Sequence[float]

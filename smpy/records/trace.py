@@ -196,7 +196,7 @@ class Trace:
 
     @property
     def rank_of_site(self) -> NDArray[np.int32]:
-        """Rank of each row of `sites`; of 0: -1."""
+        """Rank of each row of `sites`; -1 for row 0."""
         return self._sites[3]
 
     def _path(self, name: str) -> Path:
@@ -217,7 +217,7 @@ class Trace:
         pool = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
         try:
-            # with a buffer before it, it holds what it has read
+            # pre_buffer would keep all that has been read
             file = pq.ParquetFile(_source(path), buffer_size=_BUFFER_BYTES, pre_buffer=False)
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
@@ -227,13 +227,13 @@ class Trace:
         return file
 
     def _is_whole(self, name: str) -> bool:
-        """Whether a file is there as it was written, looked at once; an error unless it is, or the trace has none."""
+        """Whether the trace has a file, which is checked once; raises an error if it is not as it was written."""
         if name not in self._whole:
             self._whole[name] = check_file(self.folder, name, self.info["trace"]["files"])
         return self._whole[name]
 
     def file_bytes(self, name: str) -> bytes:
-        """The content of a file that is no table.
+        """Content of a file that is no table.
 
         Raises
         ------
@@ -262,7 +262,7 @@ class Trace:
         comms = np.zeros(1, np.int32) if file is None else numbers(file.read(["comm"])["comm"])
         if not ((comms >= 0) & (comms <= n_comms)).all():
             raise DamagedFileError(
-                f"{self._path('comms')} has a communicator with no number of one: record the run again"
+                f"{self._path('comms')} has a communicator with a wrong number: record the run again"
             )
         return Known(
             n_ranks=self.n_ranks,
@@ -298,7 +298,7 @@ class Trace:
 
 
 def _source(path: Path) -> Path | pa.BufferReader:
-    """A file as pyarrow takes it: in memory where its name is no UTF-8."""
+    """A file for pyarrow: its content in memory if its name is not UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

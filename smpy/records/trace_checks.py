@@ -1,6 +1,6 @@
 """Checks of a trace's rows: ranks, sites and communicators exist, dates are in order, kinds are known.
 
-Each batch of rows is checked once, as it is read, in those of its columns that were asked for.
+Each batch of rows is checked once, as it is read; columns that are not read are not checked.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _IN_COMMUNICATOR: Final = (
     "collective", "improbe", "iprobe", "irecv", "irecv_held", "isend", "mprobe", "probe", "recv", "send", "start",
 )  # fmt: skip
-_FOLLOWED: Final = ("collective", "start")  # by as many rows as their amount says
-_POLLS: Final = ("improbe", "iprobe", "get_status", "test")  # repeated as often as their amount says
-_ROUNDING: Final = 1e-12  # of the makespan: a date may be a sum in another order
+_FOLLOWED: Final = ("collective", "start")  # `amount` rows follow each
+_POLLS: Final = ("improbe", "iprobe", "get_status", "test")  # each is repeated `amount` times
+_ROUNDING: Final = 1e-12  # of the makespan: dates may be sums in another order
 
 
 class Known(NamedTuple):
@@ -35,9 +35,9 @@ class Known(NamedTuple):
     n_actions, n_failed_polls : int
         Rows of `actions`, and polls that found nothing.
     makespan_s : float
-        When the run ended, in seconds.
+        End of the run, in seconds.
     is_comm : array of bool
-        Whether each number is that of a communicator.
+        Whether a communicator has each number.
     """
 
     n_ranks: int
@@ -59,9 +59,9 @@ class RowChecks:
     path : path
         Its file, for messages.
     known : callable
-        Gives what its rows may refer to; called when there is a row.
+        Gives the numbers that rows may refer to; called before the first row is checked.
     in_order : bool
-        Whether all rows come, in their order.
+        Whether all rows are read, in their order.
     """
 
     def __init__(self, table: str, path: object, known: Callable[[], Known], *, in_order: bool) -> None:
@@ -76,7 +76,7 @@ class RowChecks:
         Raises
         ------
         DamagedFileError
-            With the first row that says what it cannot.
+            Names the first row with an impossible value.
         """
         if not rows.num_rows:
             return
@@ -102,7 +102,7 @@ class RowChecks:
         self._n_rows += rows.num_rows
 
     def _check_words(self, columns: dict[str, Any]) -> None:
-        """Words are UTF-8, and each number of a word is that of one."""
+        """Check that words are UTF-8, and that each number of a word has one."""
         import pyarrow as pa
 
         for name, column in columns.items():
@@ -113,7 +113,7 @@ class RowChecks:
 
     def _check_column(self, name: str, column: Any, known: Known) -> None:
         if name.endswith("_s"):
-            # a transfer that nothing else slows down may take longer than the run had left
+            # a transfer alone on its links may take longer than the run had left
             latest_s = float("inf") if name == "alone_s" else known.makespan_s * (1 + _ROUNDING)
             date_s = numbers(column, null=0.0)
             self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
@@ -139,7 +139,7 @@ class RowChecks:
             self._within(column, 0, known.n_ranks, "more ranks than there are")
 
     def _check_order(self, columns: dict[str, Any], n_ranks: int) -> None:
-        """Nothing ends before it starts; an interval starts when the one above it, of its rank, has ended."""
+        """Check that nothing ends before it starts, and no interval starts before its rank's row above has ended."""
         if not columns.keys() >= {"start_s", "end_s"}:
             return
         import numpy as np
@@ -153,14 +153,14 @@ class RowChecks:
         rank = numbers(columns["rank"])
         order = np.argsort(
             rank.astype("u2") if n_ranks <= 1 << 16 else rank, kind="stable"
-        )  # of 16 bits: no comparison
+        )  # numbers of 16 bits are sorted without comparisons
         is_first = np.diff(rank[order], prepend=-1) > 0
         before_s = np.roll(end_s[order], 1)
         before_s[is_first] = self._last_end_s[rank[order][is_first]]
         wrong = np.zeros(len(order), np.bool_)
         wrong[order] = start_s[order] < before_s
         self._refuse(wrong, "a start before the end of its rank's row above")
-        self._last_end_s[rank] = end_s  # of several rows of a rank the last one stays
+        self._last_end_s[rank] = end_s  # numpy keeps the last of a rank's several rows
 
     def _check_actions(self, columns: dict[str, Any], known: Known) -> None:
         import numpy as np
@@ -193,7 +193,7 @@ class RowChecks:
             self._refuse(is_one_of(("latch",)) & ((tag < 0) | (tag > known.n_actions)), "a latch that does not exist")
 
     def _words(self, column: Any, known: Sequence[str]) -> list[str]:
-        """The words of a column, all of which have to be known."""
+        """Words of a column; raises an error if one is not known."""
         words: list[str] = column.dictionary.to_pylist()
         for word in words:
             if word not in known:

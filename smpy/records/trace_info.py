@@ -1,4 +1,4 @@
-"""`run.json` of a trace: its text, sealed by a checksum, and its reader, which takes no key on trust (`schema.md`)."""
+"""`run.json` of a trace: the writer seals it with a checksum; the reader checks that and every key (`schema.md`)."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _REMEDY: Final = "record the run again"
 
 
 def info_text(summary: str, traced: Mapping[str, Any]) -> str:
-    """The text of `run.json`.
+    """Text of `run.json`.
 
     Parameters
     ----------
     summary : str
         The run's summary as JSON, a key a line.
     traced : mapping
-        What is below `trace`.
+        Object below the key `trace`.
     """
     head = summary.rstrip().removesuffix("\n}") + f',\n  "trace": {json.dumps(traced)}'
     return f'{head},\n  "{_SEAL}": "{_checksum(json.loads(head + "}"))}"\n}}\n'
 
 
 def sealed(data: bytes) -> dict[str, Any]:
-    """Size and checksum of a file, as `trace.files` has them."""
+    """Size and checksum of a file, for `trace.files`."""
     return {"bytes": len(data), _SEAL: sha256(data).hexdigest()}
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    """The checksum of what a JSON text says, however it is laid out."""
+    """Checksum of a JSON object, whatever the layout of its text."""
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -51,11 +51,11 @@ def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> No
     Parameters
     ----------
     folder : Path
-        Where a trace is to be.
+        Folder for a new trace.
     program_path : str
-        What is to be traced, as `trace.program_path` has it.
+        `trace.program_path` of the new trace.
     overwrite : bool
-        Whether the trace of any program may go.
+        Whether the trace of any program may be replaced.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> No
         is_same = before == program_path or (
             before == content["program"] and Path(before).name == Path(program_path).name
         )
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):  # no trace, or none to speak of
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):  # no trace that could be read
         return
     if not is_same and not overwrite:
         raise UsageError(
@@ -86,7 +86,7 @@ def read_info(folder: Path) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If there is no trace, not one that this version reads, or not as it was written.
+        If there is no trace, if another version wrote it, or if it has changed since it was written.
     """
     path = folder / INFO
     try:
@@ -95,7 +95,7 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise UsageError(
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
         ) from error
-    except (ValueError, RecursionError) as error:  # of JSON, of UTF-8
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         raise DamagedFileError(f"{path} is damaged: {error}; {_REMEDY}") from error
     if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
         raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
@@ -108,7 +108,7 @@ def read_info(folder: Path) -> dict[str, Any]:
         )
     try:
         is_sealed = content.get(_SEAL) == _checksum({key: value for key, value in content.items() if key != _SEAL})
-    except RecursionError:  # of lists in lists that the reader of JSON just took
+    except RecursionError:  # lists nested almost too deeply for the reader of JSON are too deep for its writer
         is_sealed = False
     if not is_sealed:
         raise DamagedFileError(f"{path} has changed since it was written, or a part of it is missing: {_REMEDY}")
@@ -121,21 +121,21 @@ def read_info(folder: Path) -> dict[str, Any]:
 
 
 def check_file(folder: Path, name: str, files: Mapping[str, Any]) -> bool:
-    """Check that a file of a trace is as it was written; False: the trace has none of that name, and there is none.
+    """Check that a file of a trace has not changed; False: there is none, and the trace lists none of that name.
 
     Parameters
     ----------
     folder : Path
         The trace.
     name : str
-        Of the file.
+        Name of the file.
     files : mapping
         `trace.files` of its `run.json`.
 
     Raises
     ------
     DamagedFileError
-        If it is missing, longer, shorter or changed, no plain file, or no part of the trace.
+        If it is missing, longer, shorter or changed, if it is no plain file, or no part of the trace.
     """
     path = folder / name
     known = files.get(name)

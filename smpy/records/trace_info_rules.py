@@ -1,4 +1,4 @@
-"""Rules of the keys of a trace's `run.json`: what a reader may rely on, whoever wrote the file."""
+"""Rules of the keys of a trace's `run.json`, checked before any code relies on them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Final
 
 from smpy.records.trace_layout import COLUMNS, MACHINE
 
-_LARGEST: Final = 1e300  # of a number: sums and means of such numbers are still finite
-_ROUNDING: Final = 1e-6  # of a share: it is a quotient of sums
+_LARGEST: Final = 1e300  # a number: sums and means of such numbers are still finite
+_ROUNDING: Final = 1e-6  # of a share or a time, which may be a sum in another order
 
 _Rule = Callable[[Any], bool]
 _Content = Mapping[str, Any]
 
 
 def broken_rule(content: _Content) -> str:
-    """The first rule that `run.json` breaks, in words; empty: it obeys all of them.
+    """Words for the first rule that `run.json` breaks; empty: it breaks none.
 
     Parameters
     ----------
     content : mapping
-        What the file says; `trace` is an object.
+        Content of the file; `trace` is an object.
     """
     for place, rule, expected in _RULES:
         is_there, value = _value_at(content, place)
@@ -38,7 +38,7 @@ def broken_rule(content: _Content) -> str:
 
 
 def _value_at(content: _Content, place: str) -> tuple[bool, Any]:
-    """Whether there is a value at this place, and the value."""
+    """Whether a value is at this place, and the value."""
     value: Any = content
     for key in place.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -83,12 +83,12 @@ def _or_null(rule: _Rule) -> _Rule:
 
 
 def _object_of(**rules: _Rule) -> _Rule:
-    """An object with these keys, perhaps among others; a key that may be null may be missing."""
+    """Rule of an object with these keys, perhaps among others; a key that may be null may be missing."""
     return lambda value: isinstance(value, dict) and all(rule(value.get(name)) for name, rule in rules.items())
 
 
 def _columns_of(**rules: _Rule) -> _Rule:
-    """Columns of one length."""
+    """Rule of an object of columns of one length."""
     are_lists = _object_of(**{name: _list_of(rule) for name, rule in rules.items()})
     return lambda value: are_lists(value) and len({len(value[name]) for name in rules}) == 1
 
@@ -106,7 +106,7 @@ def _is_file_table(value: Any) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    """A line of a file: "heat.py:31"."""
+    """Whether a value is a line of a file: "heat.py:31"."""
     return _is_text(value) and value.rpartition(":")[2].isdecimal()
 
 
@@ -146,7 +146,7 @@ _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("trace.host_speed_flop_per_s", _or_null(_is_number), "a speed, or null"),
     ("trace.files", _is_file_table, "a table of the trace's files"),
 )
-"""Keys that every trace has, what each has to be, and how to say so."""
+"""Keys that every trace has, with the rule of each and its words."""
 
 _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("smpy", _is_text, "a text"),
@@ -158,9 +158,9 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("profile.links", _are_links, "a table of links"),
     ("profile.hosts", _columns_of(host=_is_text, compute_s=_is_number), "a table of hosts"),
 )
-"""Keys that a trace may lack or have null."""
+"""Keys that may be missing or null, likewise."""
 
-# ---- values that have to agree ----
+# ---- values that have to agree with others ----
 
 
 def _has_each_rank(content: _Content) -> bool:
@@ -202,4 +202,4 @@ _RELATIONS: Final[tuple[tuple[str, Callable[[_Content], bool], str], ...]] = (
     ("profile.sites", _has_times_of_each_kind, "a list of sites with a time of each kind"),
     ("profile.links", _has_links_of_the_run, "a table of links, none busy for longer than the run"),
 )
-"""The same for keys that depend on others; each is of the type that it has to be."""
+"""Keys that depend on others, likewise; checked once all types are right."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 FORMAT: Final = 3
-"""Of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
+"""Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
 READABLE: Final = (3,)
 """Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
 
 INFO: Final = "run.json"
 MACHINE: Final = "machine.json"
-MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; it goes when a trace is recorded over
+MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces that of format 2
 
 COLUMNS: Final = {
     "intervals": {
@@ -86,4 +86,4 @@ MAY_BE_NULL: Final = {
     "sites": {"comm"},
     "collectives": {"total_bytes"},
 }
-"""Columns that say nothing in some rows."""
+"""Columns that may be null."""

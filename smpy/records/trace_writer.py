@@ -31,7 +31,7 @@ class TraceWriter:
     Parameters
     ----------
     folder : Path
-        Where; it is made, or is empty, or has an earlier trace, which goes.
+        Folder of the trace: made if it does not exist; empty, or with an earlier trace, which is removed.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class TraceWriter:
 
 
 class _CountedFile:
-    """A file that adds up the checksum of what is written to it."""
+    """A file with a running checksum of its content."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -202,7 +202,7 @@ class _CountedFile:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Whether the file is closed."""
         return self._file.closed
 
     def write(self, data: bytes) -> int:
@@ -212,7 +212,7 @@ class _CountedFile:
         return n_bytes
 
     def tell(self) -> int:
-        """Number of bytes there are."""
+        """Number of bytes that have been written."""
         return self._file.tell()
 
     def flush(self) -> None:
@@ -224,7 +224,7 @@ class _CountedFile:
         self._file.close()
 
     def seal(self) -> dict[str, Any]:
-        """Size and checksum, as `run.json` has them."""
+        """Size and checksum, for `run.json`."""
         return {"bytes": self.path.stat().st_size, "sha256": self._sum.hexdigest()}
 
 

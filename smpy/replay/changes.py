@@ -38,13 +38,13 @@ class Change(NamedTuple):
     Attributes
     ----------
     what : str
-        Of `KINDS`.
+        Part, of `KINDS`.
     name : str
-        Of the kernel, link or host; of a kernel, empty: the work that no kernel names.
+        Name of the kernel, link or host; empty for a kernel: work outside of kernels.
     host : str
-        Of a kernel: only there; empty: everywhere.
+        Host to which a change of a kernel is limited; empty: all hosts.
     factor : float
-        How many times better.
+        Factor by which the part is better.
     """
 
     what: str
@@ -62,7 +62,7 @@ class Divisors(NamedTuple):
 
 
 def checked(better: Iterable[Better]) -> list[Change]:
-    """Each part by name.
+    """Changes, checked and with names of their fields.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def checked(better: Iterable[Better]) -> list[Change]:
 
 
 def memory_factors(ideal: Iterable[str], better: Sequence[Change]) -> tuple[float, float]:
-    """Factors of the bandwidth of each host's memory, and of that of each core's; 0: no limit."""
+    """Factors on the memory bandwidth of each host, and of each core; 0: no limit."""
     factors = dict.fromkeys(MEMORY_PARTS, 1.0)
     for change in better:
         if change.what in factors:
@@ -141,7 +141,7 @@ def faster(
     kernel_of_site: Sequence[str],
     rank_of_site: Sequence[int] | NDArray[np.int32],
 ) -> Divisors:
-    """Divisors of the work that is better: faster cores shorten flop alone, better work its bytes, too.
+    """Divisors of work for these changes: faster cores divide flop alone, better work its bytes, too.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The machine of a trace, as the run had it."""
+"""Reader of the machine that a trace's run was on."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def recorded_machine(trace: Trace) -> Description:
-    """The machine that the run of a trace was on.
+    """Machine that the run of a trace was on.
 
     Raises
     ------
     DamagedFileError
-        If the trace does not have it, or not as the run had it.
+        If the trace's machine is missing, or is not that of the run.
     """
     path = trace.folder / MACHINE
     try:

@@ -31,9 +31,9 @@ _NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
 _SENDS: Final = tuple(ACTIONS.index(name) for name in ("isend", "send"))
 _IN_SECONDS: Final = (ACTIONS.index("sleep"), _OVERHEAD)
-_SLACK: Final = 1000.0  # profiles make cores that much faster, at most
-_FLOP_PER_S_MAX: Final = 1e15  # of most cores: beyond it, the machine is asked
-_BYTES_MAX: Final = 1 << 44  # of a message that was never sent
+_SLACK: Final = 1000.0  # factor by which profiles speed up cores, at most
+_FLOP_PER_S_MAX: Final = 1e15  # above most cores' speed: only beyond it the machine is read
+_BYTES_MAX: Final = 1 << 44  # largest size of a message that was never sent
 
 
 class Rows:
@@ -48,9 +48,9 @@ class Rows:
     schedule_of : callable
         The world's number for a schedule, and a communicator, of the trace.
     divisors : Divisors
-        Of the work of each rank and site.
+        Divisors of the work of each rank and site.
     overhead : float
-        By how much overheads are divided; 0: there are none.
+        Divisor of overheads; 0: there are none.
     """
 
     def __init__(
@@ -133,12 +133,12 @@ class Rows:
         return rows
 
     def _check_amounts(self, rows: NDArray[Any]) -> None:
-        """No rank slept, or computed at the speed of its core, for longer than the run; no message is beyond all.
+        """Check that no rank slept or computed for longer than the run, and no message is larger than all together.
 
         Raises
         ------
         DamagedFileError
-            With the first row that says what no run has done; a replay of it would never end.
+            Names the first row that no run has recorded, whose replay might never end.
         """
         import numpy as np
 
@@ -182,7 +182,7 @@ class Rows:
             flop[~self._is_kernel[of]] *= self._slowdown[rank][~self._is_kernel[of]]
         rows["amount"][is_work] /= flop
         if (moved != 1).any():
-            most = np.nextafter(2.0**63, 0)  # the largest that a column of bytes can have
+            most = np.nextafter(2.0**63, 0)  # the largest number of a column of bytes
             rows["bytes"][is_work] = np.minimum(np.rint(rows["bytes"][is_work] / moved), most)
 
     def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
