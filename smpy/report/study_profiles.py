@@ -33,7 +33,7 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
         Where the study's files are.
     files : pandas.Series
         The summary of each point's run, relative to `folder`; empty: none was kept. A warning names one that is
-        damaged, and the point has no sites.
+        damaged; its point has no sites.
 
     Returns
     -------
@@ -80,14 +80,14 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _sites(text: str) -> list[tuple[str, float, list[float]]]:
-    """The label, number of calls and times by kind of those that cost most.
+    """Label, number of calls and times by kind of the costliest call sites.
 
     A profile of many ranks is long; only its list of sites is parsed.
 
     Raises
     ------
     ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError
-        If this is no profile.
+        If the text is no profile.
     """
     kinds, sites = _value(text, "kinds"), _value(text, "sites")
     columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]

@@ -1,4 +1,4 @@
-"""Arguments of `simulate` and of studies, checked before anything starts: an error has the argument's name."""
+"""Checks of arguments of `simulate` and of studies, before anything starts; errors name the argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from smpy.errors import ArgumentTypeError, ArgumentValueError
 
-RANKS_MAX: Final = 2**31 - 1  # of MPI's integers
+RANKS_MAX: Final = 2**31 - 1  # MPI's integers have 32 bits
 BYTES_MAX: Final = 2**63 - 1
 SECONDS_MAX: Final = 1e9  # 31 years
 
@@ -24,12 +24,12 @@ def whole_number(name: str, value: Any, most: int) -> int:
     value
         Its value: an integer of Python or numpy.
     most : int
-        The largest that is taken.
+        Its largest allowed value.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If it is another one.
+        If the value is no whole number, or out of range.
     """
     try:
         number = index(value)
@@ -43,12 +43,12 @@ def whole_number(name: str, value: Any, most: int) -> int:
 
 
 def seconds(name: str, value: Any) -> float:
-    """Real time, in seconds, that is more than 0.
+    """Real time in seconds, above 0.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If it is none.
+        If the value is no number of seconds, or out of range.
     """
     if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
         raise ArgumentTypeError(f"{name}={value!r}: say a number of seconds")
@@ -69,7 +69,7 @@ def text(name: str, value: Any) -> str:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If it is none.
+        If the value is no text, or cannot be written.
     """
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}={value!r}: say text, a str")
@@ -86,11 +86,11 @@ def word(name: str, value: Any) -> str:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If it is none.
+        If the value is neither text nor a path, or has a NUL character.
     """
-    given = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(given, str):
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
         raise ArgumentTypeError(f"{name}={value!r}: say a str or a path")
-    if "\0" in text(name, given):
+    if "\0" in text(name, path):
         raise ArgumentValueError(f"{name}={value!r}: it has a NUL character, which no file's name and no argument has")
-    return given
+    return path

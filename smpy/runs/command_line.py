@@ -25,7 +25,7 @@ def command_line(ranks: int, options: Mapping[str, object]) -> list[str]:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If a value has no such meaning.
+        If a value is not allowed for its option.
 
     Examples
     --------

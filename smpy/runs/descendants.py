@@ -1,8 +1,8 @@
 """Descendants of this process: adopted when their parents end, measured together and ended together.
 
 A process whose parent has ended becomes a child of its nearest ancestor that adopts orphans. So a descendant cannot
-leave, whatever session or group it makes for itself. The kernel gives the number of a child to no other process before
-its parent has waited for it: a signal to a child never meets a stranger.
+escape by making a session or a group of its own. The kernel does not reuse the number of a child before its parent has
+waited for it: a signal to a child never reaches another process.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import Final, NamedTuple
 
-_PR_SET_PDEATHSIG: Final = 1  # of <linux/prctl.h>
+_PR_SET_PDEATHSIG: Final = 1  # from <linux/prctl.h>
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_KILLING_S: Final = 10.0  # beyond that, a process waits in the kernel for a device that does not answer
-_LOOK_MIN_S, _LOOK_MAX_S = 0.001, 0.05  # between two looks at what is left
-_SEARCH_SHARE: Final = 0.05  # of the time may go into searching for members of a tree
+_KILLING_S: Final = 10.0  # a process that is killed and lives on waits in the kernel for a device
+_LOOK_MIN_S, _LOOK_MAX_S = 0.001, 0.05  # pause between two looks at the processes that are left
+_SEARCH_SHARE: Final = 0.05  # share of the time for searching for descendants
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _C: Final = ctypes.CDLL(None)
 
 
 def adopt_orphans() -> None:
-    """Have descendants whose parents end become children of this process, where the system can do that."""
+    """Have this process adopt descendants whose parents end; does nothing where the system cannot."""
     if sys.platform == "linux":
         _C.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -40,7 +40,7 @@ def hear_of_parents_death(number: int, parent: int) -> None:
     number : int
         The signal.
     parent : int
-        Number of the parent, as it was before it forked this process.
+        Process number of the parent, taken before it forked this process.
     """
     if sys.platform == "linux":
         _C.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
@@ -56,32 +56,32 @@ class _Process(NamedTuple):
 
 
 def _processes() -> Iterator[_Process]:
-    """All processes of the system; the youngest come first, as those that fork again and again are young."""
+    """All processes of the system, the youngest first: a process that forks again and again is young."""
     try:
         names = os.listdir("/proc")
     except FileNotFoundError:  # not Linux
         return
     for name in reversed(names):
         if name.isdigit():
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the process has ended
                 with open(f"/proc/{name}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
                 yield _Process(int(name), *map(int, fields[1:4]))
 
 
 def end_descendants(grace_s: float, spared: Collection[int] = ()) -> None:
-    """End all children, and what they leave behind as it becomes a child, until there is none.
+    """End all children, and the orphans that become children meanwhile, until none is left.
 
-    Processes of other users, which a descendant may have become through `sudo`, stay.
+    Descendants that run as another user, through `sudo` for instance, are left alone.
 
     Parameters
     ----------
     grace_s : float
-        Real time that they have after SIGTERM; then they are killed.
+        Real time between SIGTERM and SIGKILL.
     spared : collection of int
-        Children that stay.
+        Process numbers of children that are left alone.
     """
-    if sys.platform != "linux":  # no orphans come here
+    if sys.platform != "linux":  # orphans are not adopted
         return
     kills_at_s = monotonic() + grace_s
     told: set[tuple[int, int]] = set()
@@ -94,7 +94,7 @@ def end_descendants(grace_s: float, spared: Collection[int] = ()) -> None:
         for child in _processes():
             if child.parent != os.getpid() or child.pid in spared:
                 continue
-            if os.waitpid(child.pid, os.WNOHANG)[0]:  # its number is free, and its children are ours
+            if os.waitpid(child.pid, os.WNOHANG)[0]:  # its number is free now, and its children have been adopted
                 told -= {(child.pid, signal.SIGTERM), (child.pid, signal.SIGKILL)}
                 unreachable.discard(child.pid)
                 is_over = False
@@ -119,10 +119,10 @@ def _has_children() -> bool:
 
 
 def _reaches(child: _Process, number: int) -> bool:
-    """Send a signal to a child; False: it is another user's by now.
+    """Send a signal to a child; False: it runs as another user by now.
 
-    A session that is not ours was made by a descendant, so all processes of its groups descend from us: the kernel
-    signals a group at once, while its processes fork.
+    A descendant has made each session but this process's own. So all processes of a group in it are descendants, and
+    the signal goes to the whole group: the kernel signals a group at once, even while its processes fork.
     """
     try:
         if child.session != os.getsid(0):
@@ -139,9 +139,9 @@ def _reaches(child: _Process, number: int) -> bool:
 class TreeMemory:
     """Memory of this process's descendants.
 
-    A page that several of them map counts once: of each process the proportional share of its pages (PSS) is added up.
-    That takes long, so it is done only if the resident pages (RSS), which count a shared page several times, are
-    more than the limit.
+    A page that several of them map counts once, by adding up the proportional share of pages of each process (PSS).
+    PSS takes long to read, so it is read only if the resident pages (RSS), which count a shared page several times,
+    exceed the limit.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class TreeMemory:
         self._next_search_s = 0.0
 
     def held_bytes(self) -> int:
-        """Memory that the descendants hold now, in bytes; if it is below the limit, perhaps less."""
+        """Memory that the descendants hold now, in bytes; an upper bound if it is below the limit."""
         now_s = monotonic()
         if now_s >= self._next_search_s:
             self._members = _descendants()
@@ -164,7 +164,7 @@ class TreeMemory:
         rss_bytes = sum(map(_rss_bytes, self._members))
         if rss_bytes <= self._limit_bytes:
             return rss_bytes
-        return sum(map(_pss_bytes, _descendants()))  # sought anew: a number may be another process's by now
+        return sum(map(_pss_bytes, _descendants()))  # searched again: a number may have been reused
 
 
 def _descendants() -> list[int]:
@@ -181,7 +181,7 @@ def _rss_bytes(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES
-    except (OSError, IndexError):  # it has just ended
+    except (OSError, IndexError):  # the process has just ended
         return 0
 
 
@@ -189,7 +189,7 @@ def _pss_bytes(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:"))
-    except PermissionError:  # another user's
+    except PermissionError:  # the process of another user
         return _rss_bytes(pid)
-    except (OSError, StopIteration):  # it has just ended
+    except (OSError, StopIteration):  # the process has just ended
         return 0

@@ -1,9 +1,9 @@
-"""The process between a run and whoever started it: what a run starts ends with it, however it ends.
+"""Guard of a run: the process between a run and its starter, which ends all processes of the run with it.
 
-A guard forks the run, adopts what the run's descendants leave behind, interrupts or kills the run as it is told,
-measures the memory of all of them, and ends those that are there after the run. If a guard is killed, its run is
-killed, and the rest is left to the process above, which adopts orphans, too. If the process above is killed, the guard
-ends the run. So any one process may be killed, and nothing stays.
+A guard forks the run, adopts orphans among the run's descendants, hands on signals, measures the memory of all of them,
+and ends the processes that are left after the run. If a guard is killed, its run is killed, and the process above,
+which adopts orphans, too, ends the rest. If the process above is killed, the guard ends the run. So any one process may
+be killed, and none is left over.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from smpy.runs.descendants import TreeMemory, adopt_orphans, end_descendants, he
 GRACE_S: Final = 1.0
 """Real time that processes have to end after their run."""
 
-_WATCH_S: Final = 0.02  # between two looks at how much memory the run holds
-_LOOKING_SHARE: Final = 0.2  # of the time may go into looking
-_LAST_WORDS_S: Final = 1.0  # for a run that holds too much, to tell where it was
-_FAR_ABOVE: Final = 1.25  # if it holds so many times the limit, it has no time for that
-_GROUP_S: Final = 1.0  # between a signal of a group to this process, and word of it from another one of the group
+_WATCH_S: Final = 0.02  # between two looks at the memory of the run
+_LOOKING_SHARE: Final = 0.2  # share of the time for looking at the memory
+_LAST_WORDS_S: Final = 1.0  # a run that holds too much memory has this long to tell where it was
+_FAR_ABOVE: Final = 1.25  # a run that holds so many times the limit is killed at once
+_GROUP_S: Final = 1.0  # at most, between a group's signal to this process and word of it from the other guard
 _PASSED_ON: Final = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
 )
@@ -50,13 +50,13 @@ class Guard:
         Descriptor of a pipe or a socket. Each byte is the number of a signal for the run; when it closes, the run is
         killed.
     relay : int, optional
-        Descriptor of such a pipe to another guard, which is told of the signals that come to this one.
+        Descriptor of the pipe to another guard, which is told of signals to this one.
     limit_bytes : int
         The most memory that the run and all its descendants may hold together; 0: no limit.
     has_group : bool
         Whether the run has a process group of its own, and signals are for all of it.
     parent : int, optional
-        Number of the process that forks this one: the run ends with it.
+        Process number of the starter: the run ends with it.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class Guard:
         self._memory = TreeMemory(limit_bytes) if limit_bytes else None
         self._limit_bytes = limit_bytes
         self._next_look_s = 0.0
-        self._over_limit_s: float | None = None  # since when
+        self._over_limit_s: float | None = None  # when it went above the limit
         self._grace_s = GRACE_S
-        self._heard_s: dict[int, float] = {}  # signals that came to this process, and when
+        self._heard_s: dict[int, float] = {}  # dates of signals to this process
         self._run = 0
 
     def fork(self) -> bool:
@@ -98,7 +98,7 @@ class Guard:
             if not self._run:
                 hear_of_parents_death(signal.SIGKILL, guard)
             if self._has_group:
-                with suppress(OSError):  # the other one has done it
+                with suppress(OSError):  # both processes try, and one comes first
                     os.setpgid(self._run, self._run)
             if self._run:
                 self._listen()
@@ -107,7 +107,7 @@ class Guard:
         return not self._run
 
     def _listen(self) -> None:
-        """Have signals wake this process, but for those that are ignored, as `nohup` has it."""
+        """Have signals wake this process, except ignored ones (`nohup`)."""
         self._woken, wakes = _pipe()
         for end in (self._woken, wakes):
             os.set_blocking(end, False)
@@ -117,20 +117,20 @@ class Guard:
                 signal.signal(number, lambda *_: None)
         self._files = {self._orders, self._relay, self._woken, wakes}
         if self._parent is not None:
-            hear_of_parents_death(signal.SIGCHLD, self._parent)  # which nobody ignores here
+            hear_of_parents_death(signal.SIGCHLD, self._parent)  # a signal that is handled here in any case
 
     def close_files_of_run(self) -> None:
-        """Close the run's files here, so that a reader of its output knows when the run has closed it."""
+        """Close the run's files in this process, so that a reader of the output sees when the run closes it."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
             os.dup2(nowhere, standard)
         for descriptor in map(int, os.listdir("/proc/self/fd")):
             if descriptor > 2 and descriptor not in self._files:
-                with suppress(OSError):  # that of the listing
+                with suppress(OSError):  # the descriptor of the listing is closed already
                     os.close(descriptor)
 
     def watch(self) -> Ended:
-        """Watch the run until it has ended, with all that it has started."""
+        """Watch the run until it and all processes that it has started have ended."""
         poller = select.poll()
         poller.register(self._woken, select.POLLIN)
         if self._orders is not None:
@@ -151,7 +151,7 @@ class Guard:
         return Ended(status, self._over_limit_s is not None)
 
     def _reap(self) -> int | None:
-        """Wait for what has ended; the run's status, if it is among them."""
+        """Wait for children that have ended; the run's status if it has."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._run:
@@ -163,11 +163,11 @@ class Guard:
         for number in _PASSED_ON.intersection(_read(self._woken) or b""):
             self._heard_s[number] = monotonic()
             if self._relay is not None:
-                with suppress(OSError):  # it ends
+                with suppress(OSError):  # the other guard is ending
                     os.write(self._relay, bytes([number]))
 
     def _obey(self, numbers: Iterable[int]) -> None:
-        """Hand signals on to the run, but for those that came to the whole group: the run has them."""
+        """Hand signals on to the run, except signals to the whole group, which the run has received itself."""
         self._hear()
         for number in numbers:
             if monotonic() > self._heard_s.pop(number, -_GROUP_S) + _GROUP_S:
@@ -178,7 +178,7 @@ class Guard:
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
-        """Send the run a signal: it has not been waited for, so its number is its own."""
+        """Send the run a signal; its process number is not reused before it is waited for."""
         with suppress(ProcessLookupError):
             (os.killpg if self._has_group else os.kill)(self._run, number)
 
@@ -198,7 +198,7 @@ class Guard:
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe beside the standard descriptors, which may be closed."""
+    """A pipe with descriptors above the standard ones, even if those are closed."""
     ends = os.pipe()
     copies = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
     for end in ends:
@@ -207,7 +207,7 @@ def _pipe() -> tuple[int, int]:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Bytes that have come; None: the other end is closed, or nothing has come."""
+    """Bytes that are there to read; None: there are none, or the other end is closed."""
     try:
         return os.read(descriptor, 4096) or None
     except OSError:
@@ -215,9 +215,9 @@ def _read(descriptor: int) -> bytes | None:
 
 
 def guard_this_process() -> None:
-    """Return in a forked process, which two guards watch, one above the other.
+    """Fork twice and return in the last process, under two guards, one above the other.
 
-    The first guard keeps the process number that a shell knows, hands signals on, and ends as the run does.
+    The first guard keeps the process number that a shell knows, hands signals on, and ends with the run's status.
     """
     if sys.platform != "linux":
         return
@@ -231,7 +231,7 @@ def guard_this_process() -> None:
 
 
 def _guard(guard: Guard) -> None:
-    """Return in the process that is guarded."""
+    """Fork under a guard, and return in the guarded process."""
     if guard.fork():
         return
     guard.close_files_of_run()
@@ -239,11 +239,11 @@ def _guard(guard: Guard) -> None:
 
 
 def _end_as(status: int) -> NoReturn:
-    """End as a child has ended."""
+    """End with the status of a child."""
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         os._exit(code)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child's core is enough
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child has left a core file if it should
     with suppress(OSError):
         signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)

@@ -1,4 +1,4 @@
-"""Text that a run has printed: all of it in memory if it is short, else its first and last part, and a file."""
+"""Output of a run: short text is kept in memory, long text in a file, with its first and last part in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smpy.runs.request import read_bytes
 from smpy.units import format_bytes
 
 OUTPUT_MAX_BYTES: Final = 16 << 20
-"""The longest output of a stream that is kept in memory, in bytes; of a longer one half of it from either end."""
+"""Most output of a stream that is kept in memory, in bytes: longer output has half of this from either end."""
 
 
 class Output(NamedTuple):
@@ -32,14 +32,14 @@ class Output(NamedTuple):
 
 
 def read_output(descriptor: int, encoding: str, name: str) -> Output:
-    """Text that is in a file.
+    """Output of a stream that went to a file.
 
     Parameters
     ----------
     descriptor : int
-        Of the file, which may be closed afterwards.
+        Descriptor of the file, which may be closed afterwards.
     encoding : str
-        How it says text.
+        Encoding of the file.
     name : {"stdout", "stderr"}
         The stream.
     """

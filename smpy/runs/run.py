@@ -110,7 +110,7 @@ class RunError(SmpyError):
     reads : Reads
         As a `Run` has it.
     stdout_file, stderr_file : TextIO or None
-        As a `Run` has them; None in an error that was pickled.
+        The same as in a `Run`; None in an error that was pickled.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class RunError(SmpyError):
 
 
 def _close_with(run: object, *files: TextIO | None) -> None:
-    """Close files when nobody has the run any more."""
+    """Close files when the last reference to the run is gone."""
     for file in files:
         if file is not None:
             finalize(run, file.close)
@@ -157,11 +157,11 @@ class MemoryLimitError(RunError):
 
 
 class KilledError(RunError):
-    """Somebody killed a run, or the process that starts runs: neither the program nor a limit ended it."""
+    """A run, or the process that starts runs, was killed, neither by the program nor for a limit."""
 
 
 def again_if_killed(attempt: Callable[[], _Value], between: Callable[[], object] = bool) -> _Value:
-    """Call a function that performs a run, and again if somebody kills the run.
+    """Call a function that performs a run; call it again if the run is killed.
 
     Parameters
     ----------

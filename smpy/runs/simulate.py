@@ -22,7 +22,7 @@ from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimi
 from smpy.runs.warm_server import Ended, Files, empty_file, warm_server
 from smpy.units import format_bytes, format_time
 
-_STARTS_MAX: Final = 10  # of servers that somebody kills; one that ends by itself counts as five
+_STARTS_MAX: Final = 10  # starts of servers that are killed; a server that ends by itself counts as five
 _SHOWN_BYTES: Final = 1 << 20  # at a time
 _SIGNALLED: Final = 128  # and the signal's number: the exit code that shells tell
 

@@ -112,7 +112,7 @@ def _state(value: bytes | None) -> str:
 
 
 def hashes_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Hash of each named variable, as `VariablesRead.hashes` tells it; a variable may be absent."""
+    """Hash of each named variable, comparable with `VariablesRead.hashes`; a variable may be absent."""
     return {name: _state(os.fsencode(environment[name]) if name in environment else None) for name in names}
 
 
@@ -122,7 +122,7 @@ def changed_variables(variables: Mapping[str, str], environment: Mapping[str, st
     Parameters
     ----------
     variables : mapping of str to str
-        As `VariablesRead.hashes` tells them.
+        Their hashes, from `VariablesRead.hashes`.
     environment : mapping of str to str
         The variables of now.
     """

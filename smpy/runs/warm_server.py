@@ -29,7 +29,7 @@ from smpy.runs.run import KilledError
 _SERVERS_MAX: Final = 4
 _GRACE_S: Final = 5.0  # for a run that was interrupted, to tell where it was
 _SHOWING_S: Final = 0.1  # between two looks at what a run has printed
-_WAITING_S: Final = 86_400.0  # poll has no longer one than 24 days
+_WAITING_S: Final = 86_400.0  # below the longest timeout of poll, 24 days
 _CLOSING_S: Final = 5.0
 _TOLD_MAX: Final = 2000
 
@@ -254,7 +254,7 @@ _choosing: Final = threading.Lock()
 
 
 def warm_server(threads: Threads, environment: Mapping[str, str]) -> WarmServer:
-    """A server that is as a new one with these variables would be."""
+    """A server equal to a new one with these variables."""
     variables = {name: value for name, value in environment.items() if is_read_once(name)}
     key = (threads, sys.executable, frozenset(variables.items()), frozenset(_state_of_files()))
     with _choosing:
@@ -270,7 +270,7 @@ def warm_server(threads: Threads, environment: Mapping[str, str]) -> WarmServer:
 
 
 def is_read_once(name: str) -> bool:
-    """Whether this variable is one that an interpreter or a library reads at its start, and never again."""
+    """Whether an interpreter or a library reads this variable at its start, and never again."""
     return name.startswith(_READ_ONCE)
 
 

@@ -1,12 +1,12 @@
-"""Environment variables that points carry to their workers: the necessary ones, and no others.
+"""Environment variables that points carry to their workers: only those that points need.
 
-A shell's variables hold secrets, and a scheduler is used by many. So a point carries
+A shell's variables may hold secrets, and a scheduler may serve many users. So a point carries
 
 * variables that an interpreter or a library reads at its start (`PYTHONPATH`, `OMP_NUM_THREADS`);
 * variables that the study names (`environment = [...]`);
 * variables that programs of the study have read by their names, absent ones included.
 
-A run tells a hash of each variable that it has read. Where the study's own value has another one, the point runs again,
+A run reports a hash of each variable that it has read. If the study's own value has another hash, the point runs again
 and carries that variable.
 """
 
@@ -39,9 +39,9 @@ class CarriedVariables:
         return {name: self._environment.get(name) for name in self._names}
 
     def has_missed(self, carried: Mapping[str, str | None], reads: Reads) -> bool:
-        """Whether a run has read values that are not the study's, of variables that it did not carry.
+        """Whether a run has read variables that it did not carry and that have another value in the study.
 
-        From then on all points carry them.
+        All later points carry these variables.
         """
         missed = set(changed_variables(reads.variables, self._environment)).difference(carried)
         self._names |= missed
@@ -49,6 +49,6 @@ class CarriedVariables:
 
 
 def variables_of_a_run(carried: Mapping[str, str | None], own: Mapping[str, str]) -> dict[str, str]:
-    """All variables of a run: the worker's own, but for those that are read at a start, and what the point carries."""
+    """Variables of a run: the worker's own, except those that are read once, and those that the point carries."""
     variables = {name: value for name, value in own.items() if not is_read_once(name) and name not in carried}
     return variables | {name: value for name, value in carried.items() if value is not None}

@@ -75,8 +75,8 @@ class Definition:
     inputs : tuple of str
         Files that points read in ways that cannot be seen (HDF5, a child process): when one changes, points run again.
     environment : tuple of str
-        Names of environment variables that points need in ways that cannot be seen (an installed package, C code):
-        they go to every worker, and when one changes, points run again.
+        Names of environment variables that points read in ways that cannot be seen (an installed package, C code):
+        every worker gets them, and points run again when one changes.
     prices : Prices
         What the machines' parts cost and draw where these do not say it.
     """
@@ -302,7 +302,7 @@ def _limit_bytes(given: Any) -> int | None:
 
 
 def _parsed(given: Any, parse: Callable[[str], float]) -> Any:
-    """A limit as a number, if it is text that says one with its unit."""
+    """A limit as a number; parses text with a unit."""
     try:
         return parse(given) if isinstance(given, str) else given
     except ValueError as error:

@@ -45,7 +45,7 @@ def write_table(table: Table, form: str, path: Path) -> None:
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as Parquet; its columns of numbers and texts are texts.
+    """Write a table as Parquet; columns that mix numbers and texts are written as texts.
 
     Raises
     ------

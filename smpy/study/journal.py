@@ -1,8 +1,8 @@
-"""The journal of a study: each finished point is in it at once, and stays.
+"""Journal of a study: keeps each finished point from its end on.
 
-It is an SQLite file. A row is written in a transaction of its own or together with others that have just ended, so a
-process that is killed loses none of those that `add` has returned from. Each row has a checksum; of a damaged file,
-the part that can be read is kept. Nothing in it is taken on trust: it may be somebody else's.
+It is an SQLite file. Rows of points that have just ended are written in one transaction: once `add` has returned, a
+killed process loses none of them. Each row has a checksum; the readable part of a damaged file is kept. The reader
+checks all of it, as the file may come from somebody else.
 
 Format 2 has the column `checksum`. Rows of format 1, which has none, are read; `add` makes it format 2.
 """
@@ -97,7 +97,7 @@ class Journal:
     Attributes
     ----------
     damage : str
-        What cannot be read of it, as far as it was read; empty: nothing is missing.
+        Words for the damage seen so far; empty: none.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class Journal:
         return found, [text for (text,) in self._db.execute(query)]
 
     def _made(self) -> tuple[int, list[bytes]]:
-        """The same after the tables were made: all of them or none, whoever is killed, and once."""
+        """Create the tables, all or none and only once, and return the layout."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             if self._layout() == (0, []):
@@ -181,7 +181,7 @@ class Journal:
                 )
 
     def get(self, key: str) -> tuple[Origin, Entry] | None:
-        """Outcome of the point of this key; None: it has not finished, or that cannot be read."""
+        """Outcome of the point of this key; None: it has not finished, or its row cannot be read."""
         with self._told("read"):
             if not self._format:
                 return None
@@ -195,14 +195,14 @@ class Journal:
             return None
 
     def entries(self) -> Iterator[tuple[str, Origin, Entry]]:
-        """All that can be read of it."""
+        """Rows that can be read."""
         if not self._format:
             return
         with self._told("read"):
             origins = dict(self._all("SELECT id, origin FROM origins"))
             n_lost = 0
             for row in self._all(self._rows()):
-                origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # it may have come since
+                origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # it may be new
                 try:
                     read = _read_row(row, origin)
                 except ValueError:
@@ -222,7 +222,7 @@ class Journal:
         return found and found[0]
 
     def check(self) -> None:
-        """Look at all of it: `damage` tells what is wrong."""
+        """Check the whole file; sets `damage`."""
         try:
             if self._format:
                 (told,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
@@ -234,12 +234,12 @@ class Journal:
             self._lose(str(error))
 
     def repaired(self) -> Journal:
-        """The same journal without what cannot be read; the damaged file stays beside it.
+        """Journal with the rows that can be read; keeps the damaged file beside it.
 
         Raises
         ------
         UsageError
-            If it cannot be written.
+            If the new journal cannot be written.
         """
         scratch = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         kept = self.path.with_name(f"{self.path.name}.damaged")
@@ -263,7 +263,7 @@ class Journal:
         return _ROWS.format(checksum="NULL" if self._format == 1 else "checksum")
 
     def _all(self, query: str) -> Iterator[Any]:
-        """The rows of a query: after a part that cannot be read, those that can be reached from the end."""
+        """Rows of a query; if a part cannot be read, the rows before it, then the rows after it from the end."""
         seen = set()
         for order in ("", " ORDER BY rowid DESC"):
             try:
@@ -284,7 +284,7 @@ class Journal:
             self.damage = f"{self.path} is damaged: {what}"
 
     def variables(self) -> set[str]:
-        """Names of all environment variables that its runs have read."""
+        """Names of all environment variables that the journal's runs have read."""
         return {name for _, origin, _ in self.entries() for name in origin.variables}
 
     @contextmanager
@@ -302,7 +302,7 @@ def _is_full(error: sqlite3.Error) -> bool:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is wrong, rather than busy, protected or on a full disk."""
+    """Whether the file is damaged, rather than busy, protected or on a full disk."""
     name = getattr(error, "sqlite_errorname", "")
     wrong = (
         "SQLITE_CORRUPT",
@@ -323,16 +323,16 @@ def _checksum(key: bytes, origin: bytes, entry: bytes) -> str:
 
 
 def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, Origin, Entry]:
-    """A row, checked.
+    """Check and decode a row.
 
     Raises
     ------
     ValueError
-        If it is not as it was written.
+        If it has changed since it was written.
     """
     _, key, _, entry, checksum = row
     if not (isinstance(key, bytes) and isinstance(origin, bytes) and isinstance(entry, bytes)):
-        raise ValueError("a text is missing")  # noqa: TRY004  # of the file, not of a call
+        raise ValueError("a text is missing")  # noqa: TRY004  # the file is wrong, not an argument
     if checksum is not None and checksum != _checksum(key, origin, entry).encode():
         raise ValueError("it has changed")
     try:
@@ -344,7 +344,7 @@ def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, Origin, Entry]:
 def _checked(text: bytes, rules: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
     content = json.loads(text)
     if not isinstance(content, dict) or not all(key in rules and rules[key](value) for key, value in content.items()):
-        raise ValueError("it says what it cannot")
+        raise ValueError("it has a wrong key or value")
     return content
 
 
@@ -365,7 +365,7 @@ def _table_of(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_row(value: Any) -> bool:
-    """Columns of a table; parts are priced with what the run took."""
+    """Whether a value is a row of a table; a row with `parts` has the columns that pricing needs."""
     if not isinstance(value, dict) or (value.get("parts") is not None and None in map(value.get, _PRICED)):
         return False
     return all(_COLUMNS.get(name, _is_number)(each) for name, each in value.items())

@@ -1,12 +1,12 @@
-"""Dask on this machine for one study: only its own processes can connect.
+"""Dask on this machine for one study: only the study's processes can connect.
 
-Whoever can speak to a scheduler or a worker of Dask can have it run code. So
+Any process that can connect to a scheduler or a worker of Dask can have it run code. So
 
-* all of them listen on 127.0.0.1;
-* they speak TLS, with a key that is made for the study and that both sides must have. The study's process writes it
-  into its workers' standard input: it is in no file that stays, no argument, no environment variable;
-* the HTTP servers, which Dask always starts, and which ask nobody for a key, have no pages. The dashboard is one of
-  these pages: whoever can log in on this machine can look at it, and change nothing.
+* schedulers and workers listen on 127.0.0.1 alone;
+* they speak TLS, with a key that is made for the study and that both sides must have. The study's process writes the
+  key into its workers' standard input: no lasting file, no argument and no environment variable has it;
+* the HTTP servers, which Dask always starts, and which require no key, have no pages. The dashboard is such a page:
+  any user of this machine can look at it, and change nothing.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def local_cluster(
     Parameters
     ----------
     n_workers : int
-        Processes.
+        Number of worker processes.
     show_dashboard : callable or None
-        Given the dashboard's address; None: there is none.
+        Called with the dashboard's address; None: there is no dashboard.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _check_dashboard() -> None:
 
 @contextmanager
 def closing_soon(connection: Any) -> Iterator[Any]:
-    """A cluster or a client, which is closed after the body."""
+    """Close a cluster or a client after the body."""
     try:
         yield connection
     finally:

@@ -107,7 +107,7 @@ def perform(task: Task) -> tuple[Entry, Reads]:
 
 
 def _run(task: Task, trace: str | None) -> Run:
-    """Perform the run, and again if somebody kills it."""
+    """Perform the run; perform it again if it is killed."""
     arguments = [*task.arguments] if trace is None else [f"--trace={trace}", *task.arguments]
 
     def attempt() -> Run:

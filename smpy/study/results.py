@@ -9,14 +9,14 @@ from typing import Final, TextIO
 from smpy.study.journal import Entry
 
 _OUTPUT_MAX: Final = 20_000  # characters
-_PART_MAX: Final = 1 << 22  # of them are searched at a time
-_OVERLAP_MAX: Final = 1 << 16  # of them are searched again with the next part
+_PART_MAX: Final = 1 << 22  # characters that are searched at a time
+_OVERLAP_MAX: Final = 1 << 16  # characters that are searched again with the next part
 
 
 def kept_output(
     output: str, patterns: Collection[str], whole: TextIO | None = None
 ) -> tuple[str, dict[str, float | None]]:
-    """The end of a program's output; if that is not all, also the numbers that patterns find in all of it.
+    """End of a program's output; if the output is longer, also the numbers that patterns find in all of it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def kept_output(
 
 
 def _parts(whole: TextIO) -> Iterator[str]:
-    """Text in parts of some lines, each with the last lines of the part before."""
+    """Parts of a text, each with the last lines of the part before."""
     whole.seek(0)
     before = ""
     while text := whole.read(_PART_MAX):

@@ -87,7 +87,7 @@ def run_tasks(
         If Ctrl-C came: points that were running here have ended.
     """
     try:
-        import cryptography  # noqa: F401  # distributed makes keys with it
+        import cryptography  # noqa: F401  # distributed makes keys with cryptography
         import dask
         import distributed
     except ImportError as error:

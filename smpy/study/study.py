@@ -253,7 +253,7 @@ class Study:
         return json.dumps({"folder": self.definition.folder, "study": self._given}, default=str, indent=1) + "\n"
 
     def _journal(self) -> Journal:
-        """The journal, to be written; of a damaged one, what can be read."""
+        """Journal for writing; a damaged one is repaired first."""
         self._has_no_journal()
         journal = Journal(self._journal_path)
         journal.check()
@@ -267,7 +267,7 @@ class Study:
         return self.folder / "journal.sqlite"
 
     def _has_no_journal(self) -> bool:
-        """Whether there is none, or an empty file; a warning tells it of a study that has begun."""
+        """Whether the journal is missing or empty; warns of it if the study has begun before."""
         path = self._journal_path
         is_missing = not path.exists()
         if not is_missing and not (path.is_file() and path.stat().st_size == 0):

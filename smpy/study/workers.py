@@ -21,7 +21,7 @@ from typing import Any, Final
 from smpy.errors import SmpyError
 
 HOST: Final = "127.0.0.1"
-"""Address on which everything of a local study listens."""
+"""Address on which all processes of a local study listen."""
 
 HTTP_ADDRESS: Final = f"{HOST}:0"
 """Address of the HTTP servers, on any port."""
@@ -45,7 +45,7 @@ main()
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A certificate and its key, both PEM: a process of the study presents them, and expects no others.
+    """A certificate and its key, both PEM, which all processes of a study present, and expect of each other.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class Workers:
     Parameters
     ----------
     address : str
-        Of the scheduler.
+        Address of the scheduler.
     n : int
-        How many.
+        Number of processes.
     credentials : Credentials
-        Of the study.
+        Credentials of the study.
     """
 
     def __init__(self, address: str, n: int, credentials: Credentials) -> None:
@@ -118,8 +118,8 @@ class Workers:
             bufsize=0,
         )
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died already
-            process.stdin.write(self._first_line)  # fits into an empty pipe: a worker that hangs stops nobody
+        with suppress(BrokenPipeError):  # the worker has died already
+            process.stdin.write(self._first_line)  # fits into an empty pipe: does not wait for the worker
         return process
 
     def _keep(self) -> None:
