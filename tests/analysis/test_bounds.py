@@ -59,7 +59,7 @@ def test_parts_are_nested_and_the_wholes_add_up_to_the_run(tmp_path: Path):
     assert sum(it.share for it in result.bounds if it.level == 0) == pytest.approx(1.0)
 
 
-def test_no_line_is_below_a_thousandth(tmp_path: Path):
+def test_the_table_has_no_part_below_a_thousandth(tmp_path: Path):
     steps = [Compute(0, 4.0, 3, "dgemm"), Compute(0, 0.001, 4, "copy"), Compute(1, 1.0, 7)]
     lines = [line.split() for line in found(tmp_path / "trace", steps)[0].table().splitlines()[2:-1]]
     assert lines
@@ -67,7 +67,7 @@ def test_no_line_is_below_a_thousandth(tmp_path: Path):
     assert not any("copy" in line for line in lines)
 
 
-def test_parts_whose_share_is_below_zero_are_told_as_an_anomaly(tmp_path: Path):
+def test_parts_whose_share_is_below_zero_are_named_as_an_anomaly(tmp_path: Path):
     class Slower(Again):
         def __call__(self, trace, /, *, ideal=(), better=()):
             again = super().__call__(trace, ideal=ideal, better=better)

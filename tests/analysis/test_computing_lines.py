@@ -1,4 +1,4 @@
-"""Analyses of a measured run tell its computing by the lines in which it was done."""
+"""Analyses of a measured run name the functions and lines in which ranks computed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_damaged_samples_are_refused_in_a_line(tmp_path: Path, rows: Any):
         trace_with(tmp_path / "trace", rows)
 
 
-def test_a_trace_of_a_measured_run_has_them(emulated: Callable, tmp_path: Path):
+def test_a_trace_of_a_measured_run_has_computing_lines(emulated: Callable, tmp_path: Path):
     program = (
         "from mpi4py import MPI\n"
         "def busy():\n"

@@ -84,7 +84,7 @@ def test_a_collective_that_was_started_is_followed_from_message_to_message(tmp_p
     assert (path.messages, path.bytes) == (2, 30)
 
 
-def test_polls_lead_to_the_sender_of_what_they_find(tmp_path: Path):
+def test_polls_lead_to_the_sender_of_the_message_they_find(tmp_path: Path):
     """Rank 0 computes for 4 s and sends; rank 1 polls from 1.5 s on, finds the message at 5 s, and receives it."""
     run = SyntheticTrace(["a", "b"])
     run.spend(0, "compute", 4.0, run.site(0, "", 3))

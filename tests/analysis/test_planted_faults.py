@@ -1,7 +1,7 @@
 """Seven planted faults: summary, profile, analyses and page name the same cause, in the same words.
 
 A fault is a program, the words of its cause and the rank that causes it. A place is a function from a run to what it
-says first, and the rank that it names. A check of another command is a line in `PLACES`.
+says first, and the rank that it names. To check another command, add a line to `PLACES`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Fault(NamedTuple):
     source : str
         The program, on eight ranks.
     words : str
-        Every place has them among the first that it says.
+        Words of the cause, among the first words of every place.
     rank : int or None
         The rank that is to blame; None: several are.
     link : str
         The link that is to blame.
     machine : str
-        As `--platform` takes it.
+        Machine, for `--platform`.
     """
 
     source: str
@@ -75,7 +75,7 @@ class Fault(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line that is to blame, as tables have it; empty: a link is."""
+        """Line that is to blame, in the words of tables; empty: a link is to blame."""
         lines = (HEAD + self.source).splitlines()
         found = [number for number, text in enumerate(lines, 1) if text.strip().startswith(f"{self.words}(")]
         return f"{self.words} program.py:{found[0]}" if found else ""
@@ -180,7 +180,7 @@ def said(lines: list[str], rank: int = -1) -> Said:
 
 
 def said_by_summary(ran: Ran) -> Said:
-    """Lines that cost most, ranks that waits are due to, and the hottest link."""
+    """Costliest lines, the rank that waits are due to, and the hottest link."""
     lines = ran.summary.render().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("  costs most"))
     last = next(at for at, line in enumerate(lines) if line.startswith("  computing"))
@@ -248,13 +248,15 @@ def run_of(emulated: Callable[..., Any], folder: Path, fault: Fault) -> Ran:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", FAULTS)
-def test_the_cause_is_named(emulated: Callable[..., Any], tmp_path: Path, name: str, place: str):
+def test_each_place_names_the_cause_of_a_planted_fault(
+    emulated: Callable[..., Any], tmp_path: Path, name: str, place: str
+):
     fault = FAULTS[name]
     found = PLACES[place](run_of(emulated, tmp_path / "trace", fault))
     assert fault.words in found.text
     assert fault.link in found.text
     assert fault.rank in (None, found.rank)
-    if place != "bounds":  # it makes a kernel faster wherever that is called
+    if place != "bounds":  # bounds speeds up a kernel in all its lines
         assert fault.line in found.text
 
 

@@ -171,7 +171,7 @@ def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path,
     assert "No rank waited for another one" in text
 
 
-def test_contention_is_at_most_how_much_longer_a_message_took(tmp_path: Path):
+def test_contention_is_at_most_the_extra_time_of_a_message(tmp_path: Path):
     run = contended(6)
     run.rows["messages"][0]["alone_s"] = 3.5
     found = waits(Trace(run.write(tmp_path / "trace")))
@@ -186,7 +186,7 @@ def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
     assert "\nPolls: 2 s, 20.0% of the ranks' time, waited for nothing\n" in found.table()
 
 
-def test_links_that_are_damaged_are_told(tmp_path: Path):
+def test_damaged_links_are_refused(tmp_path: Path):
     folder = contended(1).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": {"link": ["hot"]}})
     with pytest.raises(DamagedFileError, match=r"profile\.links is not a table of links"):
         waits(Trace(folder))

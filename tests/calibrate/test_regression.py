@@ -168,7 +168,7 @@ def test_a_negative_coefficient_is_found_where_it_is_allowed():
     assert found.seconds["n^3"] == pytest.approx(planted["n^3"], rel=0.05)
 
 
-def test_what_explains_errors_of_rounding_is_no_term(monkeypatch):
+def test_a_term_that_explains_errors_of_rounding_is_left_out(monkeypatch):
     """Some versions of scipy return coefficients of 1e-16 in place of 0."""
     from scipy import optimize
 

@@ -1,4 +1,4 @@
-"""Measured computing stands under the functions and lines of the program in which it was done."""
+"""Measured computing stands under the functions and lines of the program in which ranks computed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def most(ran, ended_by: str | None = None) -> tuple[str, str]:
     return place
 
 
-def test_an_operator_of_numpy_counts_in_the_line_and_function_that_has_it(emulated: Callable):
+def test_an_operator_of_numpy_counts_for_the_function_and_line_that_use_it(emulated: Callable):
     program = HEAD + (
         "class Grid:\n"
         "    def sweep(self):\n"
@@ -196,14 +196,14 @@ def test_a_program_that_wants_every_signal_gets_it(emulated: Callable):
 
 
 @pytest.mark.parametrize("compute", ["none", "models"])
-def test_without_measuring_no_sample_is_taken_and_dates_are_as_without(emulated: Callable, compute: str):
+def test_without_measuring_no_sample_is_taken(emulated: Callable, compute: str):
     ran = emulated(HEAD + "busy(200_000)\ncomm.Barrier()\n", 2, compute=compute)
     profile = profile_of(ran)
     assert not profile.computing_lines
     assert profile.burst_spread is None
 
 
-def test_replayed_bursts_say_up_to_which_line_they_were(emulated: Callable, tmp_path: Path):
+def test_replayed_bursts_name_the_line_that_ended_them(emulated: Callable, tmp_path: Path):
     program = HEAD + "busy(400_000)\ncomm.Barrier()\n"
     bursts = tmp_path / "bursts"
     recorded = emulated(program, 2, compute="measured", record=bursts)
@@ -225,7 +225,7 @@ def test_the_summary_and_its_json_tell_function_and_line(emulated: Callable):
     assert rows[0]["samples"] > 0
 
 
-def test_lines_beyond_ascii_are_told_as_they_are(emulated: Callable):
+def test_names_beyond_ascii_are_unchanged(emulated: Callable):
     files = {"wärme.py": "def größe():\n    for i in range(3_000_000):\n        pass\n"}
     ran = emulated("from mpi4py import MPI\nfrom wärme import größe\ngröße()\n", 1, files=files, compute="measured")
     function, line = most(ran)
@@ -241,7 +241,7 @@ RATIOS = {
 
 @pytest.mark.timed
 @pytest.mark.parametrize("work", RATIOS)
-def test_functions_with_three_to_one_of_the_work_have_these_shares(emulated: Callable, work: str):
+def test_functions_with_three_to_one_of_the_work_have_three_quarters_and_one_quarter(emulated: Callable, work: str):
     text = (
         RATIOS[work].replace("busy(", "total = 0\n    for i in range(").replace("000)\n", "000):\n        total += i\n")
     )
@@ -261,7 +261,7 @@ def test_samples_cost_less_than_two_per_cent(emulated: Callable, monkeypatch: py
         return ran.outcome.summary.makespan_s
 
     sampled_s, plain_s = [], []
-    for _ in range(12):  # what else a machine does only adds: the shortest count
+    for _ in range(12):  # other work of the machine only adds time: the shortest count
         sampled_s.append(computed_s())
         with monkeypatch.context() as patch:
             patch.setattr(run_module, "start_sampler", lambda *arguments: None)

@@ -114,7 +114,7 @@ def test_calls_are_told_apart_by_line_and_communicator(emulated: Callable):
     assert found == [("program.py:8", 2, 2), ("program.py:8", 2, 2), ("program.py:8", 4, 4), ("program.py:9", 4, 4)]
 
 
-def test_calls_are_counted_at_their_lines_in_whatever_order_they_follow_each_other(emulated: Callable):
+def test_calls_are_counted_at_their_lines_in_any_order(emulated: Callable):
     source = HEAD + (
         "import random\n"
         "other, draw = comm.Dup(), random.Random(1)\n"
@@ -353,15 +353,15 @@ def test_the_place_where_a_rank_is_longer_than_others_is_named():
     seconds, more, alike = ([each] + [0.0] * (len(KINDS) - 1) for each in (1.0, 3.0, 9.0))
     waits = [6.0 if kind == LATE[0] else 0.0 for kind in KINDS]
     rows = [(0, 0, waits), *((rank, 1, more if rank == 2 else seconds) for rank in range(4))]
-    rows += [(rank, 2, alike) for rank in range(4)]  # most time, of all ranks alike
-    rows += [(2, 2, [30.0 if kind == "transfer" else 0.0 for kind in KINDS])]  # messages are not the rank's own doing
+    rows += [(rank, 2, alike) for rank in range(4)]  # the longest, but equally long on all ranks
+    rows += [(2, 2, [30.0 if kind == "transfer" else 0.0 for kind in KINDS])]  # transfers are not the rank's own work
     found = replace(of_rows(rows, [18.0] * 4), caused_waits_s=[0.0, 0.0, 6.0, 0.0])
     told = "rank 2 most: 100.0% of what ranks wait for others"
     assert dict(highlights(found))["waits due to"] == f"{told}; it is 2 s longer in computing up to a.py:2"
     lines = [ComputingLine("a.py:2", "sweep", "a.py:7", 0.75, 3), ComputingLine("a.py:2", "rest", "a.py:9", 0.25, 1)]
     sampled = dict(highlights(replace(found, computing_lines=lines)))["waits due to"]
     assert sampled == f"{told}; it is 1.5 s longer in sweep() a.py:7"
-    pipeline = replace(found, caused_waits_s=[0.0, 0.0, 60.0, 0.0])  # who is first in it is late, not longer
+    pipeline = replace(found, caused_waits_s=[0.0, 0.0, 60.0, 0.0])  # late, but no longer
     assert "longer" not in dict(highlights(pipeline))["waits due to"]
 
 
@@ -372,7 +372,7 @@ HOT = LinkLoad("wire", 7, 1e6, 1.0, 0.5)
     ("link", "is_hot"),
     [
         (HOT, True),
-        (HOT._replace(most_flows=1), False),  # the bandwidth is too low: nothing shares it
+        (HOT._replace(most_flows=1), False),  # its bandwidth is too low, but no messages share it
         (HOT._replace(is_shared=False), False),
         (HOT._replace(saturated_s=0.05), False),
     ],

@@ -302,7 +302,7 @@ else:
     assert json.loads(ran.outcome.summary.to_json())["makespan_s"] == trace.makespan_s
 
 
-def test_without_a_pyarrow_that_imports_it_is_told_why_and_how_to_have_it(
+def test_a_failed_import_of_pyarrow_is_named_with_the_package_to_install(
     emulated: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -1,4 +1,4 @@
-"""A poll that waits is waiting: the one that succeeds tells what those before it in vain waited for."""
+"""Polls that wait count as waiting: a successful poll tells what the failed polls before it waited for."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_polls_wait_until_the_other_side_is_there(emulated: Callable, source: st
     assert math.fsum(found.by_rank()[0]) == pytest.approx(found.makespan_s, rel=1e-12)
 
 
-def test_a_message_under_way_is_a_transfer_and_what_is_left_of_the_last_poll_is_polling(emulated: Callable):
+def test_polls_for_a_message_under_way_are_a_transfer_and_the_rest_is_polling(emulated: Callable):
     source = (
         HEAD + "if is_late:\n    comm.Send(big, 0)\nelse:\n    r = comm.Irecv(big, 1)\n    while not r.Test(): pass\n"
     )
@@ -90,7 +90,7 @@ def test_polls_that_never_succeed_stay_polling(emulated: Callable):
 
 
 @pytest.mark.parametrize("between", ["time.sleep(1e-4)", "smpy.execute(1e5)"])
-def test_what_is_done_between_polls_stays_what_it_is_however_often(emulated: Callable, between: str, tmp_path: Path):
+def test_computing_and_sleeping_between_polls_keep_their_kinds(emulated: Callable, between: str, tmp_path: Path):
     pytest.importorskip("pyarrow")
     source = "import smpy\n" + RECEIVE + f"    while not comm.Iprobe(1):\n        {between}\n    comm.Recv(small, 1)\n"
     ran = emulated(source, 2, trace=tmp_path / "trace", options=(("smpi/iprobe", "20us"),))
@@ -109,7 +109,7 @@ def test_a_master_that_looks_at_two_lines_waits_at_both(emulated: Callable):
 
 
 def test_computing_that_a_program_overlaps_with_is_not_waiting(emulated: Callable):
-    """A look in vain that another call of MPI follows waited for nothing."""
+    """A failed poll waited for nothing if another MPI call follows it."""
     source = RECEIVE + "    comm.Iprobe(1)\n    comm.Send(small, 0)\n    comm.Recv(small, 0)\n    time.sleep(1)\n"
     found = profile(emulated(source + "    comm.Recv(small, 1)\n", 2))
     assert spent_s(found, 0, *LATE) == 0
@@ -198,7 +198,7 @@ for step in range(40):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_a_rank_is_said_to_cause_is_at_most_what_the_analysis_of_the_trace_charges_it_with(
+def test_a_run_charges_a_rank_with_at_most_the_waits_that_the_analysis_of_its_trace_does(
     emulated: Callable, tmp_path: Path, seed: int
 ):
     pytest.importorskip("pyarrow")

@@ -54,7 +54,7 @@ def _in_child(words: list[str]) -> int:
         main(words, prog_name="smpy")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001  # what this is about
+    except BaseException:  # noqa: BLE001  # its traceback is the answer
         traceback.print_exc()
         code = 70
     else:

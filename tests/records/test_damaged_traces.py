@@ -98,7 +98,7 @@ def replace_by(make: Callable[[Path], object]) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     "name", ["actions.parquet", "collectives.parquet", "comms.parquet", "sites.parquet", "machine.json"]
 )
-def test_a_file_that_is_not_as_it_was_written_is_named(folder: Path, name: str, change: Callable, complaint: str):
+def test_a_file_that_has_changed_is_named(folder: Path, name: str, change: Callable, complaint: str):
     change(folder / name)
     assert f"{name} {complaint}" in told(folder)
 
@@ -148,7 +148,7 @@ def test_the_summary_of_a_profile_may_lack_parts(folder: Path):
     assert Trace(seal(folder)).info["profile"]["links"] is None
 
 
-def test_lists_in_lists_are_no_run_json_however_deep_they_are(folder: Path):
+def test_nested_lists_of_any_depth_are_refused_as_run_json(folder: Path):
     """At some depths they can be read, and no checksum can be made of them."""
     text = (folder / "run.json").read_text()
     for depth in range(800, 1200):
@@ -158,7 +158,7 @@ def test_lists_in_lists_are_no_run_json_however_deep_they_are(folder: Path):
 
 
 @pytest.mark.parametrize("name", ["actions.parquet", "collectives.parquet", "machine.json"])
-def test_a_report_is_not_written_without_what_a_damaged_file_has(folder: Path, tmp_path: Path, name: str):
+def test_a_report_is_not_written_without_the_rows_of_a_damaged_file(folder: Path, tmp_path: Path, name: str):
     flip(folder / name)
     assert f"{name} has changed since it was written" in told(folder, "report", "-o", str(tmp_path / "page.html"))
     assert not (tmp_path / "page.html").exists()
@@ -216,7 +216,7 @@ def test_run_json_that_is_no_file_is_refused_at_once(folder: Path, make: Callabl
         ("profile.links", {**LINKS, "bytes": []}), ("profile.hosts", {"host": ["a"], "compute_s": []}),
     ],
 )  # fmt: skip
-def test_a_key_that_says_what_it_cannot_is_named(folder: Path, key: str, value: object):
+def test_a_key_with_an_impossible_value_is_named(folder: Path, key: str, value: object):
     info = json.loads((folder / "run.json").read_text())
     inside, _, name = key.rpartition(".")
     (info[inside] if inside else info)[name] = value
@@ -273,7 +273,7 @@ def rewrite(folder: Path, table: str, column: str, value: object, *, where: tupl
         ("sites", "site", 7, None),
     ],
 )
-def test_a_row_that_says_what_it_cannot_is_refused_by_a_replay(
+def test_a_row_with_an_impossible_value_is_refused_by_a_replay(
     folder: Path, table: str, column: str, value: object, where: tuple[str, object] | None
 ):
     rewrite(folder, table, column, value, where=where)
@@ -312,7 +312,7 @@ def test_a_choice_of_a_request_that_is_not_listed_ends_a_replay(folder: Path, de
         ("messages", "send_site", 10**6), ("messages", "target", -1),
     ],
 )  # fmt: skip
-def test_a_row_that_says_what_it_cannot_is_refused_when_it_is_read(
+def test_a_row_with_an_impossible_value_is_refused_when_it_is_read(
     folder: Path, table: str, column: str, value: object
 ):
     rewrite(folder, table, column, value)

@@ -356,6 +356,8 @@ def wrong_answers(kind: str, seeds: range, commands: Commands, folder: Path) -> 
 @pytest.mark.parametrize("kind", MAKE)
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)], ids=["few", "many"])
 @pytest.mark.timeout(7200)
-def test_a_damaged_file_gives_its_answer_or_a_line(kind: str, seeds: range, commands: Commands, tmp_path: Path):
+def test_a_damaged_file_gives_the_undamaged_answer_or_a_line_of_error(
+    kind: str, seeds: range, commands: Commands, tmp_path: Path
+):
     wrong = list(wrong_answers(kind, seeds, commands, tmp_path))
     assert not wrong, f"{len(wrong)} of {commands.n}\n" + "\n".join(wrong)

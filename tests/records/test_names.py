@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 
-NAME = os.fsdecode(b"caf\xe9")  # of a terminal that speaks Latin-1
+NAME = os.fsdecode(b"caf\xe9")  # Latin-1, no UTF-8
 PROGRAM = """
 import sys
 import smpy
@@ -37,7 +37,7 @@ def smpy(*words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("folder", ["trace", NAME])
-def test_a_trace_of_such_names_is_read_by_every_command(tmp_path: Path, folder: str):
+def test_a_trace_with_names_that_are_not_utf_8_is_read_by_every_command(tmp_path: Path, folder: str):
     program, trace = tmp_path / f"{NAME}.py", tmp_path / folder
     program.write_text(PROGRAM)
     smpy("run", "-np", "2", "--compute", "none", "--quiet", "--trace", trace, program, NAME)
@@ -53,7 +53,7 @@ def test_a_trace_of_such_names_is_read_by_every_command(tmp_path: Path, folder: 
     assert "caf\\udce9.py" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_a_study_in_a_folder_of_such_a_name_is_run_shown_and_exported(tmp_path: Path):
+def test_a_study_in_a_folder_whose_name_is_not_utf_8_is_run_shown_and_exported(tmp_path: Path):
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / "program.py").write_text(PROGRAM)

@@ -211,7 +211,7 @@ def test_what_has_only_a_part_of_a_run_is_not_replayed(emulated: Callable, tmp_p
         replay(tmp_path / "failed")
 
 
-def test_a_machine_that_is_not_that_of_the_run_is_told(traced: Callable):
+def test_the_machine_of_another_run_is_refused(traced: Callable):
     _, trace = traced("pass\n", 1, platform=FLAT)
     other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
     (trace.folder / "machine.json").write_text(machine_to_json(other))
@@ -221,7 +221,7 @@ def test_a_machine_that_is_not_that_of_the_run_is_told(traced: Callable):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "machine": {"class": "Popen"}}'])
-def test_a_machine_that_is_none_is_told(traced: Callable, text: str):
+def test_a_file_that_is_no_machine_is_refused(traced: Callable, text: str):
     _, trace = traced("pass\n", 1, platform=FLAT)
     (trace.folder / "machine.json").write_text(text)
     seal(trace.folder)

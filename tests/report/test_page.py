@@ -74,7 +74,7 @@ def test_analyses_have_sections_of_their_own(tmp_path: Path):
     assert list(data_of(page)["figures"]) == ["Efficiencies"]
 
 
-def test_the_command_tells_efficiencies_and_bounds_where_a_replay_can_and_causes_of_waits(tmp_path: Path):
+def test_the_page_has_efficiencies_bounds_and_causes_of_waits_if_the_trace_can_be_replayed(tmp_path: Path):
     pytest.importorskip("smpy.replay", reason="there are no replays")
     pytest.importorskip("smpy.analysis", reason="there are no analyses")
     program = tmp_path / "program.py"

@@ -232,7 +232,7 @@ def test_a_command_that_is_interrupted_says_so_once_and_ends_with_its_processes(
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_any_process_of_a_command_may_be_killed_and_nothing_stays(program: Callable[[str], str], level: int):
+def test_any_process_of_a_command_may_be_killed_and_no_process_stays(program: Callable[[str], str], level: int):
     process = begun(program, "while True: MPI.COMM_WORLD.Barrier()")
     chain = [psutil.Process(process.pid)]
     while len(chain) < 3:
@@ -243,7 +243,7 @@ def test_any_process_of_a_command_may_be_killed_and_nothing_stays(program: Calla
     wait_until(lambda: alive([one.pid for one in chain] + family()) == [])
 
 
-def test_a_command_gives_back_its_output_when_the_program_closes_it(program: Callable[[str], str]):
+def test_the_output_of_a_command_ends_when_the_program_closes_it(program: Callable[[str], str]):
     process = begun(
         program,
         "os.system('kill -9 ' + open('pids').read().replace(chr(10), ' '))\nos.close(1)\n"

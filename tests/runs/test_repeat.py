@@ -86,7 +86,7 @@ def test_files_are_those_of_the_first_run(smpy_run: Callable, tmp_path: Path):
     assert json.loads((tmp_path / "again.json").read_text())["makespan_s"] == record["makespan_s"]
 
 
-def test_a_later_run_that_fails_is_told_with_what_there_is(smpy_run: Callable, tmp_path: Path):
+def test_a_later_run_that_fails_is_named_and_the_runs_before_it_are_recorded(smpy_run: Callable, tmp_path: Path):
     program = PROGRAM + "    if len(open('runs.txt').readlines()) == 3:\n        sys.exit(7)\n"
     ran = smpy_run(program, 2, "--compute", "none", "--repeat", "5", "--json", "out.json")
     assert ran.code == 1

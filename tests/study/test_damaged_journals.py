@@ -47,7 +47,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> smpy.Study:
 
 @pytest.fixture
 def study(ended: smpy.Study, tmp_path: Path) -> smpy.Study:
-    """The same, with a journal of its own."""
+    """A finished study with a journal of its own."""
     return smpy.Study(Path(shutil.copytree(ended.folder, tmp_path / "a.study")))
 
 
@@ -86,7 +86,7 @@ def test_a_row_that_has_changed_runs_again_and_the_others_stay(study: smpy.Study
         pytest.param(lambda data: bytes(100) + data[100:], True, id="head"),
     ],
 )
-def test_whatever_is_left_of_a_file_is_kept_and_points_can_end(study: smpy.Study, damage, is_told: bool):
+def test_readable_rows_of_a_damaged_file_are_kept_and_points_are_added(study: smpy.Study, damage, is_told: bool):
     before = study.state().entries
     journal_of(study).write_bytes(damage(journal_of(study).read_bytes()))
     status = CliRunner().invoke(main, ["study", "status", str(study.folder)])
@@ -103,7 +103,7 @@ def test_whatever_is_left_of_a_file_is_kept_and_points_can_end(study: smpy.Study
         assert not journal.damage
 
 
-def test_a_journal_that_is_missing_is_told(study: smpy.Study):
+def test_a_missing_journal_is_warned_of(study: smpy.Study):
     journal_of(study).unlink()
     with pytest.warns(JournalWarning, match=r"journal.sqlite is missing: all points run again"):
         assert not study.state().entries
@@ -111,7 +111,7 @@ def test_a_journal_that_is_missing_is_told(study: smpy.Study):
         assert len(study.run(workers=1)) == N_POINTS
 
 
-def test_a_journal_with_more_than_its_tables_is_not_asked(study: smpy.Study):
+def test_a_journal_with_more_than_its_tables_is_not_read(study: smpy.Study):
     """A view or a trigger of somebody else's would run as it is read or written."""
     change(study, "CREATE TRIGGER more AFTER INSERT ON finished BEGIN DELETE FROM finished; END")
     with pytest.warns(JournalWarning, match="its tables are not those of a journal.*all points run again"):
@@ -176,7 +176,7 @@ WRONG_ROWS = [
         '{"row": {}, "over": "limit"}', '{"row": {}, "more": 1}', '{"row": {"makespan_s": ' + "9" * 400 + "}}",
     ],
 )  # fmt: skip
-def test_an_entry_that_says_what_it_cannot_is_not_taken(tmp_path: Path, entry: str):
+def test_an_entry_with_an_impossible_value_counts_as_damage(tmp_path: Path, entry: str):
     with closing(Journal(tmp_path / "journal.sqlite")) as journal:
         journal.add([("good", Origin({}, {}), Entry({"makespan_s": 1.0})), ("bad", Origin({}, {}), Entry({}))])
     with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as db, db:
@@ -204,8 +204,8 @@ def test_points_that_end_while_a_journal_is_read_are_no_damage(tmp_path: Path, m
         assert not journal.damage
 
 
-def test_a_journal_that_is_not_made_to_its_end_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Its process may be killed between one table and the next."""
+def test_a_journal_whose_creation_failed_is_created_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The process that creates it may be killed between one table and the next."""
     path = tmp_path / "journal.sqlite"
     with monkeypatch.context() as only_here:
         only_here.setattr(smpy.study.journal, "_TABLES", (smpy.study.journal._TABLES[0], "CREATE nothing"))

@@ -155,7 +155,7 @@ def test_a_dashboard_that_is_asked_for_is_on_127_0_0_1(tmp_path: Path):
         assert b" 200 " in answer(port, b"GET /status HTTP/1.0\r\n\r\n")
 
 
-def test_a_dashboard_that_cannot_be_shown_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_dashboard_that_cannot_be_shown_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "distributed.dashboard.scheduler", None)
     with pytest.raises(UsageError, match="pip install bokeh"):
         local_cluster._check_dashboard()
@@ -249,7 +249,7 @@ def test_a_variable_is_carried_from_the_first_run_on_that_has_read_another_value
     assert variables_of_a_run(first, own) == {"READ": "theirs", "PYTHONPATH": "/ours", "PATH": "/bin"}
     reads = Reads(variables=hashes_of(["READ", "UNSET"], own))
     assert variables.has_missed(first, reads)
-    assert variables.has_missed(first, reads)  # of a point that had begun before
+    assert variables.has_missed(first, reads)  # another point had begun with the first variables
     second = variables.now()
     assert second == {**first, "READ": "ours"}
     assert not variables.has_missed(second, reads)

@@ -24,7 +24,7 @@ from tests.study.studies import simulated, study_table
 from tests.study.test_disturbed import n_ended, start, workers_of, write_toml
 
 N_POINTS = 40
-END_S = 60.0  # of a study whose run servers are killed
+END_S = 60.0  # longest time to the end of a study whose run servers are killed
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def study_in(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(("n_kills", "error"), [(2, ""), (3, "ended by SIGKILL")])
-def test_a_point_whose_run_is_killed_runs_again_three_times_in_all(
+def test_a_point_whose_run_is_killed_runs_three_times_in_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_kills: int, error: str
 ):
     calls: list[list[str]] = []

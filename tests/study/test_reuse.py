@@ -44,7 +44,7 @@ def study_in(folder: Path, data: str) -> smpy.Study:
     return smpy.Study(folder / "study.toml")
 
 
-def test_a_result_is_not_taken_where_a_variable_that_the_study_names_was_not_looked_at(tmp_path: Path):
+def test_a_result_is_not_reused_if_its_run_did_not_note_a_variable_that_the_study_names(tmp_path: Path):
     table = study_table(tmp_path)
     keep(smpy.Study(table, tmp_path / "one"), tmp_path / "cache")
     named = smpy.Study({**table, "environment": ["SMPY_TEST_NAMED"]}, tmp_path / "two")

@@ -14,7 +14,7 @@ NORMAL = 1.96 * 2**0.5  # 95 % of differences of two normal numbers stay below s
 
 
 def spread_of(work: Callable[[int, int], float], noise: float, n_ranks: int = 64, n_rounds: int = 40) -> Spread | None:
-    """Of bursts whose work depends on rank and round, times a normal number around 1."""
+    """Spread of bursts whose work depends on rank and round, times a normal number around 1."""
     draw, bursts = random.Random(1), BurstSpread()
     for n_round in range(n_rounds):
         for rank in range(n_ranks):
@@ -57,7 +57,7 @@ def test_one_round_of_many_ranks_is_compared_between_them():
     assert spread.relative == pytest.approx(NORMAL * 0.05, rel=0.3)
 
 
-def test_few_pairs_say_nothing():
+def test_few_pairs_have_no_spread():
     assert BurstSpread().spread() is None
     assert spread_of(lambda rank, n_round: 1.0, 0.1, n_ranks=2, n_rounds=2) is None
 

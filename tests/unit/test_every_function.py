@@ -32,7 +32,7 @@ NO_ARRAYS = {  # make arrays of numbers, work on types, files and text, or ask a
     "savez", "savez_compressed", "savetxt", "fromstring", "frombuffer", "get_printoptions", "set_printoptions",
     "seterr", "seterrcall", "setbufsize", "geterr", "geterrcall", "getbufsize", "set_backend", "skip_backend",
     "set_global_backend", "register_backend", "set_workers", "printoptions", "errstate", "from_dlpack",
-    # and so do these, before numpy 2.0
+    # likewise before numpy 2.0
     "byte_bounds", "deprecate_with_doc", "disp", "issctype", "issubclass_", "issubsctype", "lookfor", "maximum_sctype",
     "obj2sctype", "sctype2char", "source",
 }

@@ -140,7 +140,7 @@ def test_no_link_carries_more_than_its_capacity(story: Story) -> None:
 
 @SOME
 @given(stories())
-def test_a_link_that_says_it_has_room_is_not_saturated(story: Story) -> None:
+def test_a_link_with_room_is_not_saturated(story: Story) -> None:
     links = Links(story.capacity)
     play(story, links)
     load, _ = load_and_level(links)

@@ -174,12 +174,12 @@ def test_a_text_that_is_no_machine_is_refused_with_the_place(before: str, after:
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"format": 1}', b'{"format": 1, "machine": 3}']
 )
-def test_a_text_of_something_else_is_refused(text: bytes):
+def test_a_text_without_a_machine_is_refused(text: bytes):
     with pytest.raises(PlatformError):
         machine_from_json(text)
 
 
-def test_what_a_part_refuses_is_told_with_its_place():
+def test_a_value_that_a_part_refuses_is_named_with_its_place():
     text = machine_to_json(Description("a", EMPTY)).replace('"fills_hosts"', '"x"')
     content = json.loads(text)
     content["machine"]["models"] = {"class": "Models", "network": {"class": "NetworkModel", "weight_bytes": -1}}

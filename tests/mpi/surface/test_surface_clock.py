@@ -294,7 +294,7 @@ def test_the_observer_is_told_of_bursts_that_are_not_short(
     assert told_s[0] == measured.about(BURST_S)
 
 
-def test_an_error_of_the_observer_is_the_call_s(faked: Measured) -> None:
+def test_the_call_raises_an_error_of_the_observer(faked: Measured) -> None:
     engine = new_engine(1)
 
     def observe(seconds: float) -> None:
