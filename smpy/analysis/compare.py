@@ -142,13 +142,13 @@ class Comparison(Result):
         def rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
             return [
                 {
-                    **it.place.to_record(),
-                    "function": it.place.function or None,
-                    "kind": it.kind,
-                    "before_s": it.before_s,
-                    "after_s": it.after_s,
+                    **each.place.to_record(),
+                    "function": each.place.function or None,
+                    "kind": each.kind,
+                    "before_s": each.before_s,
+                    "after_s": each.after_s,
                 }
-                for it in differences
+                for each in differences
             ]
 
         return {
@@ -202,7 +202,7 @@ def _differences(one: _Spent, other: _Spent) -> list[Difference]:
         Difference(place, kind, one.get((place, kind), 0.0), other.get((place, kind), 0.0))
         for place, kind in {**one, **other}
     ]
-    return sorted(differences, key=lambda it: -abs(it.seconds))
+    return sorted(differences, key=lambda each: -abs(each.seconds))
 
 
 def _on_path(trace: Trace) -> _Spent:

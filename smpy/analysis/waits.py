@@ -117,15 +117,15 @@ class Waits(Result):
         text = "No rank waited for another one"
         if self.seconds:
             text = f"{self._by_line('Waits', self.waits, '')}\n\nTheir causes\n{self._causes_by_line()}"
-        told = [(self.seconds, text)]
+        parts = [(self.seconds, text)]
         link = f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
         for title, rows, more in (
             ("Transfers", self.contention, f", are due to {CONTENTION}{link}"),
             ("Polls", self.polls, ", waited for nothing"),
         ):
             if _sum_s(rows) > _SMALLEST_SHARE * self.rank_seconds:
-                told.append((_sum_s(rows), self._by_line(title, rows, more)))
-        return "\n\n".join(text for _, text in sorted(told, key=lambda it: -it[0]))
+                parts.append((_sum_s(rows), self._by_line(title, rows, more)))
+        return "\n\n".join(text for _, text in sorted(parts, key=lambda part: -part[0]))
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -152,8 +152,8 @@ class Waits(Result):
         """The largest causes, as bars."""
         graph = needed("plotly.graph_objects")
         largest = self.causes[:_BARS][::-1]
-        names = [escaped(f"rank {it.rank}: {it.kind.replace('_', ' ')}, {it.place.text}") for it in largest]
-        figure = graph.Figure(graph.Bar(x=[it.seconds for it in largest], y=names, orientation="h"))
+        names = [escaped(f"rank {cause.rank}: {cause.kind.replace('_', ' ')}, {cause.place.text}") for cause in largest]
+        figure = graph.Figure(graph.Bar(x=[cause.seconds for cause in largest], y=names, orientation="h"))
         figure.update_layout(title="Causes of waits", xaxis_title="seconds that others waited", yaxis_automargin=True)
         return figure
 
@@ -191,7 +191,7 @@ class Waits(Result):
 
 
 def _sum_s(waits: Sequence[Wait]) -> float:
-    return sum(it.seconds for it in waits)
+    return sum(wait.seconds for wait in waits)
 
 
 def _left(n_rows: int) -> str:
@@ -241,7 +241,7 @@ def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
         place = timeline.places[number]
         for line, part_s in lines.split(place, seconds) if kind == COMPUTE else [(place, seconds)]:
             total_s[rank, line, kind] = total_s.get((rank, line, kind), 0.0) + part_s
-    largest = sorted(total_s.items(), key=lambda it: -it[1])
+    largest = sorted(total_s.items(), key=lambda entry: -entry[1])
     return [Cause(rank, place, KINDS[kind], seconds) for (rank, place, kind), seconds in largest if seconds > 0]
 
 

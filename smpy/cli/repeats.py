@@ -47,16 +47,16 @@ def other_runs(ctx: click.Context, directory: str) -> Iterator[Summary]:
 
 def _line(ctx: click.Context, seed: int) -> list[str]:
     """Command line of a run with this seed that leaves no files."""
-    given, *_ = ctx.command.make_parser(ctx).parse_args(args=list(ctx.meta[_ARGUMENTS]))
+    options, *_ = ctx.command.make_parser(ctx).parse_args(args=list(ctx.meta[_ARGUMENTS]))
     line = [f"--seed={seed}"]
     for option in ctx.command.params:
-        if not isinstance(option, click.Option) or option.name in (*_OF_FIRST, "seed") or option.name not in given:
+        if not isinstance(option, click.Option) or option.name in (*_OF_FIRST, "seed") or option.name not in options:
             continue
-        for value in _values(given[option.name]):
+        for value in _values(options[option.name]):
             text = "measured" if option.name == "compute" and value.startswith("record:") else value
             line += [max(option.opts, key=len), *([] if option.is_flag else [text])]
     return [*line, ctx.params["program"], *ctx.params["args"]]
 
 
-def _values(given: Any) -> Sequence[Any]:
-    return given if isinstance(given, list) else [given]
+def _values(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]

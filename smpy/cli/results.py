@@ -45,14 +45,14 @@ plot_option: Final = click.option(
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print an error of the body in a line, and exit with its code; print each warning of a damaged journal once."""
-    told: set[str] = set()
+    printed: set[str] = set()
     before = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **names: Any) -> None:
         if not issubclass(category, JournalWarning):
             before(message, category, *args, **names)
-        elif str(message) not in told:
-            told.add(str(message))
+        elif str(message) not in printed:
+            printed.add(str(message))
             click.echo(f"smpy: {message}", err=True)
 
     try:

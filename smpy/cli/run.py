@@ -404,7 +404,7 @@ def _repeated(ctx: click.Context, outcome: Outcome, directory: str) -> Outcome:
         error = SmpyError(f"run {len(summaries) + 1} of {ctx.params['repeat']} failed: {failed}")
     except KeyboardInterrupt:
         error = Interrupted(f"interrupted in run {len(summaries) + 1} of {ctx.params['repeat']}")
-    repeats = Repeats([it.makespan_s for it in summaries], [it.shares for it in summaries])
+    repeats = Repeats([summary.makespan_s for summary in summaries], [summary.shares for summary in summaries])
     code = 0 if error is None else EXIT_INTERRUPTED if isinstance(error, Interrupted) else EXIT_FAILURE
     return replace(outcome, summary=replace(outcome.summary, repeats=repeats), error=error, exit_code=code)
 

@@ -87,8 +87,10 @@ class _Line:
         self._in_round[slot] = n_round, seconds
 
     def relative(self) -> float | None:
-        known = [it.quantile() for it in (self.of_ranks, self.of_rounds) if it.n >= _LEAST_PAIRS]
-        return min(known, default=None)
+        quantiles = [
+            differences.quantile() for differences in (self.of_ranks, self.of_rounds) if differences.n >= _LEAST_PAIRS
+        ]
+        return min(quantiles, default=None)
 
 
 class BurstSpread:
@@ -127,11 +129,11 @@ class BurstSpread:
         >>> bursts.spread().n_pairs
         66
         """
-        told = [(line, relative) for line in self._lines.values() if (relative := line.relative()) is not None]
-        whole_s = sum(line.seconds for line, _ in told)
-        if not told:
+        compared = [(line, relative) for line in self._lines.values() if (relative := line.relative()) is not None]
+        whole_s = sum(line.seconds for line, _ in compared)
+        if not compared:
             return None
         return Spread(
-            relative=sum(line.seconds * relative for line, relative in told) / whole_s,
-            n_pairs=sum(line.of_ranks.n + line.of_rounds.n for line, _ in told),
+            relative=sum(line.seconds * relative for line, relative in compared) / whole_s,
+            n_pairs=sum(line.of_ranks.n + line.of_rounds.n for line, _ in compared),
         )

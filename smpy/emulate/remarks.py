@@ -117,18 +117,19 @@ def remarks_on_shared_hosts(engine: Engine, profile: Profile) -> Iterable[Remark
     if not uses or len(set(profile.host_of_rank)) == len(profile.host_of_rank):
         return
     totals = profile.by_site()
-    whole_s = sum(it.total_s for it in totals)
+    whole_s = sum(each.total_s for each in totals)
     kernels: dict[str, dict[str, float]] = {}
     for name, use in uses.items():
-        spent_s = sum(it.spent_s[0] for it in totals if it.site.call == name)
+        spent_s = sum(each.spent_s[0] for each in totals if each.site.call == name)
         if spent_s - use.seconds > _SHARED_SHARE * whole_s:
             kernels[name] = {"seconds": spent_s, "alone_s": use.seconds}
     lines = [
-        f"{name} took {format_time(it['seconds'])}, alone {format_time(it['alone_s'])}" for name, it in kernels.items()
+        f"{name} took {format_time(each['seconds'])}, alone {format_time(each['alone_s'])}"
+        for name, each in kernels.items()
     ]
     if lines:
-        told = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
-        yield Remark("shared hosts", (*lines[:_LINES_MAX], told), {"kernels": kernels})
+        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
+        yield Remark("shared hosts", (*lines[:_LINES_MAX], hint), {"kernels": kernels})
 
 
 def _uncertain(engine: Engine) -> Iterable[Remark]:

@@ -42,13 +42,16 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
         Topic, empty where it is that of the line before; text.
     """
     totals = profile.by_site()
-    whole_s = sum(it.total_s for it in totals)
+    whole_s = sum(each.total_s for each in totals)
     if whole_s <= 0:
         return []
-    calls = [(it.total_s, _in_words(it)) for it in totals if it.total_s and not _is_told_by_lines(it, profile)]
+    calls = [
+        (each.total_s, _in_words(each)) for each in totals if each.total_s and not _is_told_by_lines(each, profile)
+    ]
     functions = by_function(profile.computing_lines, profile.computed_s())
     costly = sorted(
-        calls + [(it.seconds, _function_in_words(it)) for it in functions if it.seconds], key=lambda it: -it[0]
+        calls + [(each.seconds, _function_in_words(each)) for each in functions if each.seconds],
+        key=lambda each: -each[0],
     )
     lines = [
         f"{seconds / whole_s:6.1%} {words}".lstrip()
@@ -56,7 +59,7 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
         if seconds >= _SMALLEST_SHARE * whole_s
     ]
     facts = list(zip(["costs most", *[""] * len(lines)], lines, strict=False))
-    waited_s = sum(_of(it, *LATE) for it in totals)
+    waited_s = sum(_of(each, *LATE) for each in totals)
     if waited_s > 0 and waited_s >= _SMALLEST_SHARE * whole_s:
         facts.append(("waits due to", _cause(profile, waited_s)))
     hot = _hot_link(profile)
@@ -101,7 +104,7 @@ def _longer_than_others(profile: Profile, rank: int, caused_s: float) -> str:
 
 def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
     """A call and its line, or the function with most samples of a line's computing; its share of the time there."""
-    lines = [] if site.call else [it for it in profile.computing_lines if it.ended_by == site.line]
+    lines = [] if site.call else [row for row in profile.computing_lines if row.ended_by == site.line]
     if lines:
         function = by_function(lines, {site.line: 1.0})[0]
         return f"{calling(function.function)} {next(iter(function.lines))}", function.seconds
@@ -110,8 +113,8 @@ def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
 
 def _hot_link(profile: Profile) -> LinkLoad | None:
     """Shared link that several messages saturated longest; None: none was saturated for long."""
-    shared = [it for it in profile.links if it.is_shared and it.most_flows > 1 and it.saturated_s > 0]
-    hottest = max(shared, key=lambda it: it.saturated_s, default=None)
+    shared = [link for link in profile.links if link.is_shared and link.most_flows > 1 and link.saturated_s > 0]
+    hottest = max(shared, key=lambda link: link.saturated_s, default=None)
     return hottest if hottest is not None and hottest.saturated_s >= _HOT_SHARE * profile.makespan_s else None
 
 
@@ -180,9 +183,9 @@ def _sites_table(totals: Sequence[SiteTotal]) -> str:
 
 def _computing_table(profile: Profile) -> str:
     functions = by_function(profile.computing_lines, profile.computed_s())
-    whole_s = sum(it.total_s for it in profile.by_site())
-    lines = [(seconds, it.function, line) for it in functions for line, seconds in it.lines.items() if seconds]
-    lines.sort(key=lambda it: -it[0])
+    whole_s = sum(each.total_s for each in profile.by_site())
+    lines = [(seconds, each.function, line) for each in functions for line, seconds in each.lines.items() if seconds]
+    lines.sort(key=lambda each: -each[0])
     rows = [
         (format_time(seconds), f"{seconds / whole_s:.1%}", calling(function), line)
         for seconds, function, line in lines[:_MANY_ROWS]

@@ -55,7 +55,7 @@ class Repeats:
 
 
 def _names() -> list[str]:
-    return [it.name for it in fields(TimeShares)]
+    return [each.name for each in fields(TimeShares)]
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:

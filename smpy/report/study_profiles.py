@@ -50,16 +50,16 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
         if isinstance(name, str) and name:
             try:
                 text = read_plain_file(folder / name, "profile").decode()
-                found = _sites(text) if n_read_bytes + len(text) <= _READ_BYTES_MAX else []
+                sites = _sites(text) if n_read_bytes + len(text) <= _READ_BYTES_MAX else []
             except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
                 damaged.append(folder / name)
-                text, found = "", []
+                text, sites = "", []
             n_read_bytes += len(text)
             if n_read_bytes > _READ_BYTES_MAX or len(label) > _SITES_OF_ALL_MAX - _SITES_MAX - 1:
                 n_left += 1
                 n_read_bytes = _READ_BYTES_MAX + 1
             else:
-                for call, calls, times_s in found:
+                for call, calls, times_s in sites:
                     label.append(labels.setdefault(call, len(labels)))
                     count.append(calls)
                     spent_s.append(times_s)

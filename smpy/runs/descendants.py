@@ -84,7 +84,7 @@ def end_descendants(grace_s: float, spared: Collection[int] = ()) -> None:
     if sys.platform != "linux":  # orphans are not adopted
         return
     kills_at_s = monotonic() + grace_s
-    told: set[tuple[int, int]] = set()
+    signalled: set[tuple[int, int]] = set()
     unreachable: set[int] = set()
     pause_s = _LOOK_MIN_S
     while spared or _has_children():
@@ -95,12 +95,12 @@ def end_descendants(grace_s: float, spared: Collection[int] = ()) -> None:
             if child.parent != os.getpid() or child.pid in spared:
                 continue
             if os.waitpid(child.pid, os.WNOHANG)[0]:  # its number is free now, and its children have been adopted
-                told -= {(child.pid, signal.SIGTERM), (child.pid, signal.SIGKILL)}
+                signalled -= {(child.pid, signal.SIGTERM), (child.pid, signal.SIGKILL)}
                 unreachable.discard(child.pid)
                 is_over = False
                 continue
-            if (child.pid, number) not in told:
-                told.add((child.pid, number))
+            if (child.pid, number) not in signalled:
+                signalled.add((child.pid, number))
                 if not _reaches(child, number):
                     unreachable.add(child.pid)
             is_over = is_over and child.pid in unreachable

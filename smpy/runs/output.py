@@ -57,10 +57,10 @@ def read_output(descriptor: int, encoding: str, name: str) -> Output:
 
 def remarks_on_output(out: Output, err: Output) -> tuple[Remark, ...]:
     """Remarks on output that is too long for memory."""
-    found = []
+    remarks = []
     for name, output in (("stdout", out), ("stderr", err)):
         if output.file is not None:
             half = format_bytes(OUTPUT_MAX_BYTES // 2)
             line = f"{format_bytes(output.n_bytes)} on {name}: {name} has the first and last {half}, {name}_file all"
-            found.append(Remark("output", (line,), {"stream": name, "bytes": output.n_bytes}))
-    return tuple(found)
+            remarks.append(Remark("output", (line,), {"stream": name, "bytes": output.n_bytes}))
+    return tuple(remarks)

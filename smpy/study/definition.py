@@ -267,11 +267,11 @@ def _kept(given: tuple[str, ...]) -> frozenset[str]:
     return frozenset(given) - {"summary"}
 
 
-def _variables(given: tuple[str, ...]) -> tuple[str, ...]:
-    for name in given:
+def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
         if not name or "=" in name or "\0" in name:
             raise UsageError(f"environment: {name!r} is no name of a variable; its value is taken from the shell")
-    return given
+    return names
 
 
 def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
@@ -301,10 +301,10 @@ def _limit_bytes(given: Any) -> int | None:
     return whole_number("limits.memory", int(size) if is_whole and isfinite(size) else size, BYTES_MAX)
 
 
-def _parsed(given: Any, parse: Callable[[str], float]) -> Any:
+def _parsed(value: Any, parse: Callable[[str], float]) -> Any:
     """A limit as a number; parses text with a unit."""
     try:
-        return parse(given) if isinstance(given, str) else given
+        return parse(value) if isinstance(value, str) else value
     except ValueError as error:
         raise UsageError(f"limits: {error}") from None
 

@@ -130,20 +130,20 @@ class Journal:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH_MAX)
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
-        self._format, found = self._layout()
+        self._format, tables = self._layout()
         if self._format not in (0, 1, _FORMAT):
             raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
-        if not self._format and not found:
-            self._format, found = self._made()
-        if found != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
+        if not self._format and not tables:
+            self._format, tables = self._made()
+        if tables != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
             self._format = 0
             self._lose("nothing of it can be read (its tables are not those of a journal)")
 
     def _layout(self) -> tuple[int, list[bytes]]:
         """The format, and how the tables were made."""
         query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
-        (found,) = self._db.execute("PRAGMA user_version").fetchone()
-        return found, [text for (text,) in self._db.execute(query)]
+        (number,) = self._db.execute("PRAGMA user_version").fetchone()
+        return number, [text for (text,) in self._db.execute(query)]
 
     def _made(self) -> tuple[int, list[bytes]]:
         """Create the tables, all or none and only once, and return the layout."""
@@ -172,12 +172,12 @@ class Journal:
                 self._db.execute(f"PRAGMA user_version = {_FORMAT}")
                 self._format = _FORMAT
             for key, origin, entry in entries:
-                text, told = json.dumps(asdict(origin), sort_keys=True), json.dumps(asdict(entry))
+                text, outcome = json.dumps(asdict(origin), sort_keys=True), json.dumps(asdict(entry))
                 self._db.execute("INSERT OR IGNORE INTO origins (origin) VALUES (?)", (text,))
                 self._db.execute(
                     "INSERT OR REPLACE INTO finished (key, origin, entry, checksum) "
                     "VALUES (?, (SELECT id FROM origins WHERE origin = ?), ?, ?)",
-                    (key, text, told, _checksum(key.encode(), text.encode(), told.encode())),
+                    (key, text, outcome, _checksum(key.encode(), text.encode(), outcome.encode())),
                 )
 
     def get(self, key: str) -> tuple[Origin, Entry] | None:
@@ -185,12 +185,12 @@ class Journal:
         with self._told("read"):
             if not self._format:
                 return None
-            found = self._db.execute(f"{self._rows()} WHERE key = ?", (key,)).fetchone()
-            if found is None:
+            row = self._db.execute(f"{self._rows()} WHERE key = ?", (key,)).fetchone()
+            if row is None:
                 return None
-            origin = self._origin(found[2])
+            origin = self._origin(row[2])
         try:
-            return _read_row(found, origin)[1:]
+            return _read_row(row, origin)[1:]
         except ValueError:
             return None
 
@@ -214,20 +214,20 @@ class Journal:
 
     def _origin(self, number: Any) -> Any:
         try:
-            found = self._db.execute("SELECT origin FROM origins WHERE id = ?", (number,)).fetchone()
+            row = self._db.execute("SELECT origin FROM origins WHERE id = ?", (number,)).fetchone()
         except sqlite3.Error as error:
             if not _is_damage(error):
                 raise
             return None
-        return found and found[0]
+        return row and row[0]
 
     def check(self) -> None:
         """Check the whole file; sets `damage`."""
         try:
             if self._format:
-                (told,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-                if told != b"ok":
-                    self._lose(told.decode(errors="replace").splitlines()[-1])
+                (answer,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+                if answer != b"ok":
+                    self._lose(answer.decode(errors="replace").splitlines()[-1])
         except sqlite3.Error as error:
             if not _is_damage(error):
                 raise

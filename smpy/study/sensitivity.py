@@ -140,25 +140,25 @@ class Sensitivity(Result):
         from plotly.subplots import make_subplots
 
         shown = self.effects[::-1]
-        names = [escaped(it.name) for it in shown]
+        names = [escaped(each.name) for each in shown]
         titles = ("makespan at both ends (s)", "share of the variance")[: 2 if self.n_samples else 1]
         figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles)
-        for end, ends_s in (("low", [it.low_s for it in shown]), ("high", [it.high_s for it in shown])):
+        for end, ends_s in (("low", [each.low_s for each in shown]), ("high", [each.high_s for each in shown])):
             bar = graph.Bar(
                 x=[end_s - self.makespan_s for end_s in ends_s],
                 base=[self.makespan_s] * len(shown),
                 y=names,
-                text=[escaped(getattr(it, end)) for it in shown],
+                text=[escaped(getattr(each, end)) for each in shown],
                 name=f"{end} end",
                 orientation="h",
             )
             figure.add_trace(bar, row=1, col=1)
         figure.add_vline(x=self.makespan_s, row=1, col=1)
         for which in ("first", "total") if self.n_samples else ():
-            indices = [it.index for it in shown if it.index is not None]
+            indices = [each.index for each in shown if each.index is not None]
             bar = graph.Bar(
-                x=[getattr(it, which) for it in indices],
-                error_x={"array": [getattr(it, f"{which}_half_width") for it in indices]},
+                x=[getattr(each, which) for each in indices],
+                error_x={"array": [getattr(each, f"{which}_half_width") for each in indices]},
                 y=names,
                 name=which,
                 orientation="h",

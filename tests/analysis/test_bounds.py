@@ -45,7 +45,7 @@ def test_shares_are_those_of_the_critical_path_where_there_is_one_chain(tmp_path
 def test_parts_are_nested_and_the_wholes_add_up_to_the_run(tmp_path: Path):
     steps = [Compute(0, 4.0, 3, "dgemm"), Message(0, 1, 4 * 10**9, 5), Compute(1, 1.0, 7)]
     result, _ = found(tmp_path / "trace", steps)
-    assert [(it.level, it.words) for it in result.bounds] == [
+    assert [(bound.level, bound.words) for bound in result.bounds] == [
         (0, "computing"),
         (1, "kernel dgemm"),
         (2, "kernel dgemm on host h0"),
@@ -56,7 +56,7 @@ def test_parts_are_nested_and_the_wholes_add_up_to_the_run(tmp_path: Path):
         (0, "the network's latency"),
         (0, "the overhead of MPI's calls"),
     ]
-    assert sum(it.share for it in result.bounds if it.level == 0) == pytest.approx(1.0)
+    assert sum(bound.share for bound in result.bounds if bound.level == 0) == pytest.approx(1.0)
 
 
 def test_the_table_has_no_part_below_a_thousandth(tmp_path: Path):

@@ -38,9 +38,9 @@ def trace_with(folder: Path, rows: Any) -> Trace:
 
 def test_the_critical_path_names_functions_and_lines(tmp_path: Path):
     path = critical_path(trace_with(tmp_path / "trace", ROWS))
-    computed_s = {(it.place.function, it.place.line): it.seconds for it in path.rows if it.kind == "compute"}
+    computed_s = {(each.place.function, each.place.line): each.seconds for each in path.rows if each.kind == "compute"}
     assert computed_s == pytest.approx({("sweep", 1): 2.25, ("<module>", 2): 0.75, ("", 4): 1.0})
-    assert fsum(it.seconds for it in path.rows) == pytest.approx(path.time_s)
+    assert fsum(each.seconds for each in path.rows) == pytest.approx(path.time_s)
     calls = [line.split()[3:] for line in path.table().splitlines()[2:6]]
     assert ["compute", "sweep()", "prog.py:1"] in calls
     assert ["compute", "module", "prog.py:2"] in calls
@@ -48,17 +48,19 @@ def test_the_critical_path_names_functions_and_lines(tmp_path: Path):
 
 
 def test_causes_of_waits_name_functions_and_lines(tmp_path: Path):
-    found = waits(trace_with(tmp_path / "trace", ROWS))
-    caused_s = {(it.rank, it.place.function, it.place.line): it.seconds for it in found.causes}
+    result = waits(trace_with(tmp_path / "trace", ROWS))
+    caused_s = {(cause.rank, cause.place.function, cause.place.line): cause.seconds for cause in result.causes}
     assert caused_s == pytest.approx({(0, "sweep", 1): 2.25, (0, "<module>", 2): 0.75})
-    assert fsum(it.seconds for it in found.causes) == pytest.approx(found.seconds)
-    assert ["compute", "sweep()", "prog.py:1"] in [line.split()[6:] for line in found.table().splitlines()]
+    assert fsum(cause.seconds for cause in result.causes) == pytest.approx(result.seconds)
+    assert ["compute", "sweep()", "prog.py:1"] in [line.split()[6:] for line in result.table().splitlines()]
 
 
 def test_runs_are_compared_by_function_and_line(tmp_path: Path):
     before = trace_with(tmp_path / "before", ROWS)
     after = trace_with(tmp_path / "after", [{**ROWS[0], "samples": 20}, {**ROWS[1], "samples": 20}])
-    differences = {it.place.text: it.seconds for it in compare(before, after).differences if abs(it.seconds) > 1e-9}
+    differences = {
+        each.place.text: each.seconds for each in compare(before, after).differences if abs(each.seconds) > 1e-9
+    }
     assert differences == pytest.approx({"sweep() prog.py:1": -0.75, "module prog.py:2": 0.75})
 
 

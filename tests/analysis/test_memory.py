@@ -64,9 +64,9 @@ def traced(emulated: Callable[..., object], tmp_path: Path) -> Callable[..., Tra
 def test_bounds_are_the_derivatives_by_part_by_kernel_and_by_host(traced: Callable[..., Trace]):
     trace = traced(THREE, 4)
     assert trace.makespan_s == pytest.approx(0.6, rel=1e-4)
-    found = bounds(trace, replay).bounds
-    shares = {(it.part, it.name): it.share for it in found if it.level < 2}
-    of_host = {(it.kernel, it.name): it.share for it in found if it.level == 2}
+    rows = bounds(trace, replay).bounds
+    shares = {(bound.part, bound.name): bound.share for bound in rows if bound.level < 2}
+    of_host = {(bound.kernel, bound.name): bound.share for bound in rows if bound.level == 2}
     assert shares["computing", ""] == pytest.approx(1.0, abs=1e-4)
     for part, kernel, share in PARTS:
         assert shares[part, ""] == pytest.approx(share, abs=1e-4)
@@ -107,7 +107,7 @@ def test_more_bytes_for_the_same_operations_are_memory_of_a_core(traced: Callabl
 def test_runs_that_move_no_memory_have_no_lines_of_it(traced: Callable[..., Trace]):
     runs = [traced(HEAD + "multiply(4e8 / comm.size, 0)\n", n, HOST) for n in (1, 4)]
     assert "memory" not in pop(runs, replay).table()
-    assert {it.part for it in bounds(runs[1], replay).bounds}.isdisjoint({"cores", "core_memory", "memory"})
+    assert {bound.part for bound in bounds(runs[1], replay).bounds}.isdisjoint({"cores", "core_memory", "memory"})
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_core_has_its_bandwidth_to_itself_where_none_of_its_host_is_known(trac
     """Four ranks move 4e8 bytes each at 4 GB/s, as one rank does."""
     trace = traced(HEAD + "together(1e6, 4e8)\n", 4, f"{HOST} host.core_memory_bandwidth=4GB/s")
     assert trace.makespan_s == pytest.approx(0.1, rel=1e-6)
-    shares = {it.part: it.share for it in bounds(trace, replay).bounds}
+    shares = {bound.part: bound.share for bound in bounds(trace, replay).bounds}
     assert [shares["core_memory"], shares["memory"], shares["cores"]] == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
     with pytest.raises(PlatformError, match="a host has no memory bandwidth"):
         replay(trace, options=[("host.memory_bandwidth", "x2")])

@@ -77,8 +77,8 @@ class Fault(NamedTuple):
     def line(self) -> str:
         """Line that is to blame, in the words of tables; empty: a link is to blame."""
         lines = (HEAD + self.source).splitlines()
-        found = [number for number, text in enumerate(lines, 1) if text.strip().startswith(f"{self.words}(")]
-        return f"{self.words} program.py:{found[0]}" if found else ""
+        numbers = [number for number, text in enumerate(lines, 1) if text.strip().startswith(f"{self.words}(")]
+        return f"{self.words} program.py:{numbers[0]}" if numbers else ""
 
 
 FAULTS = {
@@ -214,8 +214,8 @@ def said_by_critical_path(ran: Ran) -> Said:
 def said_by_bounds(ran: Ran) -> Said:
     """The head, and the host that bounds most, or that most ranks are on."""
     result = bounds(ran.trace, replay)
-    of_hosts = [it for it in result.bounds if it.part == "host"]
-    host = max(of_hosts, key=lambda it: it.share).name if of_hosts else ""
+    of_hosts = [bound for bound in result.bounds if bound.part == "host"]
+    host = max(of_hosts, key=lambda bound: bound.share).name if of_hosts else ""
     return said(result.table().splitlines()[:1], ran.trace.host_of_rank.index(host) if host else -1)
 
 
@@ -224,8 +224,8 @@ def said_by_page(ran: Ran) -> Said:
     path = ran.trace.folder.parent / "report.html"
     done = CliRunner().invoke(main, ["report", str(ran.trace.folder), "-o", str(path)])
     assert done.exit_code == 0, done.output
-    found = re.findall(r"<h2>(What bounds .*|Causes of waits)</h2>\n<pre>([^<]*)</pre>", path.read_text())
-    (_, bound), (_, late) = [(title, unescape(text)) for title, text in found]
+    sections = re.findall(r"<h2>(What bounds .*|Causes of waits)</h2>\n<pre>([^<]*)</pre>", path.read_text())
+    (_, bound), (_, late) = [(title, unescape(text)) for title, text in sections]
     cause = late.partition("Their causes")[2].splitlines()[2]
     return said([bound.splitlines()[0], *late.splitlines()[:3], cause], int(re.split(r"  +", cause.strip())[3]))
 
@@ -252,18 +252,18 @@ def test_each_place_names_the_cause_of_a_planted_fault(
     emulated: Callable[..., Any], tmp_path: Path, name: str, place: str
 ):
     fault = FAULTS[name]
-    found = PLACES[place](run_of(emulated, tmp_path / "trace", fault))
-    assert fault.words in found.text
-    assert fault.link in found.text
-    assert fault.rank in (None, found.rank)
+    said = PLACES[place](run_of(emulated, tmp_path / "trace", fault))
+    assert fault.words in said.text
+    assert fault.link in said.text
+    assert fault.rank in (None, said.rank)
     if place != "bounds":  # bounds speeds up a kernel in all its lines
-        assert fault.line in found.text
+        assert fault.line in said.text
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_link_is_blamed_where_none_is_hot(emulated: Callable[..., Any], tmp_path: Path, place: str):
-    found = PLACES[place](run_of(emulated, tmp_path / "trace", FAULTS["an imbalance"]))
-    assert "contention" not in found.text
+    said = PLACES[place](run_of(emulated, tmp_path / "trace", FAULTS["an imbalance"]))
+    assert "contention" not in said.text
 
 
 def test_memory_of_a_host_is_named_beside_the_kernel_that_it_bounds(emulated: Callable[..., Any], tmp_path: Path):

@@ -156,13 +156,13 @@ def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path,
         "bytes": [1.0, 4.0],
         "most_flows": [1, 2],
     }
-    found = waits(
+    result = waits(
         Trace(contended(pieces).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": links}))
     )
-    (late,) = found.contention
+    (late,) = result.contention
     assert (late.rank, late.place.text, late.count) == (1, "Recv prog.py:9", pieces)
     assert late.seconds == pytest.approx(3.0)  # the transfer of 4 s took 3 s longer than alone
-    text = found.table().splitlines()
+    text = result.table().splitlines()
     assert (
         text[0]
         == "Transfers: 3 s, 30.0% of the ranks' time, are due to contention in the network; hot is saturated longest"
@@ -174,16 +174,16 @@ def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path,
 def test_contention_is_at_most_the_extra_time_of_a_message(tmp_path: Path):
     run = contended(6)
     run.rows["messages"][0]["alone_s"] = 3.5
-    found = waits(Trace(run.write(tmp_path / "trace")))
-    assert [it.seconds for it in found.contention] == pytest.approx([0.5])
+    result = waits(Trace(run.write(tmp_path / "trace")))
+    assert [wait.seconds for wait in result.contention] == pytest.approx([0.5])
 
 
 def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
-    found = waits(Trace(contended(1).write(tmp_path / "trace")))
-    assert [(it.rank, it.kind, it.place.text, it.seconds) for it in found.polls] == [
+    result = waits(Trace(contended(1).write(tmp_path / "trace")))
+    assert [(wait.rank, wait.kind, wait.place.text, wait.seconds) for wait in result.polls] == [
         (0, "polling", "Iprobe prog.py:8", 2.0)
     ]
-    assert "\nPolls: 2 s, 20.0% of the ranks' time, waited for nothing\n" in found.table()
+    assert "\nPolls: 2 s, 20.0% of the ranks' time, waited for nothing\n" in result.table()
 
 
 def test_damaged_links_are_refused(tmp_path: Path):

@@ -175,14 +175,14 @@ def test_a_term_that_explains_errors_of_rounding_is_left_out(monkeypatch):
     exact = optimize.nnls
 
     def rounded(columns, target):
-        found, residual = exact(columns, target)
-        return found + 1e-16, residual
+        terms, residual = exact(columns, target)
+        return terms + 1e-16, residual
 
     monkeypatch.setattr(optimize, "nnls", rounded)
     for seed in range(20):
         sizes = _sizes(np.random.default_rng(seed), "mn", 40)
-        found = screen(sizes, _time_s(sizes, {"m*n^2": 1e-10}), monomials(["m", "n"], 3), leading=["m*n^2"])
-        assert found.seconds == pytest.approx({"m*n^2": 1e-10})
+        terms = screen(sizes, _time_s(sizes, {"m*n^2": 1e-10}), monomials(["m", "n"], 3), leading=["m*n^2"])
+        assert terms.seconds == pytest.approx({"m*n^2": 1e-10})
 
 
 # ---- figures ----

@@ -66,7 +66,7 @@ smpy.execute(1e6)
     ran = emulated(source, 2)
     assert ran.error == ""
     counts: Counter[str] = Counter()
-    for it in ran.outcome.summary.profile.by_site():
-        counts[it.site.call] += it.count
+    for total in ran.outcome.summary.profile.by_site():
+        counts[total.site.call] += total.count
     del counts["MessageSequence.perform"]
     assert counts == {"dgemm": 6, "dtrsm_right": 12, "dtrsm_left": 6, "execute": 2}

@@ -329,10 +329,10 @@ def waits_of(caused_waits_s: list[float], relative: float | None) -> dict[str, s
     seconds = [1.0] + [0.0] * (len(KINDS) - 1)
     waits = [0.0] * len(KINDS)
     waits[KINDS.index("late_sender")] = sum(caused_waits_s)
-    found = of_rows([*((rank, 0, seconds) for rank in range(4)), (0, 0, waits)], [1.0 + sum(caused_waits_s)] * 4)
+    profile = of_rows([*((rank, 0, seconds) for rank in range(4)), (0, 0, waits)], [1.0 + sum(caused_waits_s)] * 4)
     sites = [CallSite("", "heat.py:55")]
     spread = None if relative is None else Spread(relative, 100)
-    return dict(highlights(replace(found, sites=sites, caused_waits_s=caused_waits_s, burst_spread=spread)))
+    return dict(highlights(replace(profile, sites=sites, caused_waits_s=caused_waits_s, burst_spread=spread)))
 
 
 @pytest.mark.parametrize("caused_s", [0.3, 0.79])
@@ -355,13 +355,13 @@ def test_the_place_where_a_rank_is_longer_than_others_is_named():
     rows = [(0, 0, waits), *((rank, 1, more if rank == 2 else seconds) for rank in range(4))]
     rows += [(rank, 2, alike) for rank in range(4)]  # the longest, but equally long on all ranks
     rows += [(2, 2, [30.0 if kind == "transfer" else 0.0 for kind in KINDS])]  # transfers are not the rank's own work
-    found = replace(of_rows(rows, [18.0] * 4), caused_waits_s=[0.0, 0.0, 6.0, 0.0])
+    profile = replace(of_rows(rows, [18.0] * 4), caused_waits_s=[0.0, 0.0, 6.0, 0.0])
     told = "rank 2 most: 100.0% of what ranks wait for others"
-    assert dict(highlights(found))["waits due to"] == f"{told}; it is 2 s longer in computing up to a.py:2"
+    assert dict(highlights(profile))["waits due to"] == f"{told}; it is 2 s longer in computing up to a.py:2"
     lines = [ComputingLine("a.py:2", "sweep", "a.py:7", 0.75, 3), ComputingLine("a.py:2", "rest", "a.py:9", 0.25, 1)]
-    sampled = dict(highlights(replace(found, computing_lines=lines)))["waits due to"]
+    sampled = dict(highlights(replace(profile, computing_lines=lines)))["waits due to"]
     assert sampled == f"{told}; it is 1.5 s longer in sweep() a.py:7"
-    pipeline = replace(found, caused_waits_s=[0.0, 0.0, 60.0, 0.0])  # late, but no longer
+    pipeline = replace(profile, caused_waits_s=[0.0, 0.0, 60.0, 0.0])  # late, but no longer
     assert "longer" not in dict(highlights(pipeline))["waits due to"]
 
 
@@ -378,13 +378,13 @@ HOT = LinkLoad("wire", 7, 1e6, 1.0, 0.5)
     ],
 )
 def test_a_link_that_messages_share_and_saturate_is_hot(link: LinkLoad, is_hot: bool):
-    found = replace(
+    profile = replace(
         of_rows([(0, 0, [1.0] * len(KINDS))], [1.0]), links=[link._replace(link="a", saturated_s=0.0), link]
     )
-    lines = highlights(found)
+    lines = highlights(profile)
     assert ("hot link", "wire, saturated 50.0% of the time by up to 7 messages at once") in lines or not is_hot
     assert any(line.startswith("contention in the network: ") for _, line in lines) is is_hot
-    assert ("Links, saturated by several messages at once: contention in the network\n" in tables(found)) is is_hot
+    assert ("Links, saturated by several messages at once: contention in the network\n" in tables(profile)) is is_hot
 
 
 def test_a_fatpipe_is_shared_by_no_messages(emulated: Callable):
@@ -408,13 +408,13 @@ def test_lines_of_one_function_are_told_together():
         ComputingLine("heat.py:55", "busy", "heat.py:7", 0.3, 3),
         ComputingLine("heat.py:55", "Grid.sweep", "heat.py:32", 0.2, 2),
     ]
-    found = replace(of_rows([(0, 0, seconds)], [1.0]), sites=[CallSite("", "heat.py:55")], computing_lines=lines)
-    assert [text for _, text in highlights(found)] == [
+    profile = replace(of_rows([(0, 0, seconds)], [1.0]), sites=[CallSite("", "heat.py:55")], computing_lines=lines)
+    assert [text for _, text in highlights(profile)] == [
         "70.0% computing in Grid.sweep() heat.py:31: line 31 71%, line 32 29%",
         "30.0% computing in busy() heat.py:7",
     ]
-    table = tables(found).split("\n\n")[1].splitlines()
+    table = tables(profile).split("\n\n")[1].splitlines()
     assert table[0] == "Computing of all ranks, by line (sampled)"
     assert table[2].split() == ["500", "ms", "50.0%", "Grid.sweep()", "heat.py:31"]
-    assert [row["seconds"] for row in found.to_record()["computing_lines"]] == [0.5, 0.3, 0.2]
-    assert [site["call"] for site in sites_by_line(found.to_record())] == ["Grid.sweep()", "busy()", "Grid.sweep()"]
+    assert [row["seconds"] for row in profile.to_record()["computing_lines"]] == [0.5, 0.3, 0.2]
+    assert [site["call"] for site in sites_by_line(profile.to_record())] == ["Grid.sweep()", "busy()", "Grid.sweep()"]

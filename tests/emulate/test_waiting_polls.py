@@ -48,21 +48,21 @@ PROGRAMS = [
 NAMES = [*POLLS, "Test of a send", "Test of a barrier"]
 
 
-def spent_s(found: Profile, rank: int, *kinds: str) -> float:
-    return math.fsum(found.by_rank()[rank][KINDS.index(kind)] for kind in kinds)
+def spent_s(profile: Profile, rank: int, *kinds: str) -> float:
+    return math.fsum(profile.by_rank()[rank][KINDS.index(kind)] for kind in kinds)
 
 
 @pytest.mark.parametrize("rule", ["grow", "notice"])
 @pytest.mark.parametrize(("source", "call", "kind"), PROGRAMS, ids=NAMES)
 def test_polls_wait_until_the_other_side_is_there(emulated: Callable, source: str, call: str, kind: str, rule: str):
-    found = profile(emulated(source, 2, options=(("smpy/polls", rule),)))
-    assert spent_s(found, 0, kind) == pytest.approx(LATE_S, rel=1e-3)
-    assert spent_s(found, 0, *LATE) == spent_s(found, 0, kind)
-    assert spent_s(found, 0, "polling", "probing") < (1e-5 if rule == "notice" else 0.02 * LATE_S)
-    (site,) = (it for it in found.by_site() if it.site.call == call)
+    result = profile(emulated(source, 2, options=(("smpy/polls", rule),)))
+    assert spent_s(result, 0, kind) == pytest.approx(LATE_S, rel=1e-3)
+    assert spent_s(result, 0, *LATE) == spent_s(result, 0, kind)
+    assert spent_s(result, 0, "polling", "probing") < (1e-5 if rule == "notice" else 0.02 * LATE_S)
+    (site,) = (total for total in result.by_site() if total.site.call == call)
     assert site.spent_s[KINDS.index(kind)] == pytest.approx(LATE_S, rel=1e-3)
-    assert found.kept_waiting_s[1] == pytest.approx(LATE_S, rel=1e-3)
-    assert math.fsum(found.by_rank()[0]) == pytest.approx(found.makespan_s, rel=1e-12)
+    assert result.kept_waiting_s[1] == pytest.approx(LATE_S, rel=1e-3)
+    assert math.fsum(result.by_rank()[0]) == pytest.approx(result.makespan_s, rel=1e-12)
 
 
 def test_polls_for_a_message_under_way_are_a_transfer_and_the_rest_is_polling(emulated: Callable):
@@ -94,25 +94,25 @@ def test_computing_and_sleeping_between_polls_keep_their_kinds(emulated: Callabl
     pytest.importorskip("pyarrow")
     source = "import smpy\n" + RECEIVE + f"    while not comm.Iprobe(1):\n        {between}\n    comm.Recv(small, 1)\n"
     ran = emulated(source, 2, trace=tmp_path / "trace", options=(("smpi/iprobe", "20us"),))
-    found = profile(ran)
-    assert spent_s(found, 0, "polling", "probing") < 1e-4
-    assert spent_s(found, 0, "compute", "sleep", "late_sender") == pytest.approx(LATE_S, rel=2e-3)
-    assert spent_s(found, 0, "late_sender") > 0.02
-    assert found.kept_waiting_s[1] == pytest.approx(spent_s(found, 0, "late_sender"))
-    assert list(found.caused_waits_s) == pytest.approx(list(found.kept_waiting_s))
+    result = profile(ran)
+    assert spent_s(result, 0, "polling", "probing") < 1e-4
+    assert spent_s(result, 0, "compute", "sleep", "late_sender") == pytest.approx(LATE_S, rel=2e-3)
+    assert spent_s(result, 0, "late_sender") > 0.02
+    assert result.kept_waiting_s[1] == pytest.approx(spent_s(result, 0, "late_sender"))
+    assert list(result.caused_waits_s) == pytest.approx(list(result.kept_waiting_s))
 
 
 def test_a_master_that_looks_at_two_lines_waits_at_both(emulated: Callable):
     source = RECEIVE + "    while not (comm.Iprobe(1, 7) or comm.Iprobe(1, 0)): pass\n    comm.Recv(small, 1)\n"
-    found = profile(emulated(source, 2))
-    assert spent_s(found, 0, "late_sender") == pytest.approx(LATE_S, rel=1e-3)
+    result = profile(emulated(source, 2))
+    assert spent_s(result, 0, "late_sender") == pytest.approx(LATE_S, rel=1e-3)
 
 
 def test_computing_that_a_program_overlaps_with_is_not_waiting(emulated: Callable):
     """A failed poll waited for nothing if another MPI call follows it."""
     source = RECEIVE + "    comm.Iprobe(1)\n    comm.Send(small, 0)\n    comm.Recv(small, 0)\n    time.sleep(1)\n"
-    found = profile(emulated(source + "    comm.Recv(small, 1)\n", 2))
-    assert spent_s(found, 0, *LATE) == 0
+    result = profile(emulated(source + "    comm.Recv(small, 1)\n", 2))
+    assert spent_s(result, 0, *LATE) == 0
 
 
 SLOW_13 = """import smpy
@@ -132,8 +132,8 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_summary_names_the_rank_that_began_a_chain_of_waits(emulated: Callable, call: str):
-    found = profile(emulated(SLOW_13.format(call=call), 32))
-    said = dict(highlights(found))["waits due to"]
+    result = profile(emulated(SLOW_13.format(call=call), 32))
+    said = dict(highlights(result))["waits due to"]
     assert said.startswith("rank 13 most: ")
 
 
@@ -154,8 +154,8 @@ def test_a_summary_names_the_rank_that_began_a_chain_of_waits(emulated: Callable
 )
 def test_a_summary_names_nobody_where_another_rank_may_be_the_cause(caused_s: list[float], said: str):
     waits = [10.0 if kind == LATE[0] else 0.0 for kind in KINDS]
-    found = replace(of_rows([(0, 0, waits)], [10.0] * 3), caused_waits_s=caused_s)
-    assert dict(highlights(found))["waits due to"] == said
+    result = replace(of_rows([(0, 0, waits)], [10.0] * 3), caused_waits_s=caused_s)
+    assert dict(highlights(result))["waits due to"] == said
 
 
 DRAWN = """import random
@@ -206,11 +206,11 @@ def test_a_run_charges_a_rank_with_at_most_the_waits_that_the_analysis_of_its_tr
     from smpy.records.trace import Trace
 
     ran = emulated(DRAWN.format(seed=seed), 9, trace=tmp_path / "trace")
-    found, late = profile(ran), waits(Trace(tmp_path / "trace"))
-    charged_s = [math.fsum(it.seconds for it in late.causes if it.rank == rank) for rank in range(9)]
-    assert late.seconds == pytest.approx(math.fsum(math.fsum(found.spent_s[KINDS.index(kind)]) for kind in LATE))
-    assert math.fsum(found.caused_waits_s) > 0.1 * late.seconds
-    for caused, charged in zip(found.caused_waits_s, charged_s, strict=True):
+    result, late = profile(ran), waits(Trace(tmp_path / "trace"))
+    charged_s = [math.fsum(cause.seconds for cause in late.causes if cause.rank == rank) for rank in range(9)]
+    assert late.seconds == pytest.approx(math.fsum(math.fsum(result.spent_s[KINDS.index(kind)]) for kind in LATE))
+    assert math.fsum(result.caused_waits_s) > 0.1 * late.seconds
+    for caused, charged in zip(result.caused_waits_s, charged_s, strict=True):
         assert caused <= charged + 1e-6 * late.seconds
 
 
@@ -223,8 +223,8 @@ def test_the_line_that_a_summary_names_is_the_one_that_the_analysis_blames_most(
     from smpy.records.trace import Trace
 
     source = DRAWN.format(seed=seed).replace("    data =", "    if rank == 4:\n        smpy.execute(5e6)\n    data =")
-    found = profile(emulated(source, 9, trace=tmp_path / "trace"))
-    causes = [it for it in waits(Trace(tmp_path / "trace")).causes if it.rank == 4]
-    said = dict(highlights(found))["waits due to"]
+    result = profile(emulated(source, 9, trace=tmp_path / "trace"))
+    causes = [cause for cause in waits(Trace(tmp_path / "trace")).causes if cause.rank == 4]
+    said = dict(highlights(result))["waits due to"]
     assert said.startswith("rank 4 most: ")
     assert said.endswith(f" longer in {causes[0].place.text}")

@@ -202,10 +202,10 @@ def _zeros(data: bytes, draw: random.Random) -> bytes:
 
 
 def _number(data: bytes, draw: random.Random) -> bytes:
-    found = list(re.finditer(rb"-?\d+\.?\d*", data))
-    if not found:
+    matches = list(re.finditer(rb"-?\d+\.?\d*", data))
+    if not matches:
         return _flip(data, draw)
-    number = draw.choice(found)
+    number = draw.choice(matches)
     return (
         data[: number.start()]
         + draw.choice((b"1e999", b"NaN", b"-1", b"9" * 400, b"2147483648", b"0", b'"x"'))
@@ -301,11 +301,11 @@ def normal(said: str) -> str:
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """Files that a command has left, which go."""
-    found = {}
+    texts = {}
     for path in folder.iterdir():
-        found |= {each.name: each.read_bytes() for each in (path, *path.rglob("*")) if each.is_file()}
+        texts |= {each.name: each.read_bytes() for each in (path, *path.rglob("*")) if each.is_file()}
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return found
+    return texts
 
 
 def wrong_answers(kind: str, seeds: range, commands: Commands, folder: Path) -> Iterator[str]:
@@ -331,8 +331,8 @@ def wrong_answers(kind: str, seeds: range, commands: Commands, folder: Path) -> 
     name = whole_file.name
     for line in LINES[kind]:
         if f"{name} {line}" not in commands.answers:
-            commands.answers[f"{name} {line}"] = found = answer(line)
-            assert not found[0], (line, *found[:2])
+            commands.answers[f"{name} {line}"] = before = answer(line)
+            assert not before[0], (line, *before[:2])
     for seed in seeds:
         renew()
         draw = random.Random(f"{kind} {seed}")

@@ -83,10 +83,10 @@ def test_figures_of_analyses_show_names_as_text(tmp_path: Path, analysis: str):
 def test_a_browser_shows_names_of_a_trace_as_text(tmp_path: Path):
     folder = hostile_trace(tmp_path / "trace")
     write_report(Trace(folder), tmp_path / "report.html", {"Waits": waits(Trace(folder))})
-    found, console = seen(tmp_path / "report.html", SHOWN)
+    shown, console = seen(tmp_path / "report.html", SHOWN)
     assert console == ""
-    assert (found["markup"], found["images"], found["isHurt"]) == ([], 0, None)
-    assert found["nLiteral"] >= 3  # the bars of a site, of a link and of a wait
+    assert (shown["markup"], shown["images"], shown["isHurt"]) == ([], 0, None)
+    assert shown["nLiteral"] >= 3  # the bars of a site, of a link and of a wait
 
 
 @needs_chromium
@@ -104,7 +104,7 @@ def test_a_browser_shows_names_of_a_study_as_text(tmp_path: Path):
       await later(100);
     };
     """
-    found, console = seen(tmp_path / "report.html", choose + f"await choose('x', {json.dumps(NAME)});" + SHOWN)
+    shown, console = seen(tmp_path / "report.html", choose + f"await choose('x', {json.dumps(NAME)});" + SHOWN)
     assert console == ""
-    assert (found["markup"], found["images"], found["isHurt"]) == ([], 0, None)
-    assert found["nLiteral"] >= 2  # the axis's title and a value of it
+    assert (shown["markup"], shown["images"], shown["isHurt"]) == ([], 0, None)
+    assert shown["nLiteral"] >= 2  # the axis's title and a value of it

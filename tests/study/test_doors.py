@@ -82,7 +82,7 @@ def listeners(study: subprocess.Popen[str]) -> list[tuple[str, int]]:
     for process in processes:
         for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
             owned.add(os.readlink(descriptor))
-    found = []
+    addresses = []
     for protocol in ("tcp", "tcp6", "udp", "udp6"):
         for line in Path(f"/proc/{study.pid}/net/{protocol}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -91,8 +91,8 @@ def listeners(study: subprocess.Popen[str]) -> list[tuple[str, int]]:
                 is_4 = len(address) == 8
                 words = [bytes.fromhex(address[at : at + 8])[::-1] for at in range(0, len(address), 8)]
                 name = socket.inet_ntop(socket.AF_INET if is_4 else socket.AF_INET6, b"".join(words))
-                found.append((name, int(port, 16)))
-    return found
+                addresses.append((name, int(port, 16)))
+    return addresses
 
 
 def answer(port: int, text: bytes) -> bytes:
@@ -120,9 +120,9 @@ def test_a_study_listens_on_127_0_0_1_alone_and_refuses_strangers(tmp_path: Path
     certificate = tmp_path / "stranger.pem"
     certificate.write_text(stranger.tls_client_key + stranger.tls_client_cert)
     with running_study(tmp_path) as study:
-        found = listeners(study)
-        assert {address for address, _ in found} == {"127.0.0.1"}
-        ports = [port for _, port in found]
+        addresses = listeners(study)
+        assert {address for address, _ in addresses} == {"127.0.0.1"}
+        ports = [port for _, port in addresses]
         http = [port for port in ports if answer(port, b"GET /status HTTP/1.0\r\n\r\n").startswith(b"HTTP")]
         assert len(http) == 2  # the scheduler's, and the worker's
         assert len(ports) == 4
@@ -146,8 +146,8 @@ def test_a_study_listens_on_127_0_0_1_alone_and_refuses_strangers(tmp_path: Path
 
 def test_a_dashboard_that_is_asked_for_is_on_127_0_0_1(tmp_path: Path):
     with running_study(tmp_path, "--dashboard") as study:
-        found = listeners(study)
-        assert {address for address, _ in found} == {"127.0.0.1"}
+        addresses = listeners(study)
+        assert {address for address, _ in addresses} == {"127.0.0.1"}
         assert study.stdout is not None
         told = study.stdout.readline()
         assert told.startswith("smpy: Dask's dashboard is at http://127.0.0.1:")
@@ -206,10 +206,10 @@ def run(line: list[str], environment: dict[str, str]) -> subprocess.CompletedPro
 
 
 def test_points_go_over_tls_and_carry_the_variables_that_they_need(tmp_path: Path):
-    made = distributed.Security.temporary()
+    security = distributed.Security.temporary()
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    certificate.write_text(made.tls_client_cert)
-    key.write_text(made.tls_client_key)
+    certificate.write_text(security.tls_client_cert)
+    key.write_text(security.tls_client_key)
     tls = {
         "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(certificate),
         "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(certificate),

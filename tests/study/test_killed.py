@@ -41,13 +41,13 @@ def busy_loops(n: int) -> Iterator[None]:
 
 def servers_of(study: subprocess.Popen[str]) -> list[psutil.Process]:
     """Run servers of a study and its workers: their guards and runs have the same command line."""
-    found = []
+    servers = []
     with suppress(psutil.Error):
         for process in psutil.Process(study.pid).children(recursive=True):
             with suppress(psutil.Error):
                 if is_server(process) and not is_server(process.parent()):
-                    found.append(process)
-    return found
+                    servers.append(process)
+    return servers
 
 
 def is_server(process: psutil.Process | None) -> bool:

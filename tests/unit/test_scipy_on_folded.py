@@ -146,7 +146,7 @@ def test_the_triangle_that_cho_factor_filled_is_what_the_call_says(is_lower: Any
 
     factors, lower = modelled("cho_factor")(smpy.folded((3, 3)), lower=is_lower)
     assert bool(lower) is bool(is_lower)
-    call_on_folded(Routine(solve, ("c", "lower"), lambda given, dtype: ()), (factors, lower), {})
+    call_on_folded(Routine(solve, ("c", "lower"), lambda arguments, dtype: ()), (factors, lower), {})
     assert bool(asked[0]) is bool(is_lower)
 
 
