@@ -44,11 +44,11 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
         show(critical_path(Trace(folder)), json_path, plot_path)
 
 
-@command.command("waits", short_help="Who waits where, and whom it is due to.")
+@command.command("waits", short_help="Waits by line, and the ranks and lines that cause them.")
 @_trace_argument
 @_output_options
 def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Who waits where, for late senders, late receivers and at collectives; and which ranks and lines that is due to.
+    """Waits for late senders, for late receivers and at collectives, and the ranks and lines that cause them.
 
     A late rank that only waited itself passes the blame on, to the rank that began the chain. Contention in the
     network, and polls that waited for nothing, have tables of their own.
@@ -135,10 +135,11 @@ def pop(
 )
 @_output_options
 def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plot_path: Path | None) -> None:
-    """What bounds the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
+    """Bounds of the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
 
-    Parts are nested: of computing cores, memory of a core and of a host, and each kernel with the hosts where it takes
-    longest; of the network's bandwidth contention and the hottest links; latency; the overhead of calls.
+    Computing has as its parts cores, memory of a core, memory of a host, and each kernel, which in turn has the hosts
+    where it takes longest. The network's bandwidth has contention and the hottest links. Latency and the overhead of
+    calls have no parts.
 
     \b
       smpy analyze bounds trace

@@ -252,7 +252,7 @@ def sensitivity(
     varied = {parameter.key for parameter in parameters}
     if CPU in varied and not varied.intersection(MEMORY_KEYS) and moves_memory(held):
         remarks.append(
-            f"Computing moves memory, which faster cores do not make faster: vary {' and '.join(MEMORY_KEYS)}, too."
+            f"Memory bounds computing, and faster cores do not speed it up: vary {' and '.join(MEMORY_KEYS)}, too."
         )
     is_logarithmic = any(it.range.is_logarithmic for it in parameters)
     return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)

@@ -117,7 +117,7 @@ def test_sensitivity_varies_cores_and_both_memories(traced: Callable[..., Trace]
     result = sensitivity(traced(THREE, 4).folder, read_parameters([f"{key}=x1:x2"]))
     (effect,) = result.effects
     assert effect.low_s - effect.high_s == pytest.approx(saved_s, rel=1e-3)
-    assert ("Computing moves memory" in result.table()) == (key == "cpu")
+    assert ("Memory bounds computing" in result.table()) == (key == "cpu")
 
 
 def test_a_core_has_its_bandwidth_to_itself_where_none_of_its_host_is_known(traced: Callable[..., Trace]):
