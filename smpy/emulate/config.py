@@ -66,9 +66,9 @@ class RunConfig:
     strict : bool
         Whether what the summary would only remark fails the run: lost messages, kernels above their host's peak.
     counts_links : bool
-        Whether the profile tells what went over each link.
+        Whether traffic of each link is counted for the profile.
     counts_pairs : bool
-        Whether it tells who sends how much to whom.
+        Whether messages are counted by pair for the profile.
     profile_matrix : bool
         Whether messages are counted by pair of ranks however many pairs there are, and not by pair of hosts then.
     trace : Path or None

@@ -63,7 +63,7 @@ def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
     spent_s = engine.spent_s()
     share = (spent_s.polling + spent_s.probing) / (sum(spent_s) or 1.0)
     if share > _POLLS_SHARE and not polling.polls_notice:
-        text = f"took {share:.1%} of the time in vain, by SMPI's rule; --set smpy/polls=notice: they end with the message"
+        text = f"took {share:.1%} of the time in vain, by SMPI's rule; --set smpy/polls=notice ends them in time"
         yield Remark("polls", (text,), {"share": share})
 
 

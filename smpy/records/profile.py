@@ -16,7 +16,7 @@ As JSON it is one object:
     burst_spread        how far equal bursts of measured computing differ on this machine: relative, which 95 % of pairs
                         stay below, and n_pairs; null: not known
     kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
-    caused_waits_s      of each rank, how much of what others waited is certainly due to its delays, however many ranks
+    caused_waits_s      of each rank, the waiting of others that is certainly due to its delays, however many ranks
                         passed them on; null above 100,000 ranks
     links               what went over each link that was used, as columns: link, its name; most_flows, at once; bytes;
                         busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether each
@@ -194,7 +194,7 @@ class Profile:
     pairs_are_of_hosts : bool
         Whether sources and targets are hosts, not ranks.
     caused_waits_s : sequence of float
-        [ranks] how much of the waits is certainly due to each: at most what `smpy analyze waits` charges it with.
+        [ranks] waits that are certainly due to each: at most those that `smpy analyze waits` charges it with.
     links : sequence of LinkLoad
         Those that were used; empty where the network shares none.
     host_of_rank : sequence of str

@@ -197,7 +197,7 @@ def machine_with(
     ideal: tuple[str, ...],
     changes: Sequence[Change],
 ) -> Description:
-    """A machine with what `replay` takes of changes to it, but for those of links, memory and computing.
+    """A machine with the changes that `replay` takes, except those of links, memory and computing.
 
     Raises
     ------

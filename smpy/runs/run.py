@@ -168,7 +168,7 @@ def again_if_killed(attempt: Callable[[], _Value], between: Callable[[], object]
     attempt : callable
         Performs the run.
     between : callable
-        Called after each run that was killed; it may remove what the run has left.
+        Called after each run that was killed; it may remove files that the run has left.
 
     Raises
     ------

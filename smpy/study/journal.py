@@ -256,7 +256,7 @@ class Journal:
             with suppress(OSError):
                 scratch.unlink()
         repaired = Journal(self.path)
-        repaired.damage = f"{self.damage}; {kept.name} has what was there"
+        repaired.damage = f"{self.damage}; the damaged file is kept as {kept.name}"
         return repaired
 
     def _rows(self) -> str:

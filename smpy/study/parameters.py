@@ -15,7 +15,7 @@ CPU: Final = "cpu"
 """Not a key of the machine: how many times faster all cores compute, as `smpy replay --cpu` has it."""
 
 MEMORY_KEYS: Final = ("host.core_memory_bandwidth", "host.memory_bandwidth")
-"""Bandwidths of memory: what a core has at most, and what the cores of a host share."""
+"""Bandwidths of memory: of a core alone, and of all cores of a host together."""
 
 _NAMES: Final = {
     "network.latency": "the network's latency",

@@ -78,7 +78,7 @@ def run_tasks(
     Raises
     ------
     UsageError
-        If Dask or what TLS needs is not installed, there is no such scheduler, or no dashboard.
+        If Dask or cryptography is not installed, there is no such scheduler, or no dashboard.
     SchedulerLostError
         If it goes.
     SmpyError
