@@ -68,7 +68,9 @@ def test_a_row_that_has_changed_runs_again_and_the_others_stay(study: smpy.Study
     )
     with pytest.warns(JournalWarning, match=told):
         assert len(study.state().entries) == N_POINTS - 1
-    with pytest.warns(JournalWarning, match=r"; the damaged file is kept as journal.sqlite.damaged; 3 finished points are kept"):
+    with pytest.warns(
+        JournalWarning, match=r"; the damaged file is kept as journal.sqlite.damaged; 3 finished points are kept"
+    ):
         after = study.run(workers=1)
     pd.testing.assert_frame_equal(after[DATES], before[DATES])
     assert (study.folder / "journal.sqlite.damaged").exists()
