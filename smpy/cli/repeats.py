@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
-_OF_FIRST: Final = ("repeat", "json_path", "profile", "quiet", "trace", "trace_window_s", "trace_ranks")
+_OF_FIRST: Final = ("repeat", "json_path", "profile", "quiet", "trace", "overwrite", "trace_window_s", "trace_ranks")
 _ARGUMENTS: Final = "smpy.cli.arguments"
 
 

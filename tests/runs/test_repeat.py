@@ -76,7 +76,7 @@ def test_each_run_has_the_next_seed_and_all_other_options(smpy_run: Callable, tm
 
 def test_files_are_those_of_the_first_run(smpy_run: Callable, tmp_path: Path):
     pytest.importorskip("pyarrow")
-    files = ("--trace", "trace", "--compute", "record:bursts", "--json", "out.json")
+    files = ("--trace", "trace", "--overwrite", "--compute", "record:bursts", "--json", "out.json")
     ran = smpy_run(PROGRAM, 2, *files, "--repeat", "2")
     assert ran.code == 0
     record = json.loads((tmp_path / "out.json").read_text())
