@@ -212,7 +212,8 @@ def machine_with(
     else:
         machine = read_machine(platform, n_ranks, list(options))
     if any(part in IDEAL_PARTS for part in ideal):
-        network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in ideal))
+        parts = {*machine.models.network.ideal, *ideal}
+        network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in parts))
         machine = replace(machine, models=replace(machine.models, network=network))
     for what, _, _, factor in changes:
         if what == "overhead":

@@ -122,6 +122,12 @@ def test_with_an_ideal_network_only_the_slowest_rank_is_left(traced: Callable):
         before_s = now_s
 
 
+@pytest.mark.parametrize("part", IDEAL_PARTS)
+def test_a_network_that_is_ideal_stays_so_without_a_part(traced: Callable, part: str):
+    summary, trace = traced(UNEVEN, 4, platform=FLAT, options=(("network/model", "ideal"),))
+    assert replay(trace, ideal=[part]).makespan_s == summary.makespan_s
+
+
 @pytest.mark.parametrize(
     ("better", "options"),
     [
