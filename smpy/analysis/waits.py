@@ -98,6 +98,8 @@ class Waits(Result):
         Polls that waited for nothing, the longest first.
     hottest_link : str
         The link that was saturated longest; empty: not known.
+    noise_s : float
+        Waits that noise of the measuring machine alone can cause: the table names no rank that caused no more.
     """
 
     rank_seconds: float
@@ -106,6 +108,7 @@ class Waits(Result):
     contention: Sequence[Wait]
     polls: Sequence[Wait]
     hottest_link: str
+    noise_s: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -146,6 +149,7 @@ class Waits(Result):
             "contention": [it.to_record() for it in self.contention],
             "polls": [it.to_record() for it in self.polls],
             "hottest_link": self.hottest_link or None,
+            "noise_s": self.noise_s,
         }
 
     def plot(self) -> Figure:
@@ -180,14 +184,21 @@ class Waits(Result):
             by_place.setdefault((it.place, it.kind), []).append(it)
         groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
         groups = [group for group in groups if sum(it.seconds for it in group[1]) > _ROUNDING * self.seconds]
-        rows = []
+        noisy, rows = self._ranks_within_noise(), []
         for (place, kind), group in groups[:_ROWS_SHOWN]:
             seconds, most = sum(it.seconds for it in group), max(group, key=lambda it: it.seconds)
-            shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{len(group):,}", f"{most.rank}")
-            of_most = f"{most.seconds / self.seconds:.1%}"
-            rows.append((*shares, of_most, kind.replace("_", " "), place.what, place.where))
+            shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{len(group):,}")
+            blame = ("noise", "") if most.rank in noisy else (f"{most.rank}", f"{most.seconds / self.seconds:.1%}")
+            rows.append((*shares, *blame, kind.replace("_", " "), place.what, place.where))
         head = ("time", "share", "ranks", "most by rank", "its share", "kind", "call", "line")
-        return text_table(head, rows, n_words=3) + _left(len(groups))
+        told = f"\n  (noise: no rank more than noise of this machine explains, {format_time(self.noise_s)} of waits)"
+        return text_table(head, rows, n_words=3) + _left(len(groups)) + (told if noisy else "")
+
+    def _ranks_within_noise(self) -> set[int]:
+        caused_s: dict[int, float] = {}
+        for it in self.causes:
+            caused_s[it.rank] = caused_s.get(it.rank, 0.0) + it.seconds
+        return {rank for rank, seconds in caused_s.items() if seconds <= self.noise_s}
 
 
 def _sum_s(waits: Sequence[Wait]) -> float:
@@ -230,6 +241,7 @@ def waits(trace: Trace) -> Waits:
         contention=_by_rank(timeline, *_contention(timeline, read_messages(trace))),
         polls=_by_rank(timeline, polls, duration_s[polls]),
         hottest_link=next(iter(hottest_links(trace)), ""),
+        noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
     )
 
 

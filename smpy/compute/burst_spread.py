@@ -2,7 +2,8 @@
 
 Two kinds of pairs count as equal: the n-th bursts of two ranks that end in a line, and two consecutive bursts of one
 rank that end there. Uneven work makes one kind differ, noise makes both differ. So of each line the smaller difference
-counts.
+counts. A machine disturbs single bursts for longer than most others: the largest difference of a line is kept beside
+the one that most pairs stay below.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ __all__ = ["BurstSpread", "Spread"]
 
 _PART: Final = 0.95
 _LEAST_PAIRS: Final = 5
+_DISTURBED_S: Final = 0.05
+"""Longest disturbance of a burst that counts as noise (cold caches, page faults, other processes), in seconds."""
 _RANKS_MAX: Final = 256
 """Number of ranks that are compared: they are enough to tell the machine's spread."""
 _ROUNDS: Final = 64
@@ -34,10 +37,13 @@ class Spread(NamedTuple):
         their time.
     n_pairs : int
         Pairs that were compared.
+    largest_s : float
+        The largest difference of two equal bursts, in seconds: at most what a machine disturbs one for.
     """
 
     relative: float
     n_pairs: int
+    largest_s: float = 0.0
 
 
 class _Differences:
@@ -45,12 +51,14 @@ class _Differences:
 
     def __init__(self) -> None:
         self.n = 0
+        self.largest_s = 0.0
         self._counts: Final = [0] * _N_BINS
 
     def add(self, one_s: float, other_s: float) -> None:
         relative = 2 * abs(one_s - other_s) / (one_s + other_s)
         number = 0 if relative <= _SMALLEST else 1 + int(_BINS_PER_OCTAVE * log2(relative / _SMALLEST))
         self._counts[min(number, _N_BINS - 1)] += 1
+        self.largest_s = max(self.largest_s, abs(one_s - other_s))
         self.n += 1
 
     def quantile(self) -> float:
@@ -91,6 +99,9 @@ class _Line:
             differences.quantile() for differences in (self.of_ranks, self.of_rounds) if differences.n >= _LEAST_PAIRS
         ]
         return min(quantiles, default=None)
+
+    def largest_s(self) -> float:
+        return min(self.of_ranks.largest_s, self.of_rounds.largest_s, _DISTURBED_S)
 
 
 class BurstSpread:
@@ -136,4 +147,5 @@ class BurstSpread:
         return Spread(
             relative=sum(line.seconds * relative for line, relative in compared) / whole_s,
             n_pairs=sum(line.of_ranks.n + line.of_rounds.n for line, _ in compared),
+            largest_s=max(line.largest_s() for line, _ in compared),
         )

@@ -14,7 +14,8 @@ As JSON it is one object:
                         which ranks computed (as in sites); function and line; seconds, of all
                         ranks together; samples. Empty where nothing was measured
     burst_spread        how far equal bursts of measured computing differ on this machine: relative, which 95 % of pairs
-                        stay below, and n_pairs; null: not known
+                        stay below, n_pairs, and largest_s, the largest difference of one; null: not known
+    noise_waiting_s     waiting that noise alone can cause: ranks that cause no more are not named
     kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
     caused_waits_s      of each rank, the waiting of others that is certainly due to its delays, however many ranks
                         passed them on; null above 100,000 ranks
@@ -234,8 +235,15 @@ class Profile:
 
     @property
     def noise_waiting_s(self) -> float:
-        """Waiting that noise alone can cause, in seconds: the spread of equal bursts times the ranks' computing."""
-        return self.burst_spread.relative * sum(self.computed_s().values()) if self.burst_spread else 0.0
+        """Waiting that noise alone can cause, in seconds.
+
+        The spread of equal bursts times the computing of all ranks, and a wait of all others for the burst that differs
+        most.
+        """
+        if self.burst_spread is None:
+            return 0.0
+        n_others = len(self.finish_s) - 1
+        return self.burst_spread.relative * sum(self.computed_s().values()) + n_others * self.burst_spread.largest_s
 
     def by_host(self) -> dict[str, float]:
         """Seconds that the ranks of each host computed, together."""
@@ -295,6 +303,7 @@ class Profile:
             "message_sizes_bytes": SIZES_BYTES,
             "computing_lines": self._computing_lines(),
             "burst_spread": self.burst_spread._asdict() if self.burst_spread else None,
+            "noise_waiting_s": self.noise_waiting_s,
             "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,
             "kept_waiting_s": list(self.kept_waiting_s) if len(self.kept_waiting_s) <= _ROWS_MAX else None,
             "caused_waits_s": list(self.caused_waits_s) if len(self.caused_waits_s) <= _ROWS_MAX else None,

@@ -205,6 +205,7 @@ def _ranks_table(profile: Profile) -> str:
     by_rank = profile.by_rank()
     shown = [i for i, _ in enumerate(names) if any(row[i] for row in by_rank)]
     caused_s = profile.caused_waits_s or [0.0] * len(by_rank)
+    noise_s = profile.noise_waiting_s
     head = ("rank", *(names[i].replace("_", " ") for i in shown), "kept waiting", "waits due to")
     some, left = _first_and_last(range(len(by_rank)))
     rows = [
@@ -212,7 +213,7 @@ def _ranks_table(profile: Profile) -> str:
             str(rank),
             *(format_time(by_rank[rank][i]) for i in shown),
             format_time(profile.kept_waiting_s[rank]),
-            format_time(caused_s[rank]),
+            "noise" if 0 < caused_s[rank] <= noise_s else format_time(caused_s[rank]),
         )
         for rank in some
     ]

@@ -155,6 +155,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("remarks", _list_of(_object_of(topic=_is_text)), "a list of remarks"),
     ("profile", _object_of(kinds=_list_of(_is_text), sites=_list_of(_is_site)), "a profile, with kinds and sites"),
     ("profile.computing_lines", _list_of(_is_computing_line), "a list of lines that computed"),
+    ("profile.noise_waiting_s", _is_number, "a time"),
     ("profile.links", _are_links, "a table of links"),
     ("profile.hosts", _columns_of(host=_is_text, compute_s=_is_number), "a table of hosts"),
 )

@@ -52,6 +52,20 @@ def test_causes_do_not_depend_on_how_many_waits_are_looked_at_together(program: 
         assert caused(waits(trace)) == pytest.approx(at_once)
 
 
+def test_no_rank_is_named_that_causes_no_more_than_noise():
+    steps: list[Step] = [Compute(0, 3.0, 3), Compute(1, 2.0, 3), Barrier(4), Compute(2, 9.0, 5), Barrier(6)]
+    trace = InMemory(perform(3, steps))
+    named = waits(trace)
+    trace.info["profile"] = {"noise_waiting_s": 7.0}
+    found = waits(trace)
+    assert found.causes == named.causes
+    beyond, within = (line.split() for line in found.table().partition("Their causes")[2].splitlines()[2:4])
+    assert (beyond[4], beyond[-1]) == ("2", "prog.py:5")
+    assert (within[4], within[-1]) == ("noise", "prog.py:3")
+    assert "noise of this machine explains, 7 s of waits" in found.table()
+    assert "noise" not in named.table()
+
+
 TURNS: list[Step] = [Compute(1, 1.0, 3), Message(1, 0, 0, 5, eager=True), Compute(0, 0.01, 7)] * 10
 BEGINS_LATE: list[Step] = [Compute(3, 3.5, 4), Message(3, 2, 0, 9, eager=True)]  # within a wait of rank 0's
 LASTS: list[Step] = [Message(0, 2, 0, 11, eager=True), Message(0, 3, 0, 12, eager=True)]

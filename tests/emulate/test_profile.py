@@ -324,20 +324,20 @@ def test_large_profiles_leave_the_rows_of_ranks_out_of_the_json():
     assert record["sites"][0]["spent_s"][0] == 100_001
 
 
-def waits_of(caused_waits_s: list[float], relative: float | None) -> dict[str, str]:
+def waits_of(caused_waits_s: list[float], relative: float | None, largest_s: float = 0.0) -> dict[str, str]:
     """Lines of a summary: four ranks computed a second each, and waited a second for each other."""
     seconds = [1.0] + [0.0] * (len(KINDS) - 1)
     waits = [0.0] * len(KINDS)
     waits[KINDS.index("late_sender")] = sum(caused_waits_s)
     profile = of_rows([*((rank, 0, seconds) for rank in range(4)), (0, 0, waits)], [1.0 + sum(caused_waits_s)] * 4)
     sites = [CallSite("", "heat.py:55")]
-    spread = None if relative is None else Spread(relative, 100)
+    spread = None if relative is None else Spread(relative, 100, largest_s)
     return dict(highlights(replace(profile, sites=sites, caused_waits_s=caused_waits_s, burst_spread=spread)))
 
 
-@pytest.mark.parametrize("caused_s", [0.3, 0.79])
-def test_no_rank_is_blamed_for_waits_that_noise_explains(caused_s: float):
-    lines = waits_of([0.1, caused_s, 0.0, 0.05], relative=0.2)
+@pytest.mark.parametrize(("caused_s", "largest_s"), [(0.3, 0.0), (0.79, 0.0), (0.9, 0.04)])
+def test_no_rank_is_blamed_for_waits_that_noise_explains(caused_s: float, largest_s: float):
+    lines = waits_of([0.1, caused_s, 0.0, 0.05], 0.2, largest_s)
     assert lines["waits due to"] == "no rank more than noise of this machine explains"
     assert lines["noise"] == "equal computing differs by up to 20.0% (95 % of pairs)"
 

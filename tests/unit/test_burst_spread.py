@@ -45,6 +45,26 @@ def test_uneven_work_is_no_noise(name: str):
     assert spread.relative == pytest.approx(NORMAL * 0.02, rel=0.4)
 
 
+def test_a_single_burst_that_is_disturbed_is_the_largest_difference():
+    spread = spread_of(lambda rank, n_round: 1e-3 + 4e-3 * ((rank, n_round) == (21, 7)), 0.005)
+    assert spread is not None
+    assert spread.relative == pytest.approx(NORMAL * 0.005, rel=0.3)
+    assert spread.largest_s == pytest.approx(4e-3, rel=0.05)
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_the_largest_difference_is_none_of_uneven_work(name: str):
+    spread = spread_of(lambda rank, n_round: 1e-3 * UNEVEN[name](rank, n_round), 0.0)
+    assert spread is not None
+    assert spread.largest_s <= 1e-3  # of work that shrinks by as much
+
+
+def test_what_takes_long_is_no_disturbance():
+    spread = spread_of(lambda rank, n_round: 1e-3 + 5.0 * ((rank, n_round) == (0, 0)), 0.0)
+    assert spread is not None
+    assert spread.largest_s == 0.05
+
+
 def test_one_rank_is_compared_with_itself():
     spread = spread_of(lambda rank, n_round: 1.0, 0.05, n_ranks=1, n_rounds=2000)
     assert spread is not None

@@ -191,7 +191,7 @@ def test_a_value_that_a_part_refuses_is_named_with_its_place():
 def test_a_class_that_is_no_text_is_refused_where_there_may_be_none(kind: object):
     content = json.loads(machine_to_json(MADE[0]))
     content["machine"]["kernels"] = {"class": kind}
-    with pytest.raises(PlatformError, match=r"^machine.kernels: it is an object with a 'class'"):
+    with pytest.raises(PlatformError, match=r"^machine.kernels: must be an object with a 'class'"):
         machine_from_json(json.dumps(content).encode())
 
 
