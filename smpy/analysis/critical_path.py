@@ -16,6 +16,7 @@ from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
 from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.shared_hosts import shared_hosts
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
@@ -78,6 +79,8 @@ class CriticalPath(Result):
         The path in pieces.
     places : sequence of Place
         Where the program calls what.
+    shared_hosts : str
+        Kernels that took longer than alone on their hosts, in words.
     """
 
     time_s: float
@@ -90,6 +93,7 @@ class CriticalPath(Result):
     hottest_link: str
     parts: PathParts
     places: Sequence[Place]
+    shared_hosts: str = ""
 
     def table(self) -> str:
         """By line and kind, by kernel, by rank; shares are of the makespan."""
@@ -103,6 +107,8 @@ class CriticalPath(Result):
             rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
             cells = [(format_time(seconds), self._share(seconds), name) for name, seconds in rows[:_ROWS_SHOWN]]
             parts.append("By kernel\n" + text_table(("time", "share", "kernel"), cells, n_words=1))
+        if self.shared_hosts:
+            parts.append(self.shared_hosts)
         order = np.argsort(-self.by_rank_s, kind="stable")
         ranks = [int(rank) for rank in order if self.by_rank_s[rank] > 0]
         cells = [(format_time(self.by_rank_s[r]), self._share(self.by_rank_s[r]), str(r)) for r in ranks[:_ROWS_SHOWN]]
@@ -228,6 +234,7 @@ def critical_path(trace: Trace) -> CriticalPath:
         hottest_link=next(iter(hottest_links(trace)), ""),
         parts=parts,
         places=timeline.places,
+        shared_hosts=shared_hosts(trace),
     )
 
 

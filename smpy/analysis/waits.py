@@ -12,6 +12,7 @@ from smpy.analysis.causes import causes_of_waits
 from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
 from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.shared_hosts import shared_hosts
 from smpy.analysis.timeline import COMPUTE, KINDS, LATE, POLLING, PROBING, TRANSFER, Place, Timeline, read_timeline
 from smpy.records.text_table import text_table
 from smpy.units import format_time
@@ -100,6 +101,8 @@ class Waits(Result):
         The link that was saturated longest; empty: not known.
     noise_s : float
         Waits that noise of the measuring machine alone can cause: the table names no rank that caused no more.
+    shared_hosts : str
+        Kernels that took longer than alone on their hosts, in words.
     """
 
     rank_seconds: float
@@ -109,6 +112,7 @@ class Waits(Result):
     polls: Sequence[Wait]
     hottest_link: str
     noise_s: float = 0.0
+    shared_hosts: str = ""
 
     @property
     def seconds(self) -> float:
@@ -128,7 +132,8 @@ class Waits(Result):
         ):
             if _sum_s(rows) > _SMALLEST_SHARE * self.rank_seconds:
                 parts.append((_sum_s(rows), self._by_line(title, rows, more)))
-        return "\n\n".join(text for _, text in sorted(parts, key=lambda part: -part[0]))
+        tables = [text for _, text in sorted(parts, key=lambda part: -part[0])]
+        return "\n\n".join(filter(None, [*tables, self.shared_hosts]))
 
     def to_record(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -242,6 +247,7 @@ def waits(trace: Trace) -> Waits:
         polls=_by_rank(timeline, polls, duration_s[polls]),
         hottest_link=next(iter(hottest_links(trace)), ""),
         noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
+        shared_hosts=shared_hosts(trace),
     )
 
 

@@ -117,6 +117,16 @@ _is_site: Final = _object_of(
 _is_computing_line: Final = _object_of(
     ended_by=_or_null(_is_text), function=_is_text, line=_is_line, seconds=_is_number, samples=_is_count
 )
+_is_shared_kernel: Final = _object_of(seconds=_is_number, alone_s=_is_number)
+
+
+def _is_remark(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("topic") != "shared hosts":
+        return isinstance(value, dict) and _is_text(value.get("topic"))
+    kernels = value.get("kernels")
+    return isinstance(kernels, dict) and all(map(_is_shared_kernel, kernels.values()))
+
+
 _are_links: Final = _columns_of(
     link=_is_text, most_flows=_is_count, bytes=_is_number, busy_s=_is_number, saturated_s=_is_number
 )
@@ -152,7 +162,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("smpy", _is_text, "a text"),
     *((f"{name}_share", _is_share, "a share") for name in ("compute", "communication", "waiting", "sleep")),
     ("compute", _is_text, "a text"),
-    ("remarks", _list_of(_object_of(topic=_is_text)), "a list of remarks"),
+    ("remarks", _list_of(_is_remark), "a list of remarks"),
     ("profile", _object_of(kinds=_list_of(_is_text), sites=_list_of(_is_site)), "a profile, with kinds and sites"),
     ("profile.computing_lines", _list_of(_is_computing_line), "a list of lines that computed"),
     ("profile.noise_waiting_s", _is_number, "a time"),

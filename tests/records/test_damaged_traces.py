@@ -208,6 +208,8 @@ def test_run_json_that_is_no_file_is_refused_at_once(folder: Path, make: Callabl
         ("trace.ranks", []), ("trace.ranks", [4]), ("trace.ranks", [1, 0]), ("trace.window_s", [2.0, 1.0]),
         ("finish_s", [1.0]), ("makespan_s", 10**400), ("host", 3), ("compute", ["none"]), ("waiting_share", 1.5),
         ("waiting_share", "half"), ("remarks", ["folded"]), ("remarks", [{}]), ("profile", []), ("profile", {}),
+        ("remarks", [{"topic": "shared hosts"}]), ("remarks", [{"topic": "shared hosts", "kernels": {"relax": {}}}]),
+        ("profile.noise_waiting_s", "long"),
         ("profile.kinds", [1]), ("profile.sites", [{}]), ("profile.sites", 7), ("profile.computing_lines", "all"),
         ("profile.computing_lines", [{**COMPUTING_LINE, "seconds": "long"}]),
         ("profile.computing_lines", [{**COMPUTING_LINE, "line": "program.py"}]),
