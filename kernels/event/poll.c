@@ -49,7 +49,7 @@ void poll_end(sim *s, int id, const poll_question *asked, int *in_a_row, int is_
     poll_state *p = &t->poll;
     t->has_polled = 1;
     if (!is_success) {
-        if (t->row.n && p->in_vain.kind && !is_same(asked, &p->in_vain)) t->row.is_mixed = 1;
+        if (t->row.n && p->in_vain.kind && !is_same(asked, &p->in_vain)) poll_row_mixes(s, t, asked);
         poll_row_in_vain(s, t, asked);
     }
     *in_a_row = is_success ? 1 : *in_a_row + grows;

@@ -7,7 +7,7 @@
 #include "late.h"
 #include "world.h"
 
-enum { ROW_MAX = 256 };
+enum { ROW_MAX = 256, SAME_MAX = 128, MIXED_MAX = 192 };
 
 static int is_poll(int kind)
 {
@@ -25,10 +25,17 @@ static late_side sender_of(const slot *send)
                        .over_s = fmax(there_s, send->date_s)};
 }
 
+/* The late side of a poll for any of several requests: no rank, since the one that will be complete first is not known. */
+static late_side side_of_any(const sim *s, const poll_question *q)
+{
+    const int kind = q->first > 0 ? late_side_of(s, &s->requests.at[q->first]).kind : SPENT_LATE_SENDER;
+    return (late_side){.kind = kind, .rank = -1, .met_s = INFINITY, .over_s = INFINITY};
+}
+
 /* The late side, as far as it is known, of a poll that has just failed. */
 static late_side side_of_question(const sim *s, const poll_question *q)
 {
-    if (q->request < 0) return nobody;
+    if (q->request < 0) return side_of_any(s, q);
     if (q->request) return late_side_of(s, &s->requests.at[q->request]);
     const int rank = q->source == SIM_ANY ? -1 : comm_world_rank(&s->comms, comm_other(&s->comms, q->comm), q->source);
     return (late_side){.kind = SPENT_LATE_SENDER, .rank = rank, .met_s = INFINITY, .over_s = INFINITY};
@@ -100,11 +107,20 @@ void poll_row_finds(sim *s, timeline *t, int request)
     settle(s, t, &side);
 }
 
+void poll_row_mixes(sim *s, timeline *t, const poll_question *asked)
+{
+    poll_row *row = &t->row;
+    const int rank = side_of_question(s, asked).rank;
+    row->rank = row->is_mixed && row->rank != rank ? -1 : rank;
+    row->is_mixed = 1;
+}
+
 void poll_row_in_vain(sim *s, timeline *t, const poll_question *asked)
 {
     poll_row *row = &t->row;
-    if (row->n <= ROW_MAX / 2 || row->is_mixed) return;
-    const late_side side = side_of_question(s, asked);
+    if (row->n <= (row->is_mixed ? MIXED_MAX : SAME_MAX)) return;
+    late_side side = side_of_question(s, asked);
+    if (row->is_mixed) side = (late_side){.kind = side.kind, .rank = row->rank, .met_s = INFINITY, .over_s = INFINITY};
     settle(s, t, &side);
 }
 

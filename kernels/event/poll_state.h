@@ -28,5 +28,6 @@ typedef struct {
     held_time *held;             /* not yet charged (poll_row.h) */
     int n, room;
     int is_mixed;                /* its polls asked different questions */
+    int rank;                    /* of a mixed one: the rank that all its polls ask for, or -1 */
 } poll_row;
 #endif

@@ -102,6 +102,27 @@ def test_computing_and_sleeping_between_polls_keep_their_kinds(emulated: Callabl
     assert list(result.caused_waits_s) == pytest.approx(list(result.kept_waiting_s))
 
 
+SEVERAL = {
+    "two lines": "    while not comm.Iprobe(1, 7):\n        if comm.Iprobe(1, 0): break\n        {between}\n"
+    "    comm.Recv(small, 1)\n",
+    "Testany": "    r = [comm.Irecv(small, 1, 7), comm.Irecv(small.copy(), 1)]\n"
+    "    while not MPI.Request.Testany(r)[1]:\n        {between}\n    r[0].Cancel()\n    r[0].Free()\n",
+    "Testall": "    r = [comm.Irecv(small, 1), comm.Irecv(small.copy(), 0, 7)]\n    comm.Send(small, 0, 7)\n"
+    "    while not MPI.Request.Testall(r):\n        {between}\n",
+}
+
+
+@pytest.mark.parametrize("rule", ["grow", "notice"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_many_polls_for_several_things_wait_whatever_is_done_in_between(emulated: Callable, name: str, rule: str):
+    source = "import smpy\n" + RECEIVE + SEVERAL[name].format(between="smpy.execute(1e5)")
+    found = profile(emulated(source, 2, options=(("smpy/polls", rule), ("smpi/test", "10us"), ("smpi/iprobe", "10us"))))
+    assert spent_s(found, 0, "compute", "late_sender") == pytest.approx(LATE_S, rel=0.05)
+    assert spent_s(found, 0, "polling", "probing") < 0.05 * LATE_S
+    if name == "two lines":
+        assert found.kept_waiting_s[1] == pytest.approx(spent_s(found, 0, "late_sender"))
+
+
 def test_a_master_that_looks_at_two_lines_waits_at_both(emulated: Callable):
     source = RECEIVE + "    while not (comm.Iprobe(1, 7) or comm.Iprobe(1, 0)): pass\n    comm.Recv(small, 1)\n"
     result = profile(emulated(source, 2))
