@@ -13,7 +13,18 @@ from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.shared_hosts import shared_hosts
-from smpy.analysis.timeline import COMPUTE, KINDS, LATE, POLLING, PROBING, TRANSFER, Place, Timeline, read_timeline
+from smpy.analysis.timeline import (
+    COMPUTE,
+    IDLE,
+    KINDS,
+    LATE,
+    POLLING,
+    PROBING,
+    TRANSFER,
+    Place,
+    Timeline,
+    read_timeline,
+)
 from smpy.records.text_table import text_table
 from smpy.units import format_time
 
@@ -88,7 +99,7 @@ class Waits(Result):
     Attributes
     ----------
     rank_seconds : float
-        The time of all ranks together.
+        The time of all ranks together, each until its end.
     waits : sequence of Wait
         The longest first.
     causes : sequence of Cause
@@ -240,7 +251,7 @@ def waits(trace: Trace) -> Waits:
     duration_s = timeline.duration_s()
     late, polls = (np.flatnonzero(np.isin(timeline.kind, kinds)) for kinds in (LATE, (POLLING, PROBING)))
     return Waits(
-        rank_seconds=float(duration_s.sum()),
+        rank_seconds=float(duration_s[timeline.kind != IDLE].sum()),
         waits=_by_rank(timeline, late, duration_s[late]),
         causes=_causes(timeline, ComputingLines(trace)),
         contention=_by_rank(timeline, *_contention(timeline, read_messages(trace))),

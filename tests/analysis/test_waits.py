@@ -66,6 +66,13 @@ def test_no_rank_is_named_that_causes_no_more_than_noise():
     assert "noise" not in named.table()
 
 
+def test_the_time_of_ranks_ends_where_they_do():
+    """Rank 0 ends after 1 s, rank 1 waits for 3 s of rank 2, which ends with it."""
+    trace = InMemory(perform(3, [Compute(0, 1.0, 3), Compute(2, 3.0, 4), Message(2, 1, 0, 5, eager=True)]))
+    assert waits(trace).rank_seconds == pytest.approx(7.0)
+    assert "3 s, 42.9% of the ranks' time" in waits(trace).table()
+
+
 TURNS: list[Step] = [Compute(1, 1.0, 3), Message(1, 0, 0, 5, eager=True), Compute(0, 0.01, 7)] * 10
 BEGINS_LATE: list[Step] = [Compute(3, 3.5, 4), Message(3, 2, 0, 9, eager=True)]  # within a wait of rank 0's
 LASTS: list[Step] = [Message(0, 2, 0, 11, eager=True), Message(0, 3, 0, 12, eager=True)]
@@ -179,7 +186,7 @@ def test_contention_in_the_network_is_told_though_nobody_is_late(tmp_path: Path,
     text = result.table().splitlines()
     assert (
         text[0]
-        == "Transfers: 3 s, 30.0% of the ranks' time, are due to contention in the network; hot is saturated longest"
+        == "Transfers: 3 s, 33.3% of the ranks' time, are due to contention in the network; hot is saturated longest"
     )
     assert text[2].split() == ["3", "s", "100.0%", str(pieces), "1", "transfer", "Recv", "prog.py:9"]
     assert "No rank waited for another one" in text
@@ -197,7 +204,7 @@ def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
     assert [(wait.rank, wait.kind, wait.place.text, wait.seconds) for wait in result.polls] == [
         (0, "polling", "Iprobe prog.py:8", 2.0)
     ]
-    assert "\nPolls: 2 s, 20.0% of the ranks' time, waited for nothing\n" in result.table()
+    assert "\nPolls: 2 s, 22.2% of the ranks' time, waited for nothing\n" in result.table()
 
 
 def test_damaged_links_are_refused(tmp_path: Path):
