@@ -265,9 +265,11 @@ def _integer(plain: Any, place: str) -> int:
 
 
 def _number(plain: Any, place: str) -> float:
-    if isinstance(plain, float):
-        return plain
-    return float(plain) if isinstance(plain, str) and plain in _NOT_FINITE else _integer(plain, place)
+    if isinstance(plain, float) or (isinstance(plain, str) and plain in _NOT_FINITE):
+        return float(plain)
+    if not isinstance(plain, int) or isinstance(plain, bool):
+        raise _Wrong(place, "must be a number")
+    return _integer(plain, place)
 
 
 def _range(plain: Any, place: str) -> range:

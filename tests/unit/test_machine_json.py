@@ -151,7 +151,7 @@ def test_a_topology_from_outside_comes_back_where_it_is_known():
         ('"Description"', '"Popen"', "machine: 'Popen' is no known description"),
         ('"FlatCluster"', '"Description"', "machine.zone: 'Description' is no known zone"),
         ('"FlatCluster"', '"Zone"', "machine.zone: 'Zone' is no known zone"),
-        ('"speed_flop_per_s": 1000000000.0', '"speed_flop_per_s": "fast"', "speed_flop_per_s: must be a whole number"),
+        ('"speed_flop_per_s": 1000000000.0', '"speed_flop_per_s": "fast"', "speed_flop_per_s: must be a number"),
         ('"speed_flop_per_s": 1000000000.0', '"speed": 1.0', "machine.zone.cluster.*: it has no 'speed_flop_per_s'"),
         ('"cores": 4', '"cores": true', r"groups\[1\].cores: must be a whole number"),
         ('"cores": 4', f'"cores": {10**30}', r"groups\[1\].cores: must be a whole number of at most 64 bits"),
