@@ -120,7 +120,7 @@ class Lifetime:
             action(state)
         code = _call_at_exit(state, code)
         modules = list(state.modules.values())
-        release([*modules[:1], *reversed(modules[1:])])
+        release([*modules[:1], *reversed(modules[1:])], self._engine.clock)
         for action in self.at_end:
             action(state)
         if state.is_child:

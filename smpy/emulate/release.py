@@ -22,7 +22,10 @@ from types import (
     ModuleType,
     NoneType,
 )
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from smpy.engine.loop import Clock
 
 _LASTING: Final = (ModuleType, type, FunctionType, int, float, complex, str, NoneType)
 _LOOKED_INTO: Final = frozenset(
@@ -36,11 +39,17 @@ _HOLDERS_OF_TABLE: Final = 2  # its module, and the list of tables
 _OBJECTS_MAX: Final = 100_000  # 50 ms; what lies beyond counts as referred to from elsewhere
 
 
-def release(modules: Iterable[Any]) -> None:
-    """Delete what modules of a rank hold, last made first, save modules, classes, functions and what others use."""
+def release(modules: Iterable[Any], clock: Clock | None) -> None:
+    """Delete what modules of a rank hold, last made first, save modules, classes, functions and what others use.
+
+    Finding that out is none of the rank's computing.
+    """
+    mark_s = -1.0 if clock is None else clock.pause()
     tables: list[dict[str, Any]] = [getattr(module, "__dict__", {}) for module in modules]
     held = [[name for name in reversed(table) if _is_held(name, table[name])] for table in tables]
     used = _used_by_others(tables) if any(held) else set()
+    if clock is not None:
+        clock.resume(mark_s)
     for table, names in zip(tables, held, strict=True):
         for name in names:
             if (id(table), name) not in used:

@@ -54,6 +54,12 @@ def test_mpi_calls_in_a_module_leave_its_import_uncounted(emulated: Callable):
     assert makespan_s(emulated(program, 2, files=files, compute="measured")) < 0.01
 
 
+@pytest.mark.timed
+def test_searching_what_a_rank_leaves_is_not_computing(emulated: Callable):
+    """Of 90,000 objects, which takes 40 ms or more."""
+    assert makespan_s(emulated("left = list(map(float, range(90_000)))\n", 1, compute="measured")) < 0.02
+
+
 @pytest.mark.parametrize("imported", ["own", "shared"])
 def test_what_was_computed_before_an_import_is_charged_before_the_calls_in_it(
     emulated: Callable, monkeypatch: pytest.MonkeyPatch, imported: str
