@@ -15,8 +15,8 @@ transfers. So a rank that only waited for another one causes nothing, and the ca
 This is the delay analysis of [1]_, with two departures. There, two ranks are compared from their last synchronisation
 with each other on, and with clocks of their own; simulated time is one clock, so that the delays of the two differ by
 the very length of the wait whatever the date b, and that needs no search for a common synchronisation. And costs of
-chains are not told apart from those of direct delays. Where a wait does not tell who was waited for, it is its own
-cause.
+chains are not told apart from those of direct delays. Polls that do not tell whom they waited for waited for whom the
+next ones did, if the rank only computed and slept in between; any other wait that does not is its own cause.
 
 References
 ----------
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.timeline import KINDS, LATE, ONE_DATE_S, TRANSFER
+from smpy.analysis.timeline import IDLE, KINDS, LATE, ONE_DATE_S, OVERHEAD, TRANSFER
 from smpy.analysis.windows import Pieces, Windows, pieces_of, sums_of, together
 
 if TYPE_CHECKING:
@@ -127,6 +127,19 @@ def _labels(timeline: Timeline) -> NDArray[np.int64]:
     return timeline.place.astype(np.int64) * len(KINDS) + timeline.kind
 
 
+def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[n_waits] who was waited for; -1: not known."""
+    other, n = timeline.other[interval].astype(np.int64), len(interval)
+    following = np.minimum.accumulate(np.where(other >= 0, np.arange(n), n)[::-1])[::-1]
+    unknown = np.flatnonzero((other < 0) & (following < n))
+    one, then = interval[unknown], interval[following[unknown]]
+    n_calls = np.cumsum(np.isin(timeline.kind, (OVERHEAD, TRANSFER, IDLE)))
+    is_one_row = (timeline.rank[one] == timeline.rank[then]) & (n_calls[one] == n_calls[then])
+    is_one_row &= timeline.kind[one] == timeline.kind[then]
+    other[unknown[is_one_row]] = other[following[unknown[is_one_row]]]
+    return other
+
+
 def _waits(timeline: Timeline) -> _Waits:
     first, end_s = timeline.first, timeline.end_s
     interval = np.flatnonzero(np.isin(timeline.kind, LATE)).astype(np.int64)
@@ -134,7 +147,7 @@ def _waits(timeline: Timeline) -> _Waits:
     blocked = np.isin(timeline.kind, (TRANSFER, *LATE))
     last_blocked = np.maximum.accumulate(np.where(blocked, np.arange(len(blocked)), -1))
     free = np.maximum(first[rank], np.where(interval > 0, last_blocked[interval - 1], -1) + 1)
-    other = timeline.other[interval].astype(np.int64)
+    other = _others(timeline, interval)
     other[(other == rank) | (np.diff(first)[other] == 0)] = -1
     since_s = timeline.start_s[free]
     low, high = np.zeros(len(interval), np.int64), np.zeros(len(interval), np.int64)

@@ -207,6 +207,19 @@ def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
     assert "\nPolls: 2 s, 22.2% of the ranks' time, waited for nothing\n" in result.table()
 
 
+@pytest.mark.parametrize("between", ["compute", "overhead"])
+def test_failed_polls_wait_for_the_rank_of_the_next_polls_of_their_row(tmp_path: Path, between: str):
+    run = SyntheticTrace(["a", "b"])
+    for other in (None, 1):
+        run.spend(0, "late_sender", 2.0, run.site(0, "Iprobe", 4), other=other)
+        run.spend(0, between, 0.5, run.site(0, "", 5))
+    run.spend(1, "compute", 5.0, run.site(1, "", 7))
+    causes = caused(waits(Trace(run.write(tmp_path / "trace"))))
+    in_row = between == "compute"
+    assert (1, "compute", 7) in causes
+    assert ((0, "late_sender", 4) in causes) != in_row
+
+
 def test_damaged_links_are_refused(tmp_path: Path):
     folder = contended(1).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": {"link": ["hot"]}})
     with pytest.raises(DamagedFileError, match=r"profile\.links is not a table of links"):
