@@ -577,7 +577,7 @@ def test_a_calibration_of_fewer_cores_than_the_host_has_is_odd(tmp_path: Path) -
     path = tmp_path / "machine.toml"
     path.write_text('include = ["node.toml"]\nhost = {count = 2, cores = 64}')
     (few,) = odd(str(path))
-    assert few.startswith("host node-[0-1]: it has 64 cores, and its calibration is of 2: memory, caches and clock")
+    assert few.startswith("host node-[0-1]: it has 64 cores, its calibration is of 2: memory, caches and clock")
     assert "(its memory has 400 GB/s)" in few
     path.write_text('include = ["node.toml"]\nhost = {count = 2, cores = 2}')
     assert odd(str(path)) == []
