@@ -30,7 +30,7 @@ class Bisection:
     bandwidth_bytes_per_s : float
         One way.
     source : {"formula", "measured", "bound"}
-        Where it is from; a bound says that it is not more.
+        Origin of the number; a bound is an upper bound.
     """
 
     bandwidth_bytes_per_s: float

@@ -40,11 +40,11 @@ def located(wrong: PlatformError, origin: str) -> PlatformError:
 
 
 class Buildable(Protocol):
-    """What adds itself to a platform: a part of a description."""
+    """Part of a description that adds itself to a platform."""
 
     @property
     def origin(self) -> str:
-        """Where its file describes it."""
+        """Place in the file that describes it, for messages."""
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         """Add it to a platform, inside a zone."""
@@ -56,14 +56,14 @@ class PlatformBuilder:
     Parameters
     ----------
     name : str
-        What the platform is called in messages.
+        Name of the platform in messages.
     models : Models
         The loopback of its network is what Full zones without sub-zones use from a host to itself.
 
     Attributes
     ----------
     counts : Counter
-        What topologies count over the whole platform, such as cables that are named by a number.
+        Counters that topologies keep over the whole platform, such as the number of the next cable.
     """
 
     def __init__(self, name: str, models: Models | None = None) -> None:
@@ -245,9 +245,9 @@ class PlatformBuilder:
             The kernel's function for its topology, of the platform, the parent's point and the kernel's `cluster`: the
             zone's point, after which come those of its hosts and of its router.
         link_name : callable
-            What the i-th of its links is called.
+            Makes the name of the i-th link.
         router_name : str, optional
-            Of its router, if it has one.
+            Name of its router, if it has one.
         own_wires : sequence of WireBlock
             Wires whose bandwidth and latency are not the cluster's.
         wires_per_host : int
@@ -346,7 +346,7 @@ class PlatformBuilder:
             self._one_way(zone, (target, source), ends[::-1], gates[::-1], back)
 
     def profile(self, what: Changing, name: str, profile: Profile) -> None:
-        """What a host or link of that name is from given dates on; both halves of a split link follow."""
+        """Let a host or link of that name follow a profile from its dates on; both halves of a split link follow."""
         profile.check(what)
         numbers = [self._host_number(name)] if what.is_of_host else self._link_numbers(name)
         for number in numbers if profile.values else ():

@@ -21,8 +21,8 @@ class _Entry(NamedTuple):
 def canonical_text(value: Any) -> str:
     """The text of a value that is made of numbers, texts, tuples, ranges, members of enumerations and dataclasses.
 
-    Of a dataclass the fields that are compared are written, if they differ from their defaults: a field that a later
-    version adds changes nothing. What hosts cost and draw (`COST_PROPERTIES`) is left out: it changes no
+    Dataclasses are written with the fields that are compared and differ from their defaults: a field that a later
+    version adds changes nothing. Prices and power of hosts (`COST_PROPERTIES`) are left out: they change no
     simulated time.
 
     Examples
@@ -67,7 +67,7 @@ def _write(value: Any, put: Callable[[str], None]) -> None:
 
 
 def _compared(name: str, value: Any) -> Any:
-    """Of the properties of hosts, those that may change what is simulated."""
+    """Drop the properties of hosts that change nothing simulated (`COST_PROPERTIES`)."""
     return tuple(noted for noted in value if noted[0] not in COST_PROPERTIES) if name == "properties" else value
 
 

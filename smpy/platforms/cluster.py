@@ -42,7 +42,7 @@ class NumberedNames:
 
     @property
     def n_names(self) -> int:
-        """How many there are, which may be more than `len` could tell."""
+        """Number of names, which may exceed the largest result of `len`."""
         return sum((part.stop - part.start + part.step - 1) // part.step for part in self.ranges)
 
     @property
@@ -82,7 +82,7 @@ class ListedNames:
 
     @property
     def n_names(self) -> int:
-        """How many there are."""
+        """Number of names."""
         return len(self.names)
 
     @property
@@ -112,7 +112,7 @@ class JoinedNames:
 
     @property
     def n_names(self) -> int:
-        """How many there are."""
+        """Number of names."""
         return sum(part.n_names for part in self.parts)
 
     @property
@@ -137,9 +137,9 @@ class HostGroup:
     Parameters
     ----------
     n_hosts : int
-        How many they are.
+        Number of hosts in the group.
     bandwidth_bytes_per_s, latency_s : float
-        Of their wires.
+        Bandwidth and latency of their wires.
     """
 
     n_hosts: int
@@ -155,7 +155,7 @@ class HostGroup:
 
     @property
     def memory(self) -> Memory:
-        """Of each host."""
+        """Memory of each host."""
         return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
 
 
@@ -170,17 +170,18 @@ class Cluster:
     hosts : NumberedNames, ListedNames or JoinedNames
         Their names, in order of position; the numbers tell the hosts' links apart in their names.
     speed_flop_per_s : float
-        Of one core.
+        Speed of one core.
     bandwidth_bytes_per_s, latency_s : float
-        Of every wire: between a host and the centre, a node of a fat tree and its parent, neighbours of a torus.
+        Bandwidth and latency of every wire: between a host and the centre, a node of a fat tree and its parent,
+        neighbours of a torus.
     is_split : bool
         Whether a wire is two links, one each way, rather than one that both ways share.
     cores : int
         Cores a host has.
     memory_bandwidth_bytes_per_s, core_memory_bandwidth_bytes_per_s : float
-        Of main memory: what all cores of a host share, and what one core has of it at most; 0: not known.
+        Bandwidths of main memory: for all cores of a host together, and for one core at most; 0: not known.
     caches : tuple of Cache
-        Of a core, by rising size.
+        Caches of a core, by rising size.
     loopback_bandwidth_bytes_per_s : float or None
         From a host to itself, of each message alone; None: what two cores copy, or the network cards carry if that is
         more or not known (`loopback_of`).
@@ -189,9 +190,9 @@ class Cluster:
     messages_share_memory : bool
         Whether all messages over a host's loopback share the bandwidth of its memory (`Memory.messages_bytes_per_s`).
     limiter_bandwidth_bytes_per_s : float
-        What a host carries in both directions together.
+        Bandwidth of a host for both directions together.
     backbone_bandwidth_bytes_per_s, backbone_latency_s : float
-        Of the one link that all traffic of a flat cluster crosses.
+        Bandwidth and latency of the one link that all traffic of a flat cluster crosses.
     backbone_is_fatpipe : bool
         Whether the backbone limits each flow alone rather than all of them together.
     sockets : int
@@ -237,7 +238,7 @@ class Cluster:
 
     @property
     def memory(self) -> Memory:
-        """Of each host."""
+        """Memory of each host."""
         return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
 
     @property

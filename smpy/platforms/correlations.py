@@ -1,4 +1,4 @@
-"""Correlations of the coefficients of a cost: which matrices are some."""
+"""Correlations of the coefficients of a cost: check of a correlation matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import sqrt
 from typing import Final
 
 _ROUNDING: Final = 1e-3
-"""How far below 0 an eigenvalue may be: correlations are written with a few decimals."""
+"""Tolerance for eigenvalues below 0: correlations are written with a few decimals."""
 
 
 def check_correlations(rows: Sequence[Sequence[float]], n_terms: int) -> None:

@@ -1,4 +1,4 @@
-"""An upper bound of the bisection bandwidth: what the cables between two halves of a network carry.
+"""An upper bound of the bisection bandwidth: bandwidth of the cables between two halves of a network.
 
 Whatever its routes are, two halves of the hosts cannot send more to each other than the cables that join a set of nodes
 with one half to the rest with the other. Any halves and any such set give a bound; here a few halves are tried, and for
@@ -17,7 +17,7 @@ _SWEEPS_MAX = 20
 
 
 class Cable(NamedTuple):
-    """What two nodes can send to each other, one way."""
+    """One-way bandwidth between two nodes."""
 
     a: int
     b: int
@@ -35,16 +35,18 @@ def halves(n_hosts: int) -> Iterator[tuple[list[int], list[int]]]:
 
 
 def cut_bound_bytes_per_s(n_hosts: int, n_nodes: int, cables: Sequence[Cable]) -> float | None:
-    """What two halves of the hosts can send to each other at most; None for a network too large to look at.
+    """Upper bound of the bandwidth between two halves of the hosts, one way.
+
+    None for fewer than two hosts, or a network of more than `EDGES_MAX` cables.
 
     Parameters
     ----------
     n_hosts : int
-        How many hosts there are, which are the first nodes.
+        Number of hosts, which are the first nodes.
     n_nodes : int
-        Of hosts and switches.
+        Number of hosts and switches.
     cables : sequence of Cable
-        What joins them.
+        Cables between the nodes.
 
     Examples
     --------

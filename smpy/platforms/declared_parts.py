@@ -18,19 +18,19 @@ class Host(Computer):
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     speed_flop_per_s : float
-        Of one core.
+        Speed of one core.
     cores : int
-        How many cores it has.
+        Number of its cores.
     properties : tuple of (str, str)
         Names and values of what is noted of it, such as its power.
     sockets : int
-        How many sockets share them, equally.
+        Number of sockets, which share the cores equally.
     speed_profile, state_profile : Profile, optional
         Factors of its speed; when it is on. A run fails in which a rank lives on a host that goes off.
     coordinates : tuple of float, optional
-        Where it is, in a Vivaldi zone.
+        Its coordinates in a Vivaldi zone.
     """
 
     name: str
@@ -83,9 +83,9 @@ class Link(Part):
     Parameters
     ----------
     name : str
-        What routes call it.
+        Its name in routes.
     bandwidth_bytes_per_s, latency_s : float
-        Of it, or of each half.
+        Bandwidth and latency of the link, or of each half.
     sharing : Sharing
         The way in which flows share it.
     bandwidth_profile, latency_profile, state_profile : Profile, optional
@@ -155,11 +155,11 @@ class ProfileConnection(Part):
     Parameters
     ----------
     what : Changing
-        What of it.
+        Quantity that follows: speed, bandwidth, latency, or whether it is on.
     name : str
         The host or link, of a cluster too; both halves of a split link follow.
     profile : Profile
-        When, and what it is then.
+        Dates, and the values from then on.
     """
 
     what: Changing

@@ -20,9 +20,9 @@ class DeclaredZone(Zone):
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     parts : tuple of Part
-        What stands in it, hosts and links before the routes that name them.
+        Its parts, hosts and links before the routes that name them.
     """
 
     name: str
@@ -41,7 +41,7 @@ class DeclaredZone(Zone):
 
     @property
     def parts_list(self) -> PartsList | None:
-        """What is declared: hosts, routers as switches, links as cables."""
+        """Declared parts: hosts, routers as switches, links as cables."""
         return total(part.parts_list for part in self.parts)
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:

@@ -111,7 +111,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
     Parameters
     ----------
     n_ranks : int
-        How many ranks will run.
+        Number of ranks that will run.
     options : iterable of (str, str)
         Names and values of options of the models that stand above its own.
 

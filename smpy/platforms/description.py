@@ -28,24 +28,25 @@ class Description:
     Parameters
     ----------
     name : str
-        What the machine is called: its file, or a few words; machines that differ in nothing else are equal.
+        Name of the machine: its file, or a few words; machines that differ in nothing else are equal.
     zone : Zone
         The outermost zone: a topology of `smpy.platforms.topologies`.
     models : Models
-        How long messages and calls take, and which algorithms collectives use.
+        Costs of messages and calls, and the choice of collective algorithms.
     fills_hosts : bool
-        Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
+        Whether ranks without a hostfile fill a host until each of its cores has one, rather than go to each host in
+        turn.
     sha256 : str or None
-        Of the content of its file, if it has one; two machines that differ in nothing else are equal.
+        Hash of the content of its file, if it has one; two machines that differ in nothing else are equal.
     connections : tuple of ProfileConnection
         Hosts and links whose own parts do not say which profiles they follow.
     kernels : KernelCosts or None
-        What kernels of computing cost on a core; None: nothing is known of any.
+        Costs of computing kernels on a core; None: none is known.
     calibration : mapping of str to object
-        Where these numbers come from, as its file says it; machines that differ in nothing else are equal.
+        Origin of these numbers, from its file; machines that differ in nothing else are equal.
     prices : Prices
-        What its parts cost and draw, beside what is noted of single hosts; machines that differ in nothing else are
-        equal.
+        Prices and power of its parts, beside the properties of single hosts; machines that differ in nothing else
+        are equal.
 
     Examples
     --------

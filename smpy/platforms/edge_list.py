@@ -30,9 +30,9 @@ class Edge:
     a, b : str
         Names of the nodes; the link up of a split cable leads from a to b.
     cables : int
-        How many they are.
+        Number of cables.
     bandwidth_bytes_per_s, latency_s : float or None
-        Of each cable; None: as the cluster says.
+        Bandwidth and latency of each cable; None: those of the cluster.
     """
 
     a: str
@@ -121,8 +121,8 @@ def hosts_among(edges: Iterable[Edge], pattern: str | Collection[str] | None = N
     edges : iterable of Edge
         The network.
     pattern : str or collection of str, optional
-        What the names of hosts look like, such as "h*" or "h[0-9]*", or several such; without it, nodes with a single
-        neighbour are hosts.
+        Patterns of host names, one or several, such as "h*" or "h[0-9]*"; without it, nodes with a single neighbour
+        are hosts.
 
     Raises
     ------

@@ -50,6 +50,6 @@ def folded_names(names: Iterable[str]) -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    """What stands before, in and after a name's number: the first before a dot, or with no other one behind it."""
+    """Split a name around its number: the first one that a dot follows, or that no other number follows."""
     found = _NUMBER.search(name)
     return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])

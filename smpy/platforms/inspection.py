@@ -1,4 +1,4 @@
-"""What a machine consists of, in numbers: kinds of hosts and links, the length of routes, who sits where."""
+"""Inspection of a machine: numbers of hosts and links by kind, lengths of routes, ranks of each host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HostKind:
     Attributes
     ----------
     names : tuple of str
-        Of all, those that are numbered on as one: `node-[0-31]`.
+        Names of all of them; consecutive numbers are folded into one: `node-[0-31]`.
     """
 
     names: tuple[str, ...]
@@ -92,13 +92,13 @@ class Reach:
     are_all : bool
         Whether these are all.
     n_without_route : int
-        How many of them no route joins, and the first of them, `without_route`.
+        Number of these pairs that no route joins; the first such pair is `without_route`.
     longest_links : int
         Links of the longest route.
     is_longest_certain : bool
         Whether no pair can have a longer one.
     latency_min_s, latency_max_s : float
-        Of the routes that were looked at.
+        Smallest and largest latency of these routes.
     """
 
     n_pairs: int
@@ -298,7 +298,7 @@ def route_view(platform: Platform, source: str, target: str) -> RouteView:
 
 
 def ranks_by_host(platform: Platform, host_of_rank: Sequence[int]) -> tuple[HostRanks, ...]:
-    """Who sits where, hosts in order of their first rank."""
+    """Ranks of each host; hosts in order of their first rank."""
     ranks: dict[int, list[int]] = {}
     for rank, host in enumerate(host_of_rank):
         ranks.setdefault(host, []).append(rank)

@@ -1,4 +1,4 @@
-"""What kernels cost on a machine: polynomials of the sizes of a call, as a calibration has fitted them."""
+"""Costs of kernels on a machine: polynomials of the sizes of a call, as a calibration has fitted them."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ class KernelCost:
     Parameters
     ----------
     name : str
-        Of the kernel: "dgemm".
+        Name of the kernel: "dgemm".
     sizes : tuple of str
         Names of a call's sizes, in order.
     terms : tuple of (str, float)
         Terms and their coefficients in seconds. A term is a product of factors ``NAME``, ``NAME^2``, ``log2(NAME)``
         and ``1``; the logarithm of a size below 1 is 0.
     half_widths_s : tuple of float
-        Of the coefficients' 95 % intervals, in the order of the terms; empty: they are not known.
+        Half-widths of the coefficients' 95 % intervals, in the order of the terms; empty: not known.
     noise : HalfNormalNoise or EmpiricalNoise or None
-        How single calls differ from the polynomial.
+        Deviation of single calls from the polynomial.
     smallest, largest : tuple of int
         Sizes that were measured, in the order of `sizes`; empty: they are not known.
     quality : mapping of str to float or str
-        How good the fit is ("r_squared"), for people; costs that differ in nothing else are equal.
+        Quality of the fit ("r_squared"), for people; costs that differ in nothing else are equal.
     correlations : tuple of tuple of float
-        Of the coefficients, a row for each term, in their order; empty: they are independent.
+        Correlations of the coefficients, a row for each term, in their order; empty: they are independent.
 
     Raises
     ------

@@ -25,9 +25,9 @@ class LinkClass:
     Parameters
     ----------
     name : str
-        Of the class; which there are, the topology says.
+        Name of the class, one of those of the topology.
     bandwidth_bytes_per_s, latency_s : float
-        Of each of its wires; of a wire that is a bundle, those of one in it.
+        Bandwidth and latency of each of its wires; for a bundle, those of one wire in it.
     """
 
     name: str
@@ -55,14 +55,14 @@ class WireBlock(NamedTuple):
 def read_link_classes(settings: Settings, names: Sequence[str], cluster: Cluster) -> tuple[LinkClass, ...]:
     """The classes that the table [topology] speaks of: `level2_bandwidth`, `level2_latency`.
 
-    `switch_bandwidth` and `switch_latency` are of all classes that do not say theirs, and the cluster's of the others.
+    Classes without their own keys take `switch_bandwidth` and `switch_latency`; without these, the cluster's.
 
     Parameters
     ----------
     settings : Settings
-        That table.
+        The table [topology].
     names : sequence of str
-        Of the topology's classes.
+        Names of the topology's classes.
     cluster : Cluster
         The hosts and their wires.
     """
@@ -92,12 +92,12 @@ def link_class_settings(classes: Sequence[LinkClass]) -> dict[str, object]:
 
 
 def class_bandwidth_bytes_per_s(classes: Sequence[LinkClass], name: str, cluster: Cluster) -> float:
-    """Of each wire of a class."""
+    """Bandwidth of each wire of a class."""
     return next((each.bandwidth_bytes_per_s for each in classes if each.name == name), cluster.bandwidth_bytes_per_s)
 
 
 def relative_bandwidth(classes: Sequence[LinkClass], name: str, cluster: Cluster) -> float:
-    """How many wires of hosts a wire of a class is worth."""
+    """Bandwidth of a wire of a class, as a multiple of that of a wire of a host."""
     return class_bandwidth_bytes_per_s(classes, name, cluster) / cluster.bandwidth_bytes_per_s
 
 

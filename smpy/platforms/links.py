@@ -1,4 +1,4 @@
-"""Links as routes name them: how flows share one, and in which direction a route crosses it."""
+"""Links of routes: sharing between flows, and the direction in which a route crosses a link."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sharing(Enum):
 
 
 class Direction(Enum):
-    """Which half of a split link a route crosses."""
+    """Half of a split link that a route crosses."""
 
     NONE = "NONE"
     UP = "UP"
@@ -29,7 +29,7 @@ class Direction(Enum):
 
 
 Coordinates = tuple[float, float, float]
-"""Where a host is, in ms: x and y in the plane, and the height, which adds to every latency (Dabek et al. 2004)."""
+"""Place of a host, in ms: x and y in the plane, and the height, which adds to every latency (Dabek et al. 2004)."""
 
 
 class Hop(NamedTuple):

@@ -31,12 +31,12 @@ def read_machine(
         A file, in SimGrid's XML or in our TOML; the name of a preset; or one line, such as "fat-tree hosts=100
         nic=100Gb/s". A path is a file.
     n_ranks : int
-        How many ranks will run: a machine that does not say how many hosts it has is sized to them.
+        Number of ranks that will run: a machine that does not give its number of hosts is sized to them.
     options : iterable of (str, str)
         Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
         SimGrid's.
     ranks_per_host : int
-        How many ranks a host takes at most; 0: as many as it has cores.
+        Most ranks on a host; 0: as many as it has cores.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _content(path: Path) -> bytes:
 
 
 def _meant(path: Path) -> str:
-    """What may have been meant by a name that is no file."""
+    """Suggest names close to one that is no file."""
     if path.suffix:
         return ""
     return f"{_instead()}{meant(str(path).lower(), [*preset_names(), *sorted(topology_names('machine'))])}"

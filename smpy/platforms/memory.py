@@ -26,7 +26,7 @@ class Cache:
     size_bytes : float
         The largest working set of a core that stays in it: of a cache that cores share, a core's part.
     core_bandwidth_bytes_per_s : float
-        What a core reads and writes there, whatever the other cores do.
+        Bandwidth of one core from and to the cache, whatever the other cores do.
     """
 
     size_bytes: float
@@ -35,16 +35,16 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """How fast the cores of a host read and write; a bandwidth of 0 is not known.
+    """Memory bandwidths of a host and of its cores; 0: not known.
 
     Parameters
     ----------
     bandwidth_bytes_per_s : float
-        Of its main memory, which all its cores share.
+        Bandwidth of its main memory, which all its cores share.
     core_bandwidth_bytes_per_s : float
-        Of main memory, what one core has of it at most: even alone.
+        Most bandwidth of main memory that one core gets, even alone.
     caches : tuple of Cache
-        By rising size; what exceeds the last one is in main memory.
+        Caches by rising size; a working set larger than the last one is in main memory.
     """
 
     bandwidth_bytes_per_s: float = 0.0

@@ -1,4 +1,4 @@
-"""The models of a machine: how long messages, calls and polls take, and which algorithms its collectives use.
+"""The models of a machine: costs of messages, calls and polls, and the choice of collective algorithms.
 
 The defaults are SMPI's. Those of the network are factors measured by piecewise linear fitting of ping-pongs on a
 Gigabit Ethernet cluster (Clauss, Stillwell, Genaud, Suter, Casanova & Quinson 2011), on the flow model of Velho,
@@ -24,9 +24,9 @@ NETWORK_KINDS: Final = dict.fromkeys(("smpi", "lv08", "cm02", "raw"), lib.NETWOR
     "ib": lib.NETWORK_IB,
     "constant": lib.NETWORK_CONSTANT,
 }
-"""Names of network models, and the networks of the kernel that they are."""
+"""Names of network models, and the kernel's constant for each."""
 IDEAL_PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
-"""What of a network can be made ideal, in the order in which an analysis takes it away."""
+"""Parts of a network that can be made ideal, in the order in which an analysis removes them."""
 
 
 class Step(NamedTuple):
@@ -59,7 +59,7 @@ SMPI_BANDWIDTH_FACTOR: Final = _steps(
 
 
 class Penalties(NamedTuple):
-    """Of the model `ib`: Be, Bs and ys in the paper's letters."""
+    """Penalties of the model `ib`: Be, Bs and ys in the paper's letters."""
 
     inbound: float = 0.965
     outbound: float = 0.925
@@ -85,7 +85,7 @@ def _check_not_negative(part: object, names: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel:
-    """How long messages take on the links of a platform.
+    """Model of the time that messages take on the links of a platform.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ class NetworkModel:
     kind : str
         One of `NETWORK_KINDS`: how the kernel times a transfer, and which options of SimGrid's set its factors.
     constant_s : float
-        What every message takes under `constant`.
+        Time of every message under `constant`.
     penalties : Penalties
-        What several messages of a host do to each other under `ib`.
+        Slowdown of concurrent messages of a host under `ib`.
     factor_caps : bool
         Whether the bandwidth factor lowers the bound of a flow (SimGrid until 2017) rather than scale the rate of its
         share: then a link that several flows fill carries all of its bandwidth.
     ideal : tuple of str
-        Those of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
+        Members of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
         latency of its route, the overheads of calls (polls and the clock keep theirs: a loop of free ones never ends).
 
     Raises
@@ -160,7 +160,7 @@ class CallCosts:
     detached_below_bytes : int
         Smaller standard sends complete at once (the eager limit).
     send_overhead, isend_overhead, recv_overhead : tuple of Overhead
-        What a blocking send, a non-blocking one and the receive of an eager message cost the calling rank, by the
+        Costs of a blocking send, a non-blocking one and the receive of an eager message for the calling rank, by the
         user's size; the first one also holds below its threshold.
     rendezvous_overheads : bool
         Blocking sends above the eager limit and the receives of such messages cost theirs, too.
@@ -213,7 +213,7 @@ class Polling:
     test_s, iprobe_s : float
         The cost of a first poll.
     iprobe_part : float
-        Of a core, is the most that a probe takes, above 0. More than 1 makes a probe so many times as long.
+        Largest share of a core that a probe takes, above 0; above 1, it multiplies the length of a probe.
     polls_grow : bool
         The k-th failed poll in a row, of all ranks together, costs k times that.
     polls_notice : bool
@@ -241,7 +241,7 @@ class Polling:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveChoice:
-    """Which algorithms collectives use.
+    """Choice of the algorithms of collectives.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the numbers of a host and of a link can be; each refusal is a `PlatformError` that names it."""
+"""Checks of the numbers of a host and of a link; a wrong one raises a `PlatformError` that names it."""
 
 from __future__ import annotations
 

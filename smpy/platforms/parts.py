@@ -25,14 +25,14 @@ class Part:
     Attributes
     ----------
     origin : str
-        Where its file describes it, for messages; two parts that differ in nothing else are equal.
+        Place in the file that describes it, for messages; two parts that differ in nothing else are equal.
     """
 
     origin: str = field(default="", kw_only=True, compare=False, repr=False)
 
     @property
     def n_hosts(self) -> int:
-        """How many hosts it brings along."""
+        """Number of hosts in this part."""
         return 0
 
     @property
@@ -58,9 +58,9 @@ class Computer(Part):
     Attributes
     ----------
     memory_bandwidth_bytes_per_s, core_memory_bandwidth_bytes_per_s : float
-        Of main memory: what all cores of a host share, and what one core has of it at most; 0: not known.
+        Bandwidths of main memory: for all cores of a host together, and for one core at most; 0: not known.
     caches : tuple of Cache
-        Of a core, by rising size.
+        Caches of a core, by rising size.
     """
 
     memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
@@ -69,7 +69,7 @@ class Computer(Part):
 
     @property
     def memory(self) -> Memory:
-        """Of each host."""
+        """Memory of each host."""
         return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
 
 
@@ -98,7 +98,7 @@ class Zone(Part):
         Parameters
         ----------
         settings : Settings
-            That table; the keys that are read are those it takes.
+            The table [topology]; the keys that are read are those it takes.
         hosts : WantedHosts
             Makes the cluster for a number of places, and says how many are wanted.
         """
@@ -120,18 +120,18 @@ class Zone(Part):
 
     @property
     def bundles_cables(self) -> tuple[int, ...]:
-        """How many cables there are in those of its links that are bundles of several."""
+        """Numbers of cables in those of its links that are bundles."""
         return ()
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
-        """What half of its hosts can send to the others if routes use all links; None: no formula is known.
+        """Bandwidth from half of its hosts to the others if routes use all links; None: no formula is known.
 
-        Of all halves, those that can send least to each other.
+        The halves are those with the least bandwidth between them.
         """
         return None
 
     @property
     def bisection_bound_bytes_per_s(self) -> float | None:
-        """What it is at most; None: nothing is known. Computed by the cables, so that it takes time on a large one."""
+        """Upper bound of the bisection bandwidth, or None if none is known. It takes time linear in the cables."""
         return None

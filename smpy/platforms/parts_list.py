@@ -1,4 +1,4 @@
-"""What a machine consists of, counted by formulas: hosts, switches, cables."""
+"""Parts of a machine, counted by formulas: hosts, switches, cables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class HostParts:
     Parameters
     ----------
     count : int
-        How many they are.
+        Number of hosts.
     cores : int
-        Of each.
+        Number of cores of each.
     properties : tuple of (str, str)
-        What is noted of each, such as its price and its power.
+        Properties of each, such as its price and its power.
     """
 
     count: int
@@ -37,9 +37,9 @@ class SwitchParts:
     Parameters
     ----------
     count : int
-        How many they are.
+        Number of switches.
     ports : int or None
-        That cables lead to if all places for hosts are taken; None: the machine's file does not tell.
+        Number of ports with a cable if all places for hosts are taken; None: the machine's file does not tell.
     """
 
     count: int
@@ -53,12 +53,12 @@ class CableParts:
     Parameters
     ----------
     count : int
-        How many they are; each of a bundle counts.
+        Number of cables; each of a bundle counts.
     switch_ends : int or None
-        How many of the two ends of each are at a switch: of those that lead to hosts 1, or 0 where hosts pass messages
-        on; None: the machine's file does not tell.
+        Number of the two ends of each that are at a switch: for cables to hosts 1, or 0 if hosts forward messages;
+        None: the machine's file does not tell.
     bandwidth_bytes_per_s : float
-        Of each.
+        Bandwidth of each.
     """
 
     count: int
@@ -68,7 +68,7 @@ class CableParts:
 
 @dataclass(frozen=True, slots=True)
 class PartsList:
-    """What a machine consists of, in the order of its description."""
+    """Parts of a machine, in the order of its description."""
 
     hosts: tuple[HostParts, ...] = ()
     switches: tuple[SwitchParts, ...] = ()
@@ -127,9 +127,9 @@ def cluster_parts(
     cluster : Cluster
         Its hosts.
     switches, cables : iterable of SwitchParts and of CableParts
-        Of one rail; cables without those that lead from hosts to switches.
+        Switches and cables of one rail, without the cables from hosts to switches.
     cables_per_host : int
-        How many of the latter each host has.
+        Number of cables from each host to switches.
     """
     to_hosts = [
         CableParts(group.n_hosts * cables_per_host, 1, group.bandwidth_bytes_per_s) for group in cluster.host_groups

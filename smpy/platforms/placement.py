@@ -1,4 +1,4 @@
-"""Which rank runs on which host.
+"""Placement: the host of each rank.
 
 Every host offers slots: as many as it has cores, `ranks_per_host`, or what a host file says. A mapping says in which
 order ranks take them:
@@ -75,17 +75,17 @@ def place(
     platform : Platform
         The machine.
     n_ranks : int
-        How many ranks there are.
+        Number of ranks.
     hostfile : str or path, optional
         The hosts to use, in its order; with `map_by="file"`, a rank file.
     ranks_per_host : int, optional
-        How many ranks each host takes at most: no more than it has cores.
+        Most ranks on each host: no more than it has cores.
     map_by : {"core", "host", "socket", "random", "file"}, optional
         The order in which ranks take slots (see the module); "core" if only `ranks_per_host` is given.
     host_order : {"natural", "lexicographic", "platform"}, optional
         The order of the hosts: natural on a machine that `fills_hosts`, else lexicographic.
     seed : int
-        Of `map_by="random"`: the same one, the same placement.
+        Seed of `map_by="random"`: the same one, the same placement.
 
     Returns
     -------

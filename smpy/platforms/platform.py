@@ -36,7 +36,7 @@ class HostRuns(Generic[V]):
     Parameters
     ----------
     default : V
-        Of hosts before the first that is added.
+        Value of hosts before the first that is added.
     """
 
     def __init__(self, default: V) -> None:
@@ -65,17 +65,18 @@ class Platform:
     Attributes
     ----------
     name : str
-        What the machine is called: its file, or a description.
+        Name of the machine: its file, or a description.
     handle : cffi ``platform *``
         The kernel's own, freed with this object; any number of worlds may share it.
     host_names : list of str
         By host number.
     models : Models
-        How long messages and calls take, as the platform's description says.
+        Costs of messages and calls, from the platform's description.
     fills_hosts : bool
-        Where ranks go without a hostfile: to a host until each of its cores has one, or one to each host in turn.
+        Whether ranks without a hostfile fill a host until each of its cores has one, rather than go to each host in
+        turn.
     sha256 : str or None
-        Of the content of its file, if it has one.
+        Hash of the content of its file, if it has one.
     """
 
     def __init__(
@@ -113,11 +114,11 @@ class Platform:
 
     @property
     def n_cores(self) -> int:
-        """Of all hosts together."""
+        """Number of cores of all hosts together."""
         return sum(self.cores(host) for host in range(self.n_hosts))
 
     def speed_flop_per_s(self, host: int) -> float:
-        """Of one core of a host."""
+        """Speed of one core of a host."""
         self._check_host(host)
         return float(lib.platform_speed_flop_per_s(self.handle, host))
 
@@ -126,7 +127,7 @@ class Platform:
         return int(lib.platform_cores(self.handle, host))
 
     def properties(self, host: int) -> dict[str, str]:
-        """What is noted of a host: of each name, the last value that was given.
+        """Properties of a host by name; the last value given for a name counts.
 
         Examples
         --------
@@ -139,7 +140,7 @@ class Platform:
         return dict(self._properties.of(host))
 
     def memory(self, host: int) -> Memory:
-        """How fast the cores of a host read and write its memory, as far as that is known.
+        """Memory bandwidths of a host and of its cores, 0 where not known, and its caches.
 
         Examples
         --------
@@ -154,7 +155,7 @@ class Platform:
         return self._memory.of(host)
 
     def sockets(self, host: int) -> int:
-        """How many sockets share a host's cores, equally."""
+        """Number of sockets of a host, which share its cores equally."""
         self._check_host(host)
         return self._sockets[host]
 
@@ -229,7 +230,7 @@ class Platform:
             room = count
 
     def route_length(self, source: int, target: int) -> tuple[int, float]:
-        """How many links a route has, and its latency; -1 links if there is none."""
+        """Number of links of a route, and its latency; -1 links if there is no route."""
         self._check_host(source)
         self._check_host(target)
         latency_s = ffi.new("double *")

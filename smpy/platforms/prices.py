@@ -1,4 +1,4 @@
-"""What the parts of a machine cost and draw; nothing that is simulated depends on it."""
+"""Prices and power of the parts of a machine; nothing that is simulated depends on them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ COST_PROPERTIES: Final = frozenset({*HOST_PROPERTIES.values(), POWER_PROPERTY, "
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What is known of prices and power; None: nothing.
+    """Known prices and power; None: not known.
 
     Parameters
     ----------
     host_eur, host_hour_eur : float or None
-        Of a host to buy, and of an hour of it to rent; they stand above what the properties of single hosts say.
+        Prices of a host, and of an hour of it rented; they override the properties of single hosts.
     switch_eur, switch_port_eur : float or None
-        Of a switch, and of each of its ports that has a cable; where only one is known, it is the whole price.
+        Prices of a switch, and of each of its ports that has a cable; if only one is known, it is the whole price.
     cable_eur, switch_cable_eur : float or None
-        Of a cable, and of one between two switches if that is another price.
+        Prices of a cable, and of one between two switches if that differs.
     kwh_eur : float or None
-        Of a kilowatt-hour.
+        Price of a kilowatt-hour.
     lifetime_years : float or None
-        In which the price of the machine is written off.
+        Years in which the price of the machine is written off.
     host_idle_w, host_busy_w : float or None
-        Of a host, with all cores idle and with all of them busy; they stand above the properties of single hosts.
+        Power of a host, with all cores idle and with all of them busy; these override the properties of single
+        hosts.
     switch_w : float or None
-        Of a switch.
+        Power of a switch.
     """
 
     host_eur: float | None = None

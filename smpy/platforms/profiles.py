@@ -1,4 +1,4 @@
-"""What changes on a machine at given dates.
+"""Changes of a machine at given dates.
 
 Speeds of hosts, bandwidths and latencies of links, and which of them are on.
 """
@@ -22,7 +22,7 @@ _REPETITION: Final = re.compile(rf"(LOOPAFTER|PERIODICITY)\s+({_NUMBER})", re.AS
 
 
 class Changing(Enum):
-    """What of a host or link follows a profile."""
+    """Quantity of a host or link that follows a profile."""
 
     SPEED = lib.PROFILE_SPEED
     HOST_IS_ON = lib.PROFILE_HOST_IS_ON
@@ -91,7 +91,7 @@ class Profile:
             )
 
     def to_c(self) -> tuple[int, object, object, float]:
-        """What the kernel's `platform_add_series` wants after the platform."""
+        """Arguments of the kernel's `platform_add_series` after the platform."""
         dates_s = ffi.new("double[]", [date_s for date_s, _ in self.values])
         values = ffi.new("double[]", [value for _, value in self.values])
         return len(self.values), dates_s, values, self.period_s or 0.0

@@ -28,7 +28,7 @@ def read_rankfile(path: str | Path, platform: Platform, n_ranks: int) -> list[in
     platform : Platform
         The machine the hosts are of.
     n_ranks : int
-        How many ranks there are: the file has to have each of them, and no more.
+        Number of ranks: the file has to have each of them, and no more.
 
     Returns
     -------

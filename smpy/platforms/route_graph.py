@@ -100,7 +100,7 @@ class _Ends:
     Attributes
     ----------
     n_joined : int
-        How often two ends turned out to be one node.
+        Number of times two ends turned out to be one node.
     contradiction : (int, int, list of int) or None
         The first route that does not fit the others.
     """

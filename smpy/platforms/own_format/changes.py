@@ -37,7 +37,7 @@ class Change(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What a key changes in every part of a machine: numbers in fields of certain names, and profiles of them."""
+    """Fields that a key changes in every part of a machine: numbers, by field name, and profiles of them."""
 
     fields: re.Pattern[str]
     read: Callable[[Setting], float]
@@ -184,7 +184,7 @@ def _check_latency_is_of_links(part: Any, setting: Setting) -> None:
 
 
 def _profiled(part: Any, name: str) -> Changing | None:
-    """What the profile in a field is of."""
+    """Quantity of the profile in a field; None: the field has no profile."""
     if isinstance(part, ProfileConnection):
         return part.what
     return {"bandwidth_profile": Changing.BANDWIDTH, "latency_profile": Changing.LATENCY}.get(name)

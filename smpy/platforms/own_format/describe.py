@@ -28,12 +28,12 @@ def describe(
     tree : dict
         Its settings.
     name : str
-        What it is called, unless its settings say that.
+        Name of the machine, unless its settings give one.
     origin : str
-        Where it is described, for what is missing.
+        Place of the description, for errors about missing keys.
     n_ranks, ranks_per_host : int
-        How many ranks will run, and on a host at most (0: as many as it has cores): a machine that does not say how
-        many hosts it has is sized to them.
+        Number of ranks that will run, and the most on a host (0: as many as it has cores): a machine that does not
+        give its number of hosts is sized to them.
     short_keys : iterable of str
         Keys of other tables that stand among the topology's where it is described, for suggestions.
 

@@ -39,7 +39,7 @@ _NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
 
 
 class _Noted(NamedTuple):
-    """What is noted of hosts: what one draws, what it costs to buy and an hour of it to rent, and what else."""
+    """Power, price, hourly rent and free-form properties of a group of hosts."""
 
     idle_w: float = 0.0
     busy_w: float = 0.0
@@ -123,7 +123,7 @@ def _grouped(settings: Settings, usual: HostGroup, noted: _Noted) -> tuple[Numbe
 
 
 def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> HostGroup:
-    """What hosts are like; what is not said is usual."""
+    """Make a group of hosts; missing keys take the values of `usual`."""
     cores = host.integer("cores", usual.cores, most=HOSTS_MAX, unit="cores")
     sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
     if cores % sockets:
@@ -153,7 +153,7 @@ def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> Ho
 
 
 def _count(host: Settings, names: NumberedNames | ListedNames) -> int:
-    """How many hosts are written to be, which their names, if these are numbered, have to agree with."""
+    """Written number of hosts; numbered or listed names, if there are any, must agree with it."""
     written = host.integer("count", unit="hosts", most=HOSTS_MAX)
     if names.n_names and names.n_names != written:
         raise host.error("count", f"it is {written}, and names lists {names.n_names} hosts")
@@ -202,7 +202,7 @@ def _names(host: Settings, usual: str) -> NumberedNames:
 
 
 def _noted(around: Settings, host: Settings, usual: _Noted) -> _Noted:
-    """What [power], [price] and the properties of [host] say."""
+    """Read [power], [price] and the properties of [host]; missing keys take the values of `usual`."""
     power, price = around.table("power"), around.table("price")
     idle_w, busy_w = read_host_power(power, usual.idle_w, usual.busy_w)
     return _Noted(

@@ -31,7 +31,7 @@ _POLLS: Final = {"constant": (False, False), "grow": (True, False), "notice": (T
 
 
 class _Eager(NamedTuple):
-    """What a message of up to the eager limit costs its sender and its receiver, and how far a longer one travels."""
+    """Costs of messages up to the eager limit for sender and receiver, and the latency factor of longer ones."""
 
     limit_bytes: int
     overhead_s: float
@@ -39,7 +39,7 @@ class _Eager(NamedTuple):
     crossings: float
 
     def overheads(self) -> tuple[Overhead, ...]:
-        """Of a call, by size: a longer message is not copied."""
+        """Overheads of a call by size; messages above the eager limit are not copied."""
         if not self.overhead_s and not self.copy_s_per_byte:
             return ()
         if not self.limit_bytes:
@@ -183,7 +183,7 @@ def _step(above_bytes: float, setting: Setting) -> Step:
 
 
 def _overhead(above_bytes: float, setting: Setting) -> Overhead:
-    """Of a time, or of a time and what each byte adds to it."""
+    """Read an overhead: a time, or a time and the time of each byte."""
     parts = setting.value if isinstance(setting.value, list) else [setting.value]
     if not 1 <= len(parts) <= 2:
         raise setting.error(f'{shown(setting)} is neither a time nor ["0.2us", "0.1ns"], a time and that of a byte')

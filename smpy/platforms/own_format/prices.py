@@ -18,7 +18,7 @@ _NETWORK_EUR: Final = ("switch_eur", "switch_port_eur", "cable_eur", "switch_cab
 
 
 def read_prices(machine: Settings) -> Prices:
-    """What a machine says of its network, of energy and of time; what it says of hosts is noted of these themselves.
+    """Prices of a machine's network and energy, and its lifetime; prices of hosts are properties of the hosts.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def read_prices(machine: Settings) -> Prices:
 
 
 def read_host_power(power: Settings, idle_w: float = 0.0, busy_w: float = 0.0) -> tuple[float, float]:
-    """What a host draws with all cores idle, and with all of them busy; what is not said is as given.
+    """Power in W of a host with all cores idle, and with all of them busy; the defaults are for missing keys.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
 
 
 def _number(price: Settings, key: str) -> float | None:
-    """What is written for a key; None: nothing is."""
+    """Number written for a key; None: the key is missing."""
     number = price.number(key, 0.0)
     return number if price.is_written(key) else None
 

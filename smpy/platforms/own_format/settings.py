@@ -17,7 +17,7 @@ from smpy.units import LARGEST, SMALLEST, has_unit, parse_number
 
 INTEGER_MAX: Final = 2**53  # what a float counts exactly
 
-# What is often written in a wrong table or in another tool's words: the key that is meant on a line, and in full.
+# Keys that are often written in a wrong table or in another tool's words: the right key in a one-line machine, in TOML.
 _OTHER_WORDS: Final = {
     "hosts": ("hosts", "host.count"),
     "nodes": ("hosts", "host.count"),
@@ -33,13 +33,13 @@ class Setting:
     Parameters
     ----------
     value : object
-        What TOML made of it, or a text; None: only the factor is said.
+        Value as TOML has it, or a text; None: only the factor is given.
     origin : str
-        Where it is written: file and line, or the option.
+        Place of the value: file and line, or the option.
     key : str
-        As it is written there.
+        Key as it is written there.
     folder : Path
-        What the names of files in it are relative to.
+        Folder that file names in the value are relative to.
     factor : float
         Multiplies the value, or the default of a key that has none.
     """
@@ -68,11 +68,11 @@ class Settings:
     Parameters
     ----------
     name : str
-        Of the table: "host"; empty for the whole machine.
+        Name of the table: "host"; empty for the whole machine.
     tree : dict
         Its settings, and the tables in it, by key.
     origin : str
-        Where the machine is described, for keys that are missing.
+        Place of the machine's description, for errors about missing keys.
     aliases : tuple of str
         Keys of other tables that may stand where these do, for suggestions.
     """
@@ -195,7 +195,7 @@ class Settings:
         unit : str
             A plural that may follow the number: "cores".
         example : int
-            What the error proposes that misses it.
+            Value that the error about a missing key proposes.
         """
         found = self._value(key, default, "number", str(example), can_be_scaled=True)
         number = _integer(found, unit) if found is not None else default
@@ -239,7 +239,7 @@ class Settings:
         key : str
             Its key.
         parse : callable
-            Of `smpy.units`: reads it.
+            Parser of the quantity, from `smpy.units`.
         example : str
             For messages: "200Gb/s".
         default : float, optional

@@ -21,11 +21,11 @@ class WantedHosts:
     like : Cluster
         A cluster of such hosts.
     names : NumberedNames or JoinedNames
-        What they are called, perhaps without numbers; joined, if there are groups of them.
+        Their names, perhaps without numbers; joined, if there are groups of them.
     count : int or None
-        How many there are to be; None: as many as the topology has places.
+        Number of hosts that are wanted; None: as many as the topology has places.
     needed : int
-        How many the run's ranks need.
+        Number of hosts that the run's ranks need.
     """
 
     settings: Settings

@@ -102,7 +102,7 @@ def _read(text: str) -> Description:
 
 
 def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
-    """What of a value another one does not have, by the names of the fields that lead to it."""
+    """Fields of a value that differ from those of another one, as "name = value"."""
     if one == other:
         return
     if type(one) is type(other) and is_dataclass(one):
@@ -164,7 +164,7 @@ def _names(machine: Description, hosts: NumberedNames | ListedNames | JoinedName
 
 
 def _group(group: HostGroup) -> dict[str, object]:
-    """What hosts are like."""
+    """TOML keys of a group of hosts: cores, sockets, speed and memory."""
     numbers = {"cores": group.cores, "sockets": group.sockets, "speed": exact_speed(group.speed_flop_per_s)}
     return numbers | _memory(group.memory)
 
@@ -218,7 +218,7 @@ def _unless_zero(key: str, bandwidth_bytes_per_s: float) -> dict[str, object]:
 
 
 def _network(network: NetworkModel, base: NetworkModel) -> Iterator[tuple[str, object]]:
-    """What differs from the numbers of the model that is named."""
+    """Keys and values of a network that differ from the named model `base`."""
     for key in ("latency_factor", "bandwidth_factor"):
         steps: tuple[Step, ...] = getattr(network, key)
         if steps != getattr(base, key):
@@ -231,7 +231,7 @@ def _network(network: NetworkModel, base: NetworkModel) -> Iterator[tuple[str, o
 
 
 def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
-    """What differs from the costs that are named."""
+    """Keys and values of [mpi] that differ from the named costs `base`."""
     calls, base_calls = models.calls, base.calls
     if calls.detached_below_bytes != base_calls.detached_below_bytes:
         yield "eager_limit", exact_size(calls.detached_below_bytes - 1)

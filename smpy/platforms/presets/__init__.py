@@ -11,16 +11,16 @@ _FOLDER: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What is told of a preset.
+    """Name, summary and sources of a preset.
 
     Attributes
     ----------
     name : str
-        What `--platform` calls it.
+        Its name for `--platform`.
     about : str
         The machine in a line.
     sources : tuple of str
-        Where its numbers are from.
+        Sources of its numbers.
     """
 
     name: str

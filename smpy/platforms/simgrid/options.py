@@ -293,7 +293,7 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
     Parameters
     ----------
     models : Models
-        Those of the machine.
+        Models of the machine.
     options : iterable of (str, str)
         Names and values that the run was given. Those of another network model are warned about: SMPI ignores them.
     configs : iterable of Element

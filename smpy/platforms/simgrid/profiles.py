@@ -71,12 +71,12 @@ class ProfileReader:
             self._traces[name] = replace(profile, origin=element.origin)
 
     def connect(self, element: Element) -> None:
-        """Which host or link follows a trace."""
+        """Keep a <trace_connect>, which lets a host or link follow a trace."""
         element.check_attributes(("kind", "trace", "element"))
         self._connections.append(element)
 
     def connections(self) -> tuple[ProfileConnection, ...]:
-        """What all <trace_connect> say."""
+        """Connections of all <trace_connect> elements."""
         return tuple(map(self._connection, self._connections))
 
     def _connection(self, element: Element) -> ProfileConnection:

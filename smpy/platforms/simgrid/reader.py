@@ -240,7 +240,7 @@ class _Reader:
 
     @staticmethod
     def _gateways(element: Element, between_hosts: str, attributes: tuple[str, ...]) -> tuple[str, str] | None:
-        """Those of a route between zones: of an element that has another tag than that for hosts."""
+        """Gateways of a route between zones; None for a route between hosts, whose tag is `between_hosts`."""
         between_zones = element.tag != between_hosts
         element.check_attributes((*attributes, "gw_src", "gw_dst") if between_zones else attributes)
         return (element.text("gw_src"), element.text("gw_dst")) if between_zones else None

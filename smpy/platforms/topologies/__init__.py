@@ -56,12 +56,12 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
     Parameters
     ----------
     name : str
-        What files call it: in upper case the `topology` of a <cluster> or the `routing` of a <zone>; or the `kind` of a
+        Name in files: in upper case the `topology` of a <cluster> or the `routing` of a <zone>; or the `kind` of a
         machine's topology, such as "fat-tree".
     tag : {"cluster", "zone", "machine"}
-        Which of the three it is.
+        Tag of its element; "machine" is for our own formats.
     attributes : tuple of str
-        What its element has beside the attributes of all clusters.
+        Attributes of its element beside those of all clusters.
     word : str
         The key of a machine's topology that a word without one stands for: "dimensions" in "torus 8x8x8".
 
@@ -84,7 +84,7 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
 
 
 def topology_names(tag: str) -> list[str]:
-    """How files name the topologies of elements with that tag, or of a "machine"; sorted."""
+    """Names of the topologies of elements with that tag, or of a "machine"; sorted."""
     return sorted({*_MODULES[tag], *(name for of, name in _topologies if of == tag)})
 
 

@@ -19,8 +19,8 @@ from smpy.platforms.topologies import topology
 class DijkstraZone(DeclaredZone):
     """A zone where a route with the fewest links is put together from declared ones.
 
-    Of several, it is the one that Dijkstra's search [1]_ finds first: it settles members by distance, then in the order
-    in which routes mention them.
+    Among several, the route is the one that Dijkstra's search [1]_ finds first: it settles members by distance, then
+    in the order in which routes mention them.
 
     References
     ----------

@@ -49,8 +49,8 @@ class DragonflyShape:
     groups : int
         Every two of them are joined by a blue wire. There cannot be more of them than routers in one.
     chassis_per_group, routers_per_chassis, hosts_per_router : int
-        What they consist of. All routers of a chassis are joined by green wires; in a group, all that have the same
-        place in their chassis by black ones.
+        Numbers of chassis in a group, routers in a chassis and hosts at a router. All routers of a chassis are joined
+        by green wires; in a group, all that have the same place in their chassis by black ones.
     blue, black, green : int
         Wires of a bundle: the bandwidth of a wire of that colour is so many times that of a host's.
 
@@ -82,7 +82,7 @@ class DragonflyShape:
 
     @property
     def wires(self) -> tuple[int, int, int, int]:
-        """How many there are to hosts, green, black, blue."""
+        """Numbers of wires: to hosts, green, black, blue."""
         chassis = self.groups * self.chassis_per_group
         return (
             self.n_hosts,
@@ -134,11 +134,11 @@ class Dragonfly(Zone):
     cluster : Cluster
         Its hosts, those of a router together, and the wires; it has no backbone.
     shape : DragonflyShape
-        How they are joined; its last places may be empty.
+        Numbers of groups, chassis, routers and wires; its last places may be empty.
     routing : {"minimal", "valiant"}
-        Which routes there are between groups.
+        Kind of routes between groups.
     seed : int
-        Of the groups that Valiant's routes go by.
+        Seed of the groups that Valiant's routes go by.
     link_classes : tuple of LinkClass
         Wires that are unlike those of hosts: ``green``, ``black``, ``blue``; of a bundle, each wire in it.
 
@@ -213,7 +213,7 @@ class Dragonfly(Zone):
 
     @property
     def longest_route_links(self) -> int | None:
-        """Of minimal routes; of Valiant's, which of the long ones are drawn is not known."""
+        """Number of links of the longest route; None for Valiant's routes, which are random, or if places are empty."""
         if self.n_hosts < 2:
             return 0
         if self.routing != "minimal" or self.n_hosts < self.shape.n_hosts:
@@ -253,7 +253,7 @@ class Dragonfly(Zone):
 
     @property
     def _wires(self) -> tuple[int, int, int, int]:
-        """How many there are to hosts, green, black, blue."""
+        """Numbers of wires: to hosts, green, black, blue."""
         return (self.n_hosts, *self.shape.wires[1:])
 
     def to_settings(self) -> dict[str, object]:

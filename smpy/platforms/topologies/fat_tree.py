@@ -86,7 +86,7 @@ class TreeShape:
 
     @property
     def wires_of_levels(self) -> tuple[int, ...]:
-        """How many lead up from the nodes of levels 0, 1, ..."""
+        """Numbers of wires up from the nodes of levels 0, 1, ..."""
         levels = range(self.n_levels)
         return tuple(self.nodes_of_level(level) * self.parents[level] * self.cables[level] for level in levels)
 
@@ -101,9 +101,9 @@ def switched_tree(n_hosts: int, ports: int, oversubscription: float = 1.0) -> Tr
     Parameters
     ----------
     n_hosts : int
-        How many places it has at least.
+        Least number of places for hosts.
     ports : int
-        Of a switch, at least 2.
+        Number of ports of a switch, at least 2.
     oversubscription : float
         Hosts below a switch of the lowest level for each cable up from it, at least 1; further up there are as many
         cables up as down.
@@ -155,7 +155,7 @@ class FatTree(Zone):
     cluster : Cluster
         Its hosts and wires; it has no backbone.
     shape : TreeShape
-        How they are joined; its last places may be empty.
+        Levels of the tree and their cables; its last places may be empty.
     link_classes : tuple of LinkClass
         Wires that are unlike those of hosts: ``level2`` are those from switches of level 1 up, and so on.
     """
@@ -245,7 +245,10 @@ class FatTree(Zone):
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
-        """Of the first half of the hosts to the second: what meets at the lowest switch above both does not go on."""
+        """Bandwidth from the first half of the hosts to the second.
+
+        Flows that meet at the lowest switch above both ends go no further up. None with limiters or unequal wires.
+        """
         if self.cluster.limiter_bandwidth_bytes_per_s or not self.cluster.has_equal_wires:
             return None
         relative = [
@@ -304,7 +307,10 @@ def _halves_wires(tree: TreeShape, n_hosts: int, relative: Sequence[float]) -> f
         full.append(min(width[level], tree.children[level - 1] * full[-1]))
 
     def flow(level: int, first: int) -> tuple[float, float, float]:
-        """What meets in a subtree; what leaves it from the first half, and what can enter it for the second."""
+        """Flow from the first half of the hosts to the second in a subtree, in wires of hosts.
+
+        Three numbers: the flow inside the subtree, the most that can leave it, and the most that can enter it.
+        """
         end = min(first + sizes[level], n_hosts)
         if level < tree.n_levels and end - first == sizes[level] and (end <= half or first >= n_hosts - half):
             return (0, full[level], 0) if end <= half else (0, 0, full[level])

@@ -32,7 +32,7 @@ class FlatCluster(Zone):
     cluster : Cluster
         Its hosts and wires.
     router_name : str
-        Of the router that is its way in and out.
+        Name of the router that is its way in and out.
     """
 
     cluster: Cluster

@@ -15,8 +15,8 @@ from smpy.platforms.topologies import topology
 class FloydZone(DeclaredZone):
     """A zone where a route with the fewest links is put together from declared ones.
 
-    Of several, it is the one that Floyd's search [1]_ finds first: it allows the members as intermediate ones in the
-    order of their declaration, and keeps a route until there is one with fewer links.
+    Among several, the route is the one that Floyd's search [1]_ finds first: it allows the members as intermediate
+    ones in the order of their declaration, and keeps a route until there is one with fewer links.
 
     References
     ----------

@@ -46,9 +46,9 @@ class Graph(Zone):
     cluster : Cluster
         Its hosts; its bandwidth and latency are those of edges that say none. It has no backbone.
     edges : tuple of Edge
-        What joins hosts and switches: nodes that are no hosts are switches.
+        Cables between hosts and switches: nodes that are no hosts are switches.
     routing : {"fewest_hops", "least_latency"}
-        Which paths are shortest; among those of equal latency, those of fewest hops.
+        Criterion for the shortest path; among paths of equal latency, those of fewest hops.
 
     Examples
     --------

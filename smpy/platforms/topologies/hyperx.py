@@ -115,7 +115,7 @@ class HyperX(Zone):
 
     @property
     def n_wires(self) -> int:
-        """Of hosts, and between switches."""
+        """Number of wires to hosts and between switches."""
         return self.n_hosts + sum(map(self._n_trunks, range(len(self.dimensions))))
 
     @property
@@ -141,7 +141,7 @@ class HyperX(Zone):
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
-        """What the cables between two halves of the switches carry, or the wires of half of the hosts."""
+        """Bandwidth of the cables between two halves of the switches, or of half of the hosts' wires if less."""
         if (
             self.cluster.limiter_bandwidth_bytes_per_s
             or self.n_hosts < self._n_places

@@ -51,9 +51,9 @@ class Cabinet(Computer):
     hosts : NumberedNames
         Their names.
     speed_flop_per_s : float
-        Of their only core.
+        Speed of their only core.
     bandwidth_bytes_per_s, latency_s : float
-        Of each link.
+        Bandwidth and latency of each link.
     """
 
     hosts: NumberedNames

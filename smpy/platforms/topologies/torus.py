@@ -87,7 +87,7 @@ class Torus(Zone):
 
     @property
     def bisection_bandwidth_bytes_per_s(self) -> float | None:
-        """That of its rings: all hosts pass on messages, so that every wire between two halves can be filled."""
+        """Bisection bandwidth of the rings; all hosts forward messages, so all wires between halves can be filled."""
         if self.cluster.limiter_bandwidth_bytes_per_s:
             return None
         rings = [min(2, size - 1) for size in self.dimensions]

@@ -24,15 +24,15 @@ class Peer(Computer):
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     speed_flop_per_s : float
-        Of its only core.
+        Speed of its only core.
     bandwidth_in_bytes_per_s, bandwidth_out_bytes_per_s : float
-        Of the links to it and from it; their latency is 0.
+        Bandwidths of the links to it and from it; their latency is 0.
     coordinates : tuple of float
-        Where it is.
+        Its coordinates.
     speed_profile, state_profile : Profile, optional
-        As those of a `Host`.
+        Profiles like those of a `Host`.
     """
 
     name: str
