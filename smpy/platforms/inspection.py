@@ -98,7 +98,7 @@ class Reach:
     is_longest_certain : bool
         Whether no pair can have a longer one.
     latency_min_s, latency_max_s : float
-        Smallest and largest latency of these routes.
+        Smallest and largest latency of the routes that were looked at.
     """
 
     n_pairs: int

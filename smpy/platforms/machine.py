@@ -36,7 +36,7 @@ def read_machine(
         Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
         SimGrid's.
     ranks_per_host : int
-        Most ranks on a host; 0: as many as it has cores.
+        Largest number of ranks on a host; 0: as many as it has cores.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class Memory:
     bandwidth_bytes_per_s : float
         Bandwidth of its main memory, which all its cores share.
     core_bandwidth_bytes_per_s : float
-        Most bandwidth of main memory that one core gets, even alone.
+        Largest bandwidth of main memory that one core gets, even alone.
     caches : tuple of Cache
         Caches by rising size; a working set larger than the last one is in main memory.
     """

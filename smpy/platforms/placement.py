@@ -79,7 +79,7 @@ def place(
     hostfile : str or path, optional
         The hosts to use, in its order; with `map_by="file"`, a rank file.
     ranks_per_host : int, optional
-        Most ranks on each host: no more than it has cores.
+        Largest number of ranks on each host: no more than it has cores.
     map_by : {"core", "host", "socket", "random", "file"}, optional
         The order in which ranks take slots (see the module); "core" if only `ranks_per_host` is given.
     host_order : {"natural", "lexicographic", "platform"}, optional

@@ -11,10 +11,10 @@ from typing import Any, Final
 from smpy.errors import UsageError, meant
 
 Value = str | int | float | bool
-"""Of an axis, as a table has it; of several settings at once, its label."""
+"""Value of an axis, as a table has it; for several settings at once, its label."""
 
 Settings = Mapping[str, Value]
-"""What a value sets: keys such as `ranks`, `args.--n`, `set.network.bandwidth`, `algorithm.bcast`, `map_by`."""
+"""Settings of a value, with keys such as `ranks`, `args.--n`, `set.network.bandwidth`, `algorithm.bcast`, `map_by`."""
 
 _RANGE_KEYS: Final = ("from", "to", "step", "times", "count", "scale")
 _N_VALUES_MAX: Final = 1_000_000
@@ -30,7 +30,7 @@ class Range:
     first, last : float
         Both are of it.
     unit : str
-        What stands behind each: "Gb/s"; empty: plain numbers.
+        Unit behind each number: "Gb/s"; empty: plain numbers.
     is_integer : bool
         Whether values are whole numbers.
     is_logarithmic : bool
@@ -60,7 +60,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is varied, and how.
+    """Axis of a study: a varied setting, and its values or a range to draw them from.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class Axis:
     values : sequence of Value
         In order; none if it is a range of which values are drawn.
     settings : sequence of Settings
-        What each value sets.
+        Settings of each value.
     range : Range or None
-        Where values are drawn from; it sets what `name` says.
+        Range that values are drawn from; the key they set is `name`.
     """
 
     name: str
@@ -213,7 +213,7 @@ def flat_settings(what: str, table: Any) -> dict[str, Value]:
     Parameters
     ----------
     what : str
-        Whose they are, for messages.
+        Owner of the settings, for messages.
     table : mapping
         The settings.
 

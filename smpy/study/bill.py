@@ -1,4 +1,4 @@
-"""What a machine costs, and what a run on it costs: parts times prices, power times time."""
+"""Costs of a machine and of a run on it: parts times prices, power times time."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _W_PER_KW: Final = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a machine consists of, costs and draws; NaN: not known.
+    """Parts, prices and power of a machine; NaN: not known.
 
     Attributes
     ----------
     n_hosts, n_cores, n_switches, n_cables : float
-        How many there are.
+        Numbers of hosts, cores, switches and cables.
     hosts_eur, switches_eur, cables_eur : float
-        Of all of them.
+        Prices of all of them.
     hosts_hour_eur : float
-        Of an hour of all hosts, where they are rented.
+        Price of an hour of all hosts, if they are rented.
     hosts_idle_w, hosts_busy_w, switches_w : float
-        What all hosts draw with all cores idle, and with all of them busy; what all switches draw.
+        Power of all hosts with all cores idle, and with all of them busy; power of all switches.
     kwh_eur : float
-        Of a kilowatt-hour.
+        Price of a kilowatt-hour.
     lifetime_years : float
-        In which the price is written off.
+        Years in which the price is written off.
     """
 
     n_hosts: float
@@ -54,33 +54,34 @@ class Bill:
 
     @property
     def price_eur(self) -> float:
-        """Of the whole machine, to buy."""
+        """Price of the whole machine."""
         return self.hosts_eur + self.switches_eur + self.cables_eur
 
     def energy_kwh(self, makespan_s: float, busy_cores: float) -> float:
-        """What all its hosts and switches draw during a run.
+        """Energy of all its hosts and switches during a run, in kWh.
 
         Parameters
         ----------
         makespan_s : float
-            How long the run takes.
+            Duration of the run.
         busy_cores : float
-            How many cores compute, in the mean over the run; the others draw nothing beyond the idle power. Between
-            idle and busy the power of the hosts is linear in it.
+            Mean number of computing cores over the run; the others draw nothing beyond the idle power. Between idle and
+            busy the power of the hosts is linear in it.
         """
         busy = min(1.0, busy_cores / self.n_cores) if busy_cores else 0.0
         hosts_w = (1 - busy) * self.hosts_idle_w + busy * self.hosts_busy_w
         return (hosts_w + self.switches_w) / _W_PER_KW * makespan_s / _S_PER_HOUR
 
     def run_eur(self, makespan_s: float, busy_cores: float) -> float:
-        """What a run costs that has the whole machine to itself.
+        """Cost of a run that has the whole machine to itself.
 
-        Energy, and the part of the price that is written off meanwhile; of rented hosts, their rent alone.
+        Price of the energy, plus the part of the machine's price that is written off meanwhile; for rented hosts, their
+        rent alone.
 
         Parameters
         ----------
         makespan_s, busy_cores : float
-            As in `energy_kwh`.
+            Duration and mean number of computing cores, as for `energy_kwh`.
         """
         hours = makespan_s / _S_PER_HOUR
         if not math.isnan(self.hosts_hour_eur):
@@ -99,11 +100,11 @@ class Bill:
         Parameters
         ----------
         makespan_s : float
-            Of the run.
+            Duration of the run.
         ranks : int
-            How many it has.
+            Number of its ranks.
         compute_share : float
-            Of the ranks' time: what they computed. A rank that waits, or sends and receives, is taken to be idle.
+            Share of the ranks' time in which they compute. A rank that waits, sends or receives is taken to be idle.
         """
         busy_cores = ranks * compute_share
         return {
@@ -117,14 +118,14 @@ class Bill:
 
 
 def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
-    """What a machine consists of, costs and draws.
+    """Make the bill of a machine: its parts, prices and power.
 
     Parameters
     ----------
     machine : Description
         The machine.
     prices : Prices
-        What it does not say itself. Of hosts, it says something if it notes that of any of them.
+        Prices for numbers that the machine lacks. A number that any of its hosts has as a property is not lacking.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
 
 
 def parts_record(machine: Description) -> str:
-    """What `bill_of_record` needs of a machine, as JSON."""
+    """Input of `bill_of_record` for a machine, as JSON."""
     parts = machine.parts_list
     record = {
         "n_hosts": machine.n_hosts,
@@ -225,7 +226,7 @@ def _noted(kind: HostParts, name: str) -> float | None:
 
 
 def _power_w(kind: HostParts, said: Prices) -> tuple[float, float]:
-    """Of a host with all cores idle, and with all of them busy."""
+    """Power of a host in W with all cores idle, and with all of them busy."""
     text = dict(kind.properties).get(POWER_PROPERTY)
     if said.host_busy_w is not None or text is None:
         return _known(said.host_idle_w), _known(said.host_busy_w)
@@ -256,7 +257,7 @@ def _cable_eur(kind: CableParts, said: Prices) -> float | None:
 
 
 def _times(count: int, each: float | None) -> float:
-    """Of nothing it is 0, whatever one costs."""
+    """Total of `count` parts that cost `each`: 0 for no parts, else NaN if the price is not known."""
     return count * _known(each) if count else 0.0
 
 

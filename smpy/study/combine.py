@@ -1,4 +1,4 @@
-"""How axes combine: every value with every other, side by side, or drawn."""
+"""Combinations of axes: every value with every other, side by side, or drawn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Combination:
     values : tuple of Value
         One an axis, for the table.
     settings : Settings
-        What they set, together.
+        Settings of all these values together.
     """
 
     values: tuple[Value, ...]
@@ -45,9 +45,9 @@ def combinations(axes: Sequence[Axis], way: str, n_points: int = 0, seed: int = 
         Every value with every other; the first values, the second ones, ...; drawn, independently of each other or so
         that each axis is covered evenly (McKay, Beckman, Conover 1979).
     n_points : int
-        How many are drawn.
+        Number of combinations that are drawn.
     seed : int
-        Of what is drawn.
+        Seed of the draws.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a study is: a program, what is varied, how often, and what is kept; read from a TOML file or a mapping."""
+"""Definition of a study, from a TOML file or a mapping: program, axes, repetitions and the files to keep."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Definition:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     folder : str
-        Where its points run: files that it names are relative to this folder.
+        Folder its points run in: files that it names are relative to it.
     program : str
         File or module.
     is_module : bool
@@ -55,17 +55,17 @@ class Definition:
     options : mapping
         Options of `smpy run` at every point, as `smpy.simulate` takes them.
     axes : tuple of Axis
-        What is varied; none if the points are listed.
+        Axes that are varied; none if the points are listed.
     combine : str
-        How axes combine (`smpy.study.combine`), or "list".
+        Way to combine axes (`smpy.study.combine`), or "list".
     n_points, draw_seed : int
-        Of points that are drawn.
+        Number of drawn points, and the seed of the draws.
     points : tuple of Settings
-        Those that are listed.
+        Settings of listed points.
     repetitions : int
-        How often each point runs, each time with another seed.
+        Number of runs of each point, each with another seed.
     keep : frozenset of str
-        What is kept of each point: a row always; "profile", "trace".
+        Files to keep of each point beside its row: "profile", "trace".
     limit_s : float or None
         Real time that a point may take.
     limit_bytes : int or None
@@ -78,7 +78,7 @@ class Definition:
         Names of environment variables that points read in ways that cannot be seen (an installed package, C code):
         every worker gets them, and points run again when one changes.
     prices : Prices
-        What the machines' parts cost and draw where these do not say it.
+        Prices and power of the machines' parts that have none of their own.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Definition:
         return {os.path.abspath(os.path.join(self.folder, path)) for path in self.inputs}
 
     def combinations(self) -> list[Combination]:
-        """What its axes combine to; an option that a listed point does not have is that of all, or empty, in its row.
+        """Combinations of its axes; an option missing from a listed point takes the study's value, else "".
 
         Raises
         ------
@@ -152,19 +152,19 @@ def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[s
 
 
 def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definition:
-    """A study from what its file would say.
+    """A study from the content of its file.
 
     Parameters
     ----------
     table : mapping
         The keys of a study's file.
     folder : str or path
-        What the files that it names are relative to.
+        Folder that its file names are relative to.
 
     Raises
     ------
     UsageError
-        If it says what no study has.
+        If it has a key or a value that no study has.
     """
     for key in table:
         if key not in _KEYS:
@@ -275,7 +275,7 @@ def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
-    """Those of a file or a preset, or of the table itself."""
+    """Prices from a file, a preset or the table itself."""
     if not given:
         return NO_PRICES
     from smpy.platforms.own_format.prices import read_price_list

@@ -1,4 +1,4 @@
-"""How long points will take, from those that have ended: products of powers of what was varied."""
+"""Estimates of points' real time from points that have ended: products of powers of the varied quantities."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
     Parameters
     ----------
     points : sequence of Point
-        Those to tell of.
+        Points to estimate.
     ended : sequence of (Point, float)
-        Those that have ended, and how long each took.
+        Points that have ended, and the real time of each.
 
     Returns
     -------

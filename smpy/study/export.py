@@ -24,7 +24,7 @@ def write_table(table: Table, form: str, path: Path) -> None:
     Parameters
     ----------
     table : Table
-        Of a study.
+        Table of a study.
     form : {"csv", "parquet", "extrap"}
         Comma-separated values; Parquet; JSON that Extra-P reads (`extrap --json`): axes of numbers are its parameters,
         results its metrics, repetitions the values of a measurement. Points that failed are not in the last.

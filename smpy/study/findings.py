@@ -1,4 +1,4 @@
-"""What the numbers of a study say, in sentences."""
+"""Findings of a study, in sentences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How much the makespan depends on an axis: the least and the greatest median over its levels.
+    """Effect of an axis on the makespan: the least and the greatest median over its levels.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Effect:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the worst takes."""
+        """Worst makespan, as a multiple of the best."""
         return _ratio(self.worst_s, self.best_s)
 
 
@@ -76,7 +76,7 @@ class Setting:
     point : int
         The first of the points.
     n_points : int
-        How many have run.
+        Number of points that have run.
     makespan_s, half_width_s, price_eur : float
         Medians; NaN: no uncertainty of a run, or no price, is known.
     """
@@ -95,7 +95,7 @@ def with_results(table: Table) -> pd.DataFrame:
 
 
 def has_failed(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Which points failed."""
+    """Whether each point failed."""
     return frame["error"].fillna("").astype(str) != ""
 
 
@@ -105,7 +105,7 @@ def effects(table: Table) -> list[Effect]:
     Parameters
     ----------
     table : Table
-        Of which points that ran to their end count.
+        Table of a study; only points that ran to their end count.
     """
     frame = with_results(table)
     makespans_s = frame["makespan_s"].to_numpy(float)
@@ -137,7 +137,7 @@ def settings(table: Table) -> list[Setting]:
     Parameters
     ----------
     table : Table
-        Of which points that ran to their end count.
+        Table of a study; only points that ran to their end count.
     """
     frame = with_results(table)
     axes = [levels_of(axis, frame[axis]) for axis in table.axes]
@@ -166,12 +166,12 @@ def settings(table: Table) -> list[Setting]:
 
 
 def findings(table: Table) -> list[Finding]:
-    """What stands on top of a report.
+    """Findings at the top of a report.
 
     Parameters
     ----------
     table : Table
-        Of any number of points.
+        Table with any number of points.
     """
     found = settings(table)
     return [*_counts(table), *_extremes(found), *_front(found), *_effects(table, len(found))]
@@ -271,7 +271,7 @@ def _ratio(larger: float, smaller: float) -> float:
 
 
 def _longer(before: str, worst_s: float, best_s: float) -> str:
-    """How much, behind a comma or the like; nothing beside a run that takes no time."""
+    """Difference of two makespans in words, after `before`; empty if the best one is 0."""
     ratio = _ratio(worst_s, best_s)
     if ratio == inf:
         return ""

@@ -35,16 +35,16 @@ _ROWS: Final = "SELECT finished.rowid, key, finished.origin, entry, {checksum} F
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a run came of, beside its command line.
+    """Files, versions and variables that a run depends on, beside its command line.
 
     Attributes
     ----------
     files : mapping of str to str
-        What it read, by path (relative to the study's folder where it lies in it), and hashes.
+        Hashes of files that it read, by path (relative to the study's folder if inside it).
     versions : mapping of str to str
-        Of smpy, numpy and Python.
+        Versions of smpy, numpy and Python.
     variables : mapping of str to str
-        Environment variables that it read, by name, and hashes.
+        Hashes of environment variables that it read, by name.
     """
 
     files: Mapping[str, str]
@@ -54,26 +54,26 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What came of a point.
+    """Outcome of a point.
 
     Attributes
     ----------
     row : mapping
         Columns of the table: simulated ones, and those of this machine.
     error : str
-        Why it failed; empty if it did not.
+        Reason of its failure; empty if it did not fail.
     output : str
         The end of what the program printed.
     over : {"", "time", "memory"}
-        Which limit it went beyond.
+        Limit that it exceeded; empty: none.
     limit : float or None
-        That limit, in seconds or bytes.
+        Value of that limit, in seconds or bytes.
     is_measured : bool
         Whether computing was measured: another run would take another time.
     is_outside : bool
-        Whether it failed by what may have gone: options or files that could not be read, a full disk.
+        Whether it failed for a reason that may be gone: options or files that could not be read, a full disk.
     matches : mapping of str to (float or None)
-        What regular expressions find in all that the program printed, where `output` is not all.
+        Numbers that regular expressions find in all that the program printed, if `output` is not all of it.
     """
 
     row: Mapping[str, Any]

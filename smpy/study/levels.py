@@ -37,7 +37,7 @@ _PARSERS: Final[tuple[tuple[str, Callable[[str], float]], ...]] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """What an axis took.
+    """Levels of an axis: its distinct values.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Levels:
     numbers : tuple of float or None
         The values of an axis of numbers, or of quantities that can be compared.
     unit : str
-        Of `numbers`; empty: they are plain.
+        Unit of `numbers`; empty: plain numbers.
     codes : (n_points,) ndarray of int
-        Which level each point has.
+        Index of each point's level.
     """
 
     axis: str
@@ -124,7 +124,7 @@ def brief(label: str) -> str:
 
 
 def _numbers(labels: Sequence[str]) -> tuple[list[float], str]:
-    """What all labels say in one unit; nothing if they do not."""
+    """Numbers of all labels, and their common unit; no numbers if a label is no quantity or the units do not agree."""
     parts = [_QUANTITY.fullmatch(label) for label in labels]
     found = [part for part in parts if part is not None]
     if len(found) < len(labels) or not labels:

@@ -30,16 +30,16 @@ _TOLD_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """A trace, and where it is performed.
+    """A trace, a machine and a placement to replay it on.
 
     Attributes
     ----------
     trace : HeldTrace
-        What is performed.
+        Trace to replay.
     platform : str, path, Description or None
         The machine that changes are made to; None: that of the run.
     placement : mapping
-        As `smpy.replay.replay` takes it.
+        Placement options of `smpy.replay.replay`.
     """
 
     trace: HeldTrace
@@ -47,12 +47,12 @@ class Replays:
     placement: Mapping[str, Any]
 
     def perform(self, changes: Changes) -> ReplayResult:
-        """Perform it once.
+        """Replay the trace once.
 
         Raises
         ------
         UsageError, SmpyError
-            As `smpy.replay.replay` does; the message begins with what was changed.
+            Errors of `smpy.replay.replay`; the message begins with the changes.
         """
         cpu = float(dict(changes).get(CPU, "x1").removeprefix("x"))
         options = [change for change in changes if change[0] != CPU]
@@ -77,18 +77,18 @@ def makespans_s(
     Parameters
     ----------
     replays : Replays
-        What is performed.
+        Trace and machine to replay.
     points : sequence of Changes
-        With what changes each.
+        Changes of the machine at each point.
     n_processes : int
-        How many may work on it; they are started when one would take more than some seconds.
+        Largest number of processes; they are started when one would take more than some seconds.
     told : callable, optional
-        Called now and then with how far it is.
+        Called now and then with a text on the progress.
 
     Raises
     ------
     UsageError, SmpyError
-        As `Replays.perform` does.
+        Errors of `Replays.perform`.
     """
     found: list[float] = []
     began_s = told_s = time.monotonic()
@@ -132,7 +132,7 @@ def _side_by_side(replays: Replays, points: Sequence[Changes], n_processes: int)
 
 @contextmanager
 def _worker() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Where a process of its own reads what to do, and writes what came of it."""
+    """Start a worker process; yield its input, for tasks, and its output, for results."""
     line = [sys.executable, "-c", f"from {__name__} import work; work()"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:  # noqa: S603

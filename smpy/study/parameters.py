@@ -39,7 +39,7 @@ class Parameter:
     Attributes
     ----------
     key : str
-        As `--set` takes it, or `CPU`.
+        Key for `--set`, or `CPU`.
     range : Range
         The values; of factors, the unit is "x".
     """

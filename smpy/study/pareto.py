@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
-    """Which points are on the front, where less is better in both respects [1]_.
+    """Whether each point is on the Pareto front, where less is better in both respects [1]_.
 
     A point is on it if no other has both numbers as small and one of them smaller: of points that are equal all are, or
     none. A point without a number (NaN) is on no front.
@@ -60,7 +60,7 @@ def pareto_of(table: Table, x: str = "price_eur", y: str = "makespan_s") -> pd.D
     Parameters
     ----------
     table : Table
-        Of the study; points that failed are on no front.
+        Table of the study; points that failed are on no front.
     x, y : str
         Columns of numbers, of which less is better.
 

@@ -33,19 +33,19 @@ class Task:
     Attributes
     ----------
     key : str
-        Of the point.
+        Key of the point.
     arguments : tuple of str
-        What follows `smpy run`.
+        Arguments of `smpy run`.
     directory : str
-        Where it runs.
+        Folder it runs in.
     folder : str
         The study's, for what is kept.
     patterns : tuple of str
         Regular expressions of what is taken from its output.
     keeps_profile, keeps_trace : bool
-        What is kept beside the row.
+        Whether a profile and a trace are kept beside the row.
     limit_s, limit_bytes : float or None
-        What it may take.
+        Limits of real time and memory.
     variables : mapping of str to (str or None)
         Environment variables that it carries (`smpy.study.carried_variables`).
     """
@@ -70,7 +70,7 @@ def perform(task: Task) -> tuple[Entry, Reads]:
     Entry
         Also when it failed.
     Reads
-        What it has read.
+        Files and environment variables that it read.
 
     Raises
     ------

@@ -28,13 +28,13 @@ class Point:
     number : int
         Its row in the table, from 0.
     values : tuple of Value
-        Of the axes.
+        Values of the axes.
     repetition : int
-        Which, from 0.
+        Number of the repetition, from 0.
     ranks : int
-        Of its world.
+        Number of ranks of its world.
     options : tuple of str
-        What stands between `smpy run` and the program.
+        Options between `smpy run` and the program.
     program : tuple of str
         The program and its arguments.
     key : str
@@ -69,7 +69,7 @@ def points_of(definition: Definition) -> list[Point]:
 
 
 def _nth(definition: Definition, repetition: int) -> int:
-    """Of runs that are measured, and may differ though nothing else does."""
+    """Number that tells repetitions apart in a point's key: measured runs may differ though nothing else does."""
     return repetition if definition.repetitions > 1 else 0
 
 

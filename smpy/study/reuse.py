@@ -27,7 +27,7 @@ _OF_MACHINE: Final = ("--platform=", "--set=", "--network=", "--compat=", "--ppn
 class Results:
     """A folder with results that studies share.
 
-    Of a run that measures computing nothing is kept: another one takes another time.
+    Runs that measure computing are not kept: another run takes another time.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Results:
         self._states: dict[str, str | None] = {}
 
     def find(self, point: Point) -> tuple[Origin, Entry] | None:
-        """What came of the same run in another study; None: there was none that looked at all that matters."""
+        """Origin and entry of the same run in another study; None: none, or its inputs changed or are not all known."""
         found = self._journal.get(self._key(point))
         if found is None:
             return None
@@ -93,8 +93,9 @@ class Results:
     def _names(self, path: str, home: str) -> list[str]:
         """Names of a file that are to have its content where another study runs.
 
-        Where a run looks for a file beside its program or in its folder, another one looks beside its own. Of a file
-        elsewhere nobody knows whether its name was relative.
+        A file beside a run's program or in its folder has its counterpart beside the program or in the folder of the
+        other study. A file elsewhere may have been named by its full path or relative to the folder: both are returned,
+        unless it belongs to Python itself.
         """
         relative = os.path.relpath(path, self._directory)
         if path.startswith((os.path.join(self._directory, ""), os.path.join(home, ""))):

@@ -78,7 +78,7 @@ def read_ranks(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How an argument of the program grows with the ranks.
+    """Growth of an argument of the program with the ranks.
 
     Attributes
     ----------
@@ -164,8 +164,8 @@ def scale(
 ) -> Scaling:
     """Run a program on several numbers of ranks, and find how it scales.
 
-    What has run before in the same folder, with the same sources and options, does not run again. Traces are there
-    until their factors are known.
+    Points that have run before in the same folder, with the same sources and options, do not run again. Traces are
+    kept until their factors are known.
 
     Parameters
     ----------
@@ -176,17 +176,17 @@ def scale(
     ranks : sequence of int
         Numbers of ranks, the fewest first.
     options : mapping, optional
-        Of `smpy run`, as `smpy.simulate` takes them.
+        Options of `smpy run`, as `smpy.simulate` takes them.
     weak : Growth, optional
-        What grows with the ranks, so that each has as much work; without it, all together have the same.
+        Argument that grows with the ranks, so that each has as much work; without it, all together have the same.
     folder : path, optional
-        Of the study; by default `PROGRAM-scale.study`.
+        Folder of the study; by default `PROGRAM-scale.study`.
     workers : int, optional
-        How many points run at a time; by default one, where computing is measured, else one a core but for one.
+        Number of points that run at a time; by default one if computing is measured, else one per core but one.
     progress : callable, optional
-        Told where the study stands.
+        Called with the study's `Progress`.
     told : callable, optional
-        Called with what is replayed.
+        Called with a text on the replay that starts.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 
 def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None) -> None:
-    """What the trace of a point says, in place of the trace."""
+    """Replace the trace of a point by its factors and remarks."""
     folder = kept("trace", point.key, study.folder)
     if not folder.exists():
         return

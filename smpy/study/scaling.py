@@ -1,4 +1,4 @@
-"""How a program scales: times on several numbers of ranks as speed-up, efficiency, the knee, and what limits, in words.
+"""Scaling of a program: speed-up, efficiency, the knee and the limits, from times on several numbers of ranks.
 
 With T_p the time on p ranks, p_0 the fewest of them, and w = p / p_0 where each rank has as much work (weak), else 1:
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 SAVED: Final = 0.25
-"""Of the time, by a doubling of the ranks: the knee is where it gets less."""
+"""Share of the time that a doubling of the ranks saves up to the knee; beyond it, it saves less."""
 
 _EXPONENT: Final = -log2(1 - SAVED)
 _FACTORS: Final = {
@@ -62,19 +62,19 @@ class Row:
     Attributes
     ----------
     n_ranks : int
-        How many.
+        Number of ranks.
     time_s : float
         The makespan.
     half_width_s : float
-        Of its uncertainty (`smpy.study.uncertainty`); NaN: not known.
+        Half-width of its uncertainty (`smpy.study.uncertainty`); NaN: not known.
     work : str
-        What the argument is that grows with the ranks; empty: none does.
+        Argument that grows with the ranks, and its value; empty: none does.
     load_balance, serialisation, transfer, contention, bandwidth, latency, overhead : float or None
-        As `smpy.analysis.pop` has them.
+        Factors of `smpy.analysis.pop`.
     computing : float or None
-        How computing scales: its time on the fewest ranks by that on these, for the same work.
+        Scaling of computing: its time on the fewest ranks divided by that on these, for the same work.
     operations, speed, core_memory, memory : float or None
-        Parts of that, as `smpy.analysis.pop` has them.
+        Parts of that, from `smpy.analysis.pop`.
     n_hosts, ranks_on_a_host : int
         Hosts with ranks, and the most ranks that one has; 0: not known.
     """
@@ -101,7 +101,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling(Result):
-    """How a program scales.
+    """Scaling of a program.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Scaling(Result):
     is_weak : bool
         Whether each rank has as much work on more ranks.
     remarks : sequence of str
-        What a reader should know.
+        Remarks for a reader.
     """
 
     rows: Sequence[Row]
@@ -125,7 +125,7 @@ class Scaling(Result):
 
     @property
     def efficiencies(self) -> list[float]:
-        """Of each row."""
+        """Efficiency of each row."""
         n_first = self.rows[0].n_ranks
         return [s * n_first / row.n_ranks for s, row in zip(self.speedups, self.rows, strict=True)]
 
@@ -146,7 +146,7 @@ class Scaling(Result):
         return min(known, key=lambda it: it[1], default=None)
 
     def words(self) -> str:
-        """What the numbers say, a sentence a line."""
+        """Findings in words, a sentence per line."""
         if len(self.rows) == 1:
             return f"One number of ranks tells no scaling: {_on(self.rows[0])} it takes {_time(self.rows[0])}."
         return "\n".join([self._fastest_words(), self._knee_words(), *self._limit_words(), *self._computing_words()])
@@ -211,7 +211,7 @@ class Scaling(Result):
         return ""
 
     def _computing_words(self) -> list[str]:
-        """Of speed-ups that are larger than the number of ranks explains."""
+        """Sentence on computing that scales better than ideally; empty: it does not."""
         known = [(row.computing, row) for row in self.rows if row.computing is not None]
         most, row = max(known, key=lambda it: it[0], default=(0.0, self.rows[0]))
         if most <= _MORE_THAN_IDEAL:
@@ -243,7 +243,7 @@ class Scaling(Result):
         return "most work a second" if self.is_weak else "fastest"
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict."""
         rows = zip(self.rows, self.speedups, self.efficiencies, strict=True)
         return {
             "is_weak": self.is_weak,
@@ -298,7 +298,7 @@ def _time(row: Row) -> str:
 
 
 def _longer(row: Row, best: Row) -> str:
-    """How much longer it takes on more ranks, which are no better."""
+    """Words for the time of a row, and its multiple of the best time."""
     times = _ratio(row.time_s / best.time_s)
     return f"{_on(row)} it takes {format_time(row.time_s)}, {'' if times == '1' else f'{times} times '}as long"
 

@@ -44,7 +44,7 @@ def n_workers_here() -> int:
 
 
 def memory_of_a_point(n_workers: int) -> int | None:
-    """What a point on this machine may hold unless its study says it, in bytes; None: nobody knows."""
+    """Memory limit of a point on this machine unless its study gives one, in bytes; None: not known."""
     whole_bytes = limit_bytes()
     return None if whole_bytes is None else int(whole_bytes * _MEMORY_SHARE / n_workers)
 
@@ -123,7 +123,7 @@ def _check_certificate(scheduler: str, security: distributed.Security) -> None:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What dies is ours to tell; Dask's other users in this process hear of theirs afterwards."""
+    """Silence the loggers of Dask and Tornado: a study reports dead workers itself."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in ("distributed", "tornado")]
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
     for logger in levels:
@@ -214,7 +214,7 @@ class _Points:
         future.add_done_callback(self._ended.put)
 
     def _take(self, future: Any) -> tuple[Task, Entry, Reads] | None:
-        """What came of a point; None: it is handed out again."""
+        """Task, entry and reads of a point that has ended; None: it is handed out again."""
         from distributed.scheduler import KilledWorker
 
         task = self._out.pop(future)

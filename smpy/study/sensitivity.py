@@ -1,4 +1,4 @@
-"""What the makespan of a run depends on: parameters of its machine varied one at a time, and all together (Sobol).
+"""Sensitivity of a run's makespan to parameters of its machine, one at a time and all together (Sobol).
 
 With T the makespan at a parameter's low and high end, the others at their own values:
 
@@ -36,18 +36,18 @@ _FACTORS: Final = {"x2": "doubling it", "x0.5": "halving it"}
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one parameter does.
+    """Effect of one parameter.
 
     Attributes
     ----------
     key, name : str
-        Of the parameter; for people.
+        Key of the parameter, and its name for people.
     low, high : str
-        Its ends, as `--set` takes them.
+        Its ends, as values for `--set`.
     low_s, high_s : float
-        The makespan there.
+        Makespan at each end.
     elasticity : float or None
-        As above; None: from 0 there is none.
+        Elasticity, as defined in the module; None: an end or a makespan is 0.
     index : Index or None
         Its Sobol indices, if asked for.
     """
@@ -78,20 +78,20 @@ def _change(share: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensitivity(Result):
-    """What a makespan depends on.
+    """Sensitivity of a makespan to parameters.
 
     Attributes
     ----------
     makespan_s : float
-        With every parameter at its own value.
+        Makespan with every parameter at its own value.
     effects : sequence of Effect
-        The largest one first: by how far apart the makespans at both ends are.
+        Effects, sorted by the difference of the makespans at both ends, the largest first.
     n_samples : int
-        Of the Sobol indices; 0: there are none.
+        Number of samples of the Sobol indices; 0: there are no indices.
     is_logarithmic : bool
         Whether equal factors count alike in them.
     remarks : sequence of str
-        What a reader should know.
+        Remarks for a reader.
     """
 
     makespan_s: float
@@ -125,7 +125,7 @@ class Sensitivity(Result):
         return "\n\n".join([*parts, *self.remarks])
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict."""
         return {
             "makespan_s": self.makespan_s,
             "effects": [{**asdict(it), "words": it.words(self.makespan_s)} for it in self.effects],
@@ -135,7 +135,7 @@ class Sensitivity(Result):
         }
 
     def plot(self) -> Figure:
-        """What each end does to the makespan, as bars from its own value; the indices beside them."""
+        """Bars from a run's own makespan to that at each end; the indices beside them."""
         graph = needed("plotly.graph_objects", extra="study")
         from plotly.subplots import make_subplots
 
@@ -188,21 +188,21 @@ def sensitivity(
     Parameters
     ----------
     trace : path
-        What `smpy run --trace` wrote.
+        Folder that `smpy run --trace` wrote.
     parameters : sequence of Parameter
-        What is varied (`smpy.study.parameters.read_parameters`).
+        Parameters that are varied (`smpy.study.parameters.read_parameters`).
     n_samples : int
         A power of 2: find Sobol indices, too, from so many times (parameters + 2) replays.
     seed : int
-        Of the samples, and of `map_by="random"`.
+        Seed of the samples, and of `map_by="random"`.
     platform : str, path or Description, optional
         Another machine, as `smpy run` takes it, whose ranks are placed anew.
     n_processes : int
-        How many processes may work on the samples.
+        Largest number of processes that work on the samples.
     told : callable, optional
-        Called now and then with what is done.
+        Called now and then with a text on the progress.
     **placement
-        As `smpy.replay.replay` takes it.
+        Placement options of `smpy.replay.replay`.
 
     Raises
     ------

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Of one parameter.
+    """Sobol indices of one parameter.
 
     Attributes
     ----------
     first, total : float
-        As above.
+        First-order and total index, as defined in the module.
     first_half_width, total_half_width : float
         Half the width of their 95 % intervals, by resampling.
     """
@@ -64,11 +64,11 @@ def sobol_indices(results: Sequence[float], n_parameters: int, seed: int) -> lis
     Parameters
     ----------
     results : sequence of float
-        At each of `sobol_points`.
+        Result at each of `sobol_points`.
     n_parameters : int
-        How many there are.
+        Number of parameters.
     seed : int
-        Of resampling.
+        Seed of resampling.
     """
     import numpy as np
 

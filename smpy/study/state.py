@@ -1,4 +1,4 @@
-"""What has come of the points of a study."""
+"""State of the points of a study."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from smpy.study.journal import Entry
 
 @dataclass(slots=True)
 class State:
-    """What has come of the points of a study.
+    """State of the points of a study.
 
     Attributes
     ----------
     entries : dict of str to Entry
-        Of each point that has ended, by its key.
+        Entries of points that have ended, by key.
     stale : dict of str to str
-        Of those that ran with other sources, inputs or versions than there are now: which.
+        Reason why a point is stale (changed sources, inputs or versions), by its key.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     stale: dict[str, str] = field(default_factory=dict)
 
     def current(self, key: str) -> Entry | None:
-        """What has come of a point; None: nothing yet, or it is stale."""
+        """Entry of a point; None: it has not ended, or is stale."""
         return None if key in self.stale else self.entries.get(key)

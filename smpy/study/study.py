@@ -53,14 +53,14 @@ class Study:
     Parameters
     ----------
     what : str, path or mapping
-        A TOML file, the folder of a study that has run, or what such a file would say.
+        A TOML file, the folder of a study that has run, or a mapping with the content of such a file.
     folder : str or path, optional
-        Where its results go; by default `NAME.study`, beside the file or here.
+        Folder of its results; by default `NAME.study`, beside the file or here.
 
     Raises
     ------
     UsageError
-        If it says what no study has.
+        If it has a key or a value that no study has.
 
     Examples
     --------
@@ -196,14 +196,14 @@ class Study:
             return frame
 
     def state(self) -> State:
-        """What has come of its points so far."""
+        """State of its points so far."""
         if self._has_no_journal():
             return State()
         with closing(Journal(self._journal_path)) as journal:
             return self._state(journal)
 
     def table(self) -> Table:
-        """What has come of its points so far, as a table: points that have not ended are not in it."""
+        """Results so far, as a table: points that have not ended are not in it."""
         return self._table(self.state())
 
     def _table(self, state: State) -> Table:
@@ -317,7 +317,7 @@ class Study:
         return f"the environment variable {names[0]} has changed" if names else ""
 
     def origin(self, reads: Reads) -> Origin:
-        """What a run came of that has read this."""
+        """Origin of a run that has made these reads."""
         folder = self.definition.folder
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
         states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}

@@ -1,4 +1,4 @@
-"""The table of a study: a row a point, what was varied first, then what came of it."""
+"""The table of a study: a row per point, first the varied columns, then the results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHARES: Final = ("compute_share", "communication_share", "waiting_share", "sleep_share")
-"""Of the ranks' time, as the summary of a run has them."""
+"""Columns with shares of the ranks' time, named as in the summary of a run."""
 
 COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "run_eur")
-"""What the machine has, and what it and the run cost."""
+"""Columns with parts of the machine, and costs of it and of the run."""
 
 SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, *COSTS)
 """Columns of every run."""
@@ -38,12 +38,12 @@ FILES: Final = ("profile", "trace")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """What a study has found so far.
+    """Results of a study so far.
 
     Attributes
     ----------
     name : str
-        Of the study.
+        Name of the study.
     frame : pandas.DataFrame
         A row a point, in the order of the plan: `point` (its number), a column an axis, `repetition`, `error` (why it
         failed; empty if it did not), `ranks`, `makespan_s`, `half_width_s` (of its uncertainty; NaN: none is known),
@@ -54,7 +54,7 @@ class Table:
     results : tuple of str
         The columns that the study takes from the program's output.
     folder : Path
-        Where the study's files are.
+        Folder of the study's files.
     """
 
     name: str
@@ -74,9 +74,9 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
     points : iterable of Point
         Its points.
     state : State
-        What has come of them.
+        State of the points.
     folder : Path
-        Where its files are.
+        Folder of the study's files.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _costs(row: Mapping[str, Any], bill: Callable[[str], Bill]) -> dict[str, flo
 
 
 def kept(what: str, key: str, folder: Path) -> Path:
-    """Where the profile or the trace of a point is."""
+    """Path of the profile or the trace of a point."""
     return folder / f"{what}s" / (f"{key}.json" if what == "profile" else key)
 
 

@@ -20,7 +20,7 @@ _EVERY_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a study stands.
+    """Progress of a study.
 
     Attributes
     ----------
@@ -42,21 +42,21 @@ class Turn:
     Parameters
     ----------
     points : sequence of Point
-        All of the study.
+        All points of the study.
     wanted : sequence of Point
-        Those that are to run.
+        Points to run.
     state : State
-        What has come of the others; kept up to date.
+        State of all points; kept up to date.
     journal : Journal
-        Where points go that have ended.
+        Journal for points that have ended.
     results : Results or None
-        Those of other studies.
+        Results of other studies.
     origin : callable
-        Makes an origin of what a run has read.
+        Makes the origin of a run from its reads.
     n_workers : int
-        How many run at a time.
+        Number of points that run at a time.
     progress : callable or None
-        Told where the study stands.
+        Called with the study's `Progress`.
     """
 
     def __init__(

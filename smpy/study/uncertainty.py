@@ -67,14 +67,14 @@ class Estimate:
 
 
 def estimate(times_s: Sequence[float], half_widths_s: Sequence[float] = ()) -> Estimate:
-    """What runs of one point say of the next one.
+    """Estimate the makespan of the next run of a point, with its uncertainty, from its runs so far.
 
     Parameters
     ----------
     times_s : sequence of float
         Their makespans, one or more.
     half_widths_s : sequence of float, optional
-        Of each, that of its summary; NaN: it has none.
+        Half-width of each run's summary; NaN: it has none.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def estimates(table: Table) -> pd.DataFrame:
     Parameters
     ----------
     table : Table
-        Of a study; points that failed are left out.
+        Table of a study; points that failed are left out.
 
     Returns
     -------
