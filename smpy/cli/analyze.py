@@ -30,9 +30,9 @@ _trace_argument = click.argument("folder", metavar="TRACE", type=click.Path(path
 @_trace_argument
 @_output_options
 def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """What the makespan consists of: the chain of computing, overheads and messages that ends last.
+    """Find the critical path of a run: the chain of computing, overheads and messages that ends last.
 
-    What is not on it does not make the run longer.
+    Anything off this path does not make the run longer.
 
     \b
       smpy analyze critical-path trace

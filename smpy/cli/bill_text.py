@@ -1,4 +1,4 @@
-"""What a machine consists of, costs and draws, in lines."""
+"""Parts, prices and power of a machine, in lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parts_text(parts: PartsList | None) -> str:
 
 
 def bill_facts(bill: Bill) -> list[tuple[str, str]]:
-    """What is known of its price, its rent and its power, a line each."""
+    """Lines on a machine's price, rent and power, as far as they are known."""
     facts = []
     prices_eur = {"hosts": bill.hosts_eur, "switches": bill.switches_eur, "cables": bill.cables_eur}
     if any(eur > 0 for eur in prices_eur.values()):

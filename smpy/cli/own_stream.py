@@ -24,7 +24,7 @@ _LIKELY_FREE: Final = (960, 200)  # numbers above what programs close, and below
 _PIPE_BYTES: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that takes something takes as much without blocking
 _FILE_BYTES: Final = 1 << 20
 
-# As they were before a program could replace them.
+# Originals of functions that a program could replace.
 _write, _clock_s, _poll = os.write, monotonic, getattr(select, "poll", None)
 _mask, _take_signal = signal.pthread_sigmask, getattr(signal, "sigtimedwait", None)
 _BROKEN_PIPE: Final = {signal.SIGPIPE}

@@ -249,7 +249,7 @@ def _host_text(kind: HostKind) -> str:
 
 
 def _memory_text(memory: Memory) -> str:
-    """What is known of it, behind a comma."""
+    """Known bandwidths of memory and caches, behind a comma; empty: none is known."""
     from smpy.units import format_bytes
 
     shared = f", memory {_rate(memory.bandwidth_bytes_per_s)}" if memory.bandwidth_bytes_per_s else ""

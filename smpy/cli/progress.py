@@ -79,7 +79,7 @@ def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
 
 @contextmanager
 def replays_told() -> Iterator[Callable[[str], None] | None]:
-    """What is replayed now, on a terminal."""
+    """Show on a terminal the replay that runs now."""
     if not sys.stderr.isatty():
         yield None
         return

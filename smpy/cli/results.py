@@ -1,4 +1,4 @@
-"""How commands that look at something tell what they found: as text, as JSON, errors in a line."""
+"""Output of commands that inspect something: text, JSON, errors in a line."""
 
 from __future__ import annotations
 

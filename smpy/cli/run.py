@@ -61,7 +61,7 @@ def _measured_flop_per_s(ctx: click.Context, param: click.Parameter, value: Path
 
 @dataclass(frozen=True, slots=True)
 class _Compute:
-    """What `--compute` says."""
+    """Value of `--compute`."""
 
     mode: ComputeMode
     record: Path | None = None
@@ -314,7 +314,7 @@ def run_config(
     program: str,
     args: tuple[str, ...],
 ) -> RunConfig:
-    """What to run, and on what, as the command's options say it.
+    """Make a run's configuration from the command's options.
 
     Raises
     ------

@@ -229,9 +229,9 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
     Parameters
     ----------
     descriptor : int
-        Of that file.
+        File descriptor of the request.
     threads : {"one", "own"}
-        How this process has loaded BLAS.
+        Mode in which this process has loaded BLAS.
     imported : set of str
         Packages that this process has imported, and that of `smpy run` has not.
     """

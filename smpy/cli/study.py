@@ -204,7 +204,7 @@ def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
 
 
 def _results(study: Study) -> Iterator[str]:
-    """What came of a study of a few points; the others' table is too long to read."""
+    """Results of a study of a few points; tables of more are too long to read."""
     from smpy.records.text_table import text_table
     from smpy.study.uncertainty import Estimate, estimates
 

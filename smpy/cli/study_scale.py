@@ -31,7 +31,7 @@ _RUN_OPTIONS: Final = [
 class _Command(click.Command):
     """Has the options of `smpy run`, too, and hands them on as they were written.
 
-    What follows the program is its own when `--ranks` stands before it; else what follows `--` is.
+    Arguments after the program are its own if `--ranks` stands before it; else those after `--` are.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class _Command(click.Command):
 
 
 def _name(option: click.Option) -> str:
-    """As `smpy.simulate` has it."""
+    """Name of an option in `smpy.simulate`."""
     return "module" if option.opts == ["-m"] else max(option.opts, key=len).lstrip("-").replace("-", "_")
 
 
@@ -116,7 +116,7 @@ def command(
     args: tuple[str, ...],
     **run_options: Any,
 ) -> None:
-    """How a program scales: run it on more and more ranks, and tell speed-up, efficiency and what limits them.
+    """Run a program on more and more ranks, and report its speed-up, efficiency and the factors that limit it.
 
     The options of `smpy run` say where it runs. The program's arguments follow it, or -- where --ranks does.
 

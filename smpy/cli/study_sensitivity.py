@@ -54,7 +54,7 @@ def command(
     plot_path: Path | None,
     **placement: Any,
 ) -> None:
-    """What the time of a run depends on: its TRACE, performed on machines that differ from its own.
+    """Find the parameters that a run's time depends on, by performing its TRACE on machines that differ from its own.
 
     Each --vary is set to its low and its high value, the others staying as they are. With --samples all are drawn
     together, and Sobol indices say which share of the variance is due to each.
