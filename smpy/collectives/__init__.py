@@ -14,8 +14,9 @@ algorithm from outside smpy registers with the same decorator:
             steps.send(ranks.ahead(1), call.nbytes)
         return steps
 
-`Call` says what an algorithm may ask. Patterns that several operations share are in `patterns`; those over `Ranks` take
-all ranks (`call.everyone`, `call.from_root`), those of a host (`call.local`) or one a host (`call.leaders`).
+`Call` has the arguments of an algorithm. Patterns that several operations share are in `patterns`; patterns over
+`Ranks` take all ranks (`call.everyone`, `call.from_root`), the ranks of a host (`call.local`) or one a host
+(`call.leaders`).
 """
 
 from smpy.collectives.call import Call

@@ -33,20 +33,22 @@ class Call:
         The root. Between groups it is the root's rank on the side that talks to it, `AT_ROOT` at the root itself, and
         another negative number (nobody) beside it.
     nbytes : int or Formula
-        Of barrier: nothing. Of bcast, reduce, allreduce, scan and exscan: the message. Of the others: the rank's own
-        block. For alltoallv, alltoallw and neighbour it is 0; for a reduce_scatter between groups the whole vector.
+        Bytes of the message of bcast, reduce, allreduce, scan and exscan, of the whole vector of a reduce_scatter
+        between groups, and of the rank's own block of other operations; 0 for barrier, alltoallv, alltoallw and
+        neighbour.
     out, into : Offsets
-        Where the blocks begin that the rank sends, and those it receives: block i, of the rank i, lies between entries
-        i and i + 1. Scatterv has `out` at the root, gatherv `into` at the root; a reduce_scatter has `out`, its blocks
-        in the vector. Where all blocks have one size they are `EqualBlocks(nbytes)`.
+        Offsets of the blocks that the rank sends and receives: block i, of the rank i, lies between entries i and
+        i + 1. Scatterv has `out` at the root, gatherv `into` at the root; a reduce_scatter has `out`, its blocks
+        in the vector. Blocks of one size are `EqualBlocks(nbytes)`.
     item_bytes : int
-        Size of an entry of a reduction: what cannot be divided among ranks.
+        Bytes of an entry of a reduction, which cannot be divided among ranks.
     n_remote : int
         Size of the other group; 0 when there is none.
     targets, sources : Offsets
-        Of neighbour: how many ranks it sends to, or receives from, and then these; a negative rank is nobody.
+        Number of ranks that a neighbour operation sends to, or receives from, followed by these ranks; a negative rank
+        is nobody.
     hosts : Hosts
-        Which ranks share a host, for an algorithm that is registered with `knows_hosts`.
+        Hosts of the ranks, for an algorithm that is registered with `knows_hosts`.
     """
 
     rank: Value
@@ -141,7 +143,7 @@ def _call(
 
 
 def _has_varying_blocks(operation: str) -> bool:
-    """Whether the ranks bring along where its blocks begin."""
+    """Whether the ranks pass tables with the offsets of the operation's blocks."""
     name = operation.removeprefix("inter_")
     varying = _VARYING if name == operation else _VARYING_BETWEEN_GROUPS
     return name in varying or name.removeprefix("i") in varying

@@ -21,7 +21,7 @@ class Query(NamedTuple):
     n_ranks : int
         Size of the communicator, or of the caller's group.
     nbytes : int
-        As in `Call`.
+        See `Call`.
     n_remote : int
         Size of the other group; 0 when there is none.
     commutative : bool
@@ -63,14 +63,14 @@ HOST_FACTS: Final[dict[str, HostFact]] = {}
 
 
 def fact(function: F) -> F:
-    """Let rows of tables ask for what a function tells of a `Query`, by its name."""
+    """Register a function of a `Query` as a fact that rows of tables may ask for by its name."""
     _check_new(function.__name__)
     FACTS[function.__name__] = function
     return function
 
 
 def fact_of_hosts(function: H) -> H:
-    """Let rows of tables ask for what a function tells of the `Hosts` of the ranks, by its name."""
+    """Register a function of the ranks' `Hosts` as a fact that rows of tables may ask for by its name."""
     _check_new(function.__name__)
     HOST_FACTS[function.__name__] = function
     return function

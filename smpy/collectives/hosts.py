@@ -1,4 +1,4 @@
-"""Which ranks of a communicator share a host, for facts of tables and for algorithms that take hosts first."""
+"""Hosts of a communicator's ranks, for facts of tables and for algorithms that take hosts first."""
 
 from __future__ import annotations
 

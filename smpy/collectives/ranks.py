@@ -17,9 +17,9 @@ class Ranks:
     index : int or Formula
         The number of the rank whose steps are written.
     size : int or Formula
-        How many there are; where it differs from rank to rank, `size_max` is its largest value.
+        Number of ranks; if it differs from rank to rank, `size_max` is its largest value.
     size_max : int
-        How many rounds must be written for.
+        Largest number of ranks, for which rounds are written.
     """
 
     index: Value

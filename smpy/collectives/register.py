@@ -1,4 +1,4 @@
-"""The algorithms there are: a decorator adds them, and those in a folder are found when they are first asked for."""
+"""Register of algorithms: a decorator adds them, and the modules of a folder are imported on first use."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ BETWEEN_GROUPS: Final = tuple(
 )
 OPERATIONS: Final = (*BLOCKING, *NON_BLOCKING, *BETWEEN_GROUPS)
 """
-What has algorithms. Non-blocking operations begin with an "i", and their schedules only start things; those between
-two groups begin with "inter_", and each side has a schedule of its own. Messages of an ibarrier hold nobody back:
-whoever uses it adds what does.
+Operations that have algorithms. Non-blocking ones begin with an "i", and their schedules only start things; those
+between two groups begin with "inter_", and each side has a schedule of its own. Messages of an ibarrier hold nobody
+back: its caller adds a latch that does.
 """
 
 
@@ -49,13 +49,13 @@ class Algorithm:
     Attributes
     ----------
     operation, name : str
-        What it performs, and what it is called in tables, options and records.
+        The operation that it performs, and its name in tables, options and records.
     make : callable
         Its schedule for a call.
     source : str
         The paper or the code it is known from.
     simgrid_names : tuple of str
-        What SimGrid calls it.
+        SimGrid's names for it.
     knows_hosts : bool
         Whether it asks which ranks share a host.
     """
@@ -87,13 +87,13 @@ def algorithm(
     Parameters
     ----------
     operation : str or iterable of str
-        What it performs, one or several of `OPERATIONS`.
+        The operations that it performs, one or several of `OPERATIONS`.
     name : str
-        What it is called in tables and options: the field's full name for it.
+        Name in tables and options: the field's full name for it.
     source : str
         The paper or the code it is known from.
     simgrid : str or iterable of str
-        What SimGrid calls it, if SimGrid has it: `tests/peer` then compares the two.
+        SimGrid's name for it, if SimGrid has it: `tests/peer` then compares the two.
     knows_hosts : bool
         Whether it asks for `Call.local` or `Call.leaders`: it has a schedule for every placement of the ranks.
 
@@ -142,7 +142,7 @@ def _known(operation: str) -> dict[str, Algorithm]:
 
 @functools.cache
 def _find(folder: str) -> None:
-    """Import what stands in a folder, once."""
+    """Import the modules of a folder, once."""
     package = f"{__package__}.{folder}"
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)

@@ -195,7 +195,7 @@ class Schedule:
     Parameters
     ----------
     rank : int or Formula
-        The rank whose steps these are, or the symbol that stands for every rank.
+        Rank of the steps, or the symbol for every rank.
 
     Attributes
     ----------

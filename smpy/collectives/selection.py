@@ -18,14 +18,14 @@ _CHOSEN_MAX: Final = 4096
 
 
 class Selection(NamedTuple):
-    """A table, and the algorithms that are used whatever it says.
+    """A table, and the algorithms that override it.
 
     Attributes
     ----------
     table : str
         Name of the table.
     forced : mapping of str to str
-        Algorithm of an operation whatever the table says.
+        Algorithm of each operation that does not use the table.
     """
 
     table: str = "smpi"
@@ -102,18 +102,18 @@ def _shown(algorithm: Algorithm) -> str:
 
 
 class Algorithms:
-    """The algorithms of one world: how it chooses, and the kernel's numbers for the schedules it has made.
+    """The algorithms of one world: its selection, and the kernel's numbers for the schedules it has made.
 
     Parameters
     ----------
     selection : Selection
-        How the run chooses.
+        Table and forced algorithms of the run.
 
     Attributes
     ----------
     asked : dict or None
-        Of a run with a trace: by the kernel's number, operation, algorithm and what was known of the calls. A number is
-        then one of these, and not of a schedule. None: it is not kept.
+        Operation, algorithm and query of calls by the kernel's number, in a run with a trace: each of them then has a
+        number of its own, even where they share a schedule. None without a trace.
     """
 
     __slots__ = ("_chosen", "_numbers", "_rules", "_told_apart", "asked", "selection")
@@ -136,9 +136,9 @@ class Algorithms:
         operation : str
             One of `OPERATIONS`.
         query : Query
-            What is known of the call.
+            Size and properties of the call.
         hosts : callable
-            Tells which ranks share a host, to who asks for it.
+            Returns the hosts of the ranks; called only if a rule or the algorithm needs them.
         """
         rules = self._rules.get(operation)
         if rules is None:
@@ -167,7 +167,7 @@ class Algorithms:
         return number
 
     def _apart(self, engine: Engine, operation: str, query: Query, algorithm: Algorithm, hosts: Hosts | None) -> int:
-        """A number of its own, for a trace that has to tell what was asked."""
+        """A number for this operation, query and algorithm alone, so that a trace can name them."""
         assert self.asked is not None
         key = operation, query, hosts
         number = self._told_apart.get(key)
@@ -219,5 +219,5 @@ def algorithms_in(engine: Engine) -> Algorithms:
 
 
 def choose(engine: Engine, selection: Selection) -> None:
-    """Have the world of `engine` choose its algorithms so."""
+    """Have the world of `engine` choose its algorithms by `selection`."""
     engine.algorithms = Algorithms(selection)

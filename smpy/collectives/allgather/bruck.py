@@ -1,4 +1,4 @@
-"""All it has to the rank 1, 2, 4, ... behind."""
+"""Sends of all blocks so far to the rank 1, 2, 4, ... behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 
 @algorithm("allgather", "bruck", simgrid="bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck(call: Call) -> Schedule:
-    """All it has to the rank 1, 2, 4, ... behind; in the last round only what that one still lacks."""
+    """Send all blocks so far to the rank 1, 2, 4, ... behind; in the last round only the blocks that it lacks."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps, reach = Schedule(rank), 1
     while reach < n_ranks:

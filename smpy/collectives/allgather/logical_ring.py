@@ -1,4 +1,4 @@
-"""Always to the next rank and from the previous one."""
+"""Sends to the next rank and receives from the previous one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 
 @algorithm("allgather", "logical_ring", simgrid="NTSLR", source="SimGrid 3.32, allgather-NTSLR.cpp; MPICH, ring")
 def logical_ring(call: Call) -> Schedule:
-    """Always to the next rank and from the previous one: first its own block, then what came last."""
+    """Send to the next rank, receive from the previous one: first the own block, then the one received last."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps = Schedule(rank)
     for _ in steps.loop(1, n_ranks):

@@ -1,4 +1,4 @@
-"""Exchanges of all it has with the ranks that differ in one bit."""
+"""Exchanges of all blocks so far with the ranks that differ in one bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, Value, smaller
 @algorithm("allgather", "recursive_doubling", simgrid="rdb", source="Thakur, Rabenseifner & Gropp 2005")
 @algorithm("allgatherv", "recursive_doubling", simgrid="mpich_rdb", source="Thakur, Rabenseifner & Gropp 2005")
 def recursive_doubling(call: Call) -> Schedule:
-    """Every rank exchanges all it has with each of its partners; those who have one serve those who have none."""
+    """Exchanges with rank ^ 2^k of all blocks so far; ranks whose partner is absent are served by a tree after each."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
     steps = Schedule(rank)
 

@@ -12,7 +12,7 @@ algorithm("inter_allreduce", "linear", source=SOURCE)(through_the_first)
 
 @algorithm("inter_iallreduce", "linear", source=SOURCE)
 def start(call: Call) -> Schedule:
-    """Every rank sends what it has to every rank of the other group."""
+    """Every rank sends its vector to every rank of the other group."""
     steps = Schedule(call.rank)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes)

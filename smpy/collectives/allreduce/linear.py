@@ -1,4 +1,4 @@
-"""Every rank sends what it has to every other."""
+"""Every rank sends its vector to every other."""
 
 from __future__ import annotations
 

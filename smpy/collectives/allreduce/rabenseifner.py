@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule
     "allreduce", "rabenseifner", simgrid="rab_rdb", source="Rabenseifner 2004; SimGrid 3.32, allreduce-rab-rdb.cpp"
 )
 def rabenseifner(call: Call) -> Schedule:
-    """Halve the vector, then double back along the same partners; the last part takes what P does not divide."""
+    """Halve the vector, then double back along the same partners; the last part has the remainder."""
     return _halve_and_double(call, is_balanced=False)
 
 

@@ -11,9 +11,9 @@ from smpy.collectives.schedule import Schedule, Value
 
 @algorithm("allreduce", "ring", simgrid="lr", source="Patarasuk & Yuan 2009; SimGrid 3.32, allreduce-lr.cpp")
 def ring(call: Call) -> Schedule:
-    """The parts of the vector go round twice, to be reduced and to be spread; what p does not divide goes by a tree.
+    """The parts of the vector go round twice, to be reduced and to be spread; a tree takes the entries left over.
 
-    With fewer entries than ranks all goes by the tree.
+    The parts have equal numbers of entries. With fewer entries than ranks, the tree takes all of them.
     """
     steps = Schedule(call.rank)
     part, rest = _parts(call)
@@ -27,10 +27,10 @@ def ring(call: Call) -> Schedule:
     "allreduce", "open_mpi_ring", source="Open MPI, ring allreduce; SimGrid 3.32, allreduce-ompi-ring-segmented.cpp"
 )
 def open_mpi_ring(call: Call) -> Schedule:
-    """The same, for datatypes that only a reduction in rank order can take.
+    """The same, for datatypes that must be reduced in rank order.
 
-    What p does not divide goes by Open MPI's table again, which on fewer than 4 ranks has recursive doubling for some
-    sizes, and a ring of fewer entries than ranks otherwise.
+    Open MPI's table chooses again for the entries left over: recursive doubling for some sizes on fewer than 4 ranks,
+    otherwise a ring, which with fewer entries than ranks is a reduction to rank 0 and a broadcast.
     """
     steps = Schedule(call.rank)
     part, rest = _parts(call)
@@ -44,7 +44,7 @@ def open_mpi_ring(call: Call) -> Schedule:
 
 
 def _parts(call: Call) -> tuple[Value, Value]:
-    """Bytes of each rank's part, in whole entries, and what is left."""
+    """Bytes of each rank's part, in whole entries, and bytes left over."""
     part = call.nbytes // call.item_bytes // call.n_ranks * call.item_bytes
     return part, call.nbytes - call.n_ranks * part
 

@@ -1,4 +1,4 @@
-"""To the rank 1, 2, 4, ... ahead all blocks that go that way."""
+"""Sends to the rank 1, 2, 4, ... ahead of all blocks whose distance has that bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("alltoall", "bruck", simgrid="bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck(call: Call) -> Schedule:
-    """To the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
+    """Send to the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps, reach = Schedule(rank), 1
     while reach < n_ranks:

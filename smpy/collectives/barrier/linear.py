@@ -27,9 +27,9 @@ def linear(call: Call) -> Schedule:
 
 @algorithm("ibarrier", "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
-    """All tell rank 0, which tells all without waiting for them: whoever uses it adds what holds the ranks back.
+    """All tell rank 0, which tells all without waiting for them: the caller adds a latch that holds the ranks back.
 
-    SMPI's rank 0 takes the messages from whoever comes first; here it takes them in rank order.
+    SMPI's rank 0 receives the messages in order of arrival; here it receives them in rank order.
     """
     rank = call.rank
     steps = Schedule(rank)

@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
     "barrier", "recursive_doubling", simgrid="ompi_recursivedoubling", source="Open MPI, recursive doubling barrier"
 )
 def recursive_doubling(call: Call) -> Schedule:
-    """The ranks from P on meet those P below before, and hear from them after, the exchanges of the first P."""
+    """Exchanges among the first P ranks; a rank from P on exchanges with rank - P before and hears from it after."""
     rank, n_ranks = call.rank, call.n_ranks
     steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
     rest = n_ranks - power

@@ -48,7 +48,7 @@ def to_everyone(call: Call) -> Schedule:
 
 
 def through_the_first(call: Call) -> Schedule:
-    """All send to the other group's rank 0; the two exchange what they have, and send it on to the others' group."""
+    """All send to the other group's rank 0; both ranks 0 exchange the result and send it to all of the other group."""
     rank, nbytes = call.rank, call.nbytes
     steps = Schedule(rank)
     steps.isend(0, nbytes)

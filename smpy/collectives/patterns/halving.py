@@ -9,10 +9,10 @@ from smpy.collectives.schedule import Value, smaller
 def halves(
     number: Value, power: int, nbytes: Value, item_bytes: int, *, is_balanced: bool
 ) -> list[tuple[int, Value, Value]]:
-    """Of each round: the partner's bit, bytes of the half to keep, and of the other.
+    """Partner's bit, bytes of the half to keep and bytes of the other half, of each round.
 
-    The last part takes the entries that `power` does not divide, as SMPI has it; balanced parts, as in MPICH 4, take
-    one each, the first ones first.
+    The entries that are left after division by `power` go to the last part, as in SMPI, or one each to the first parts
+    if `is_balanced`, as in MPICH 4.
     """
     n_entries = nbytes // item_bytes
     share, rest = n_entries // power, n_entries % power

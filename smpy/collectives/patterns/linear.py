@@ -1,7 +1,7 @@
 """Linear patterns: one rank talks to all others, or every rank to every other.
 
-Those that take a call start sends and receives and wait for nothing: non-blocking collectives are these alone, blocking
-linear ones start them and wait (`Schedule.wait_all`). Those that take a schedule add to it, and wait.
+Functions of a call start sends and receives and do not wait: a non-blocking collective is such a schedule alone, a
+blocking linear one waits for it (`Schedule.wait_all`). Functions of a schedule add steps to it, and wait.
 """
 
 from __future__ import annotations

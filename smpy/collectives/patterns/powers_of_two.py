@@ -1,4 +1,4 @@
-"""Numbers of ranks that are powers of two, and how other numbers are folded to one.
+"""Numbers of ranks that are powers of two, and the folding of other numbers to one.
 
 With p ranks, P being the largest power of two that is not above p, the first 2 (p - P) ranks are folded into half as
 many: even ones hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005). All ranks must
@@ -36,9 +36,9 @@ def subtree(rank: Value, size: int) -> Value:
 
 @contextmanager
 def folded(steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | None = None) -> Iterator[Value]:
-    """The number among P ranks of those that take part, while the even ones of the first pairs stand aside.
+    """The rank's number among the P ranks that take part; even ranks of the first pairs hand over and wait meanwhile.
 
-    They get as many bytes back as they give, or `result_bytes`.
+    The even ranks get as many bytes back as they give, or `result_bytes`.
     """
     index, n_pairs = ranks.index, _n_pairs(ranks)
     result_bytes = nbytes if result_bytes is None else result_bytes
@@ -56,7 +56,7 @@ def folded(steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | N
 
 
 def unfolded(ranks: Ranks, number: Value) -> Value:
-    """The rank that has a number among those that take part."""
+    """The rank with a number among the P ranks that take part."""
     return ranks[number + smaller(number + 1, _n_pairs(ranks))]
 
 

@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Every rank exchanges the whole vector with each of its partners; all ranks agree on how many there are."""
+    """Every rank exchanges the whole vector with each of its partners; all ranks agree on the number of ranks."""
     with folded(steps, ranks, nbytes) as number:
         for mask in powers_of_two_below(power_of_two_up_to(ranks.size_max)):
             partner = unfolded(ranks, number ^ mask)
@@ -22,7 +22,7 @@ def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
 
 
 def serve_those_without_partner(steps: Schedule, rank: Value, n_ranks: int, size: int, nbytes: Value) -> None:
-    """Those of an aligned `size` ranks that had a partner pass on what it gave, along a binomial tree."""
+    """Pass on received blocks, along a binomial tree, to the ranks of an aligned `size` whose partner is absent."""
     n_served = n_ranks - subtree(rank, size) - size
     with steps.when(((rank & size) == 0) & (n_served > 0) & (n_served < size)):
         for reach in reversed(powers_of_two_below(size)):

@@ -18,7 +18,7 @@ from smpy.collectives.schedule import Schedule, Value, smaller
     source="Rabenseifner 2004; SimGrid 3.32, reduce-scatter-gather.cpp",
 )
 def rabenseifner(call: Call) -> Schedule:
-    """Halve the vector, then gather to the root along the same partners; the last part takes what P does not divide."""
+    """Halve the vector, then gather to the root along the same partners; the last part has the remainder."""
     return _halve_and_gather(call, is_balanced=False)
 
 

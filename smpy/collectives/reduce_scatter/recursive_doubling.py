@@ -1,4 +1,4 @@
-"""Exchanges with the ranks that differ in one bit, of what the other side needs."""
+"""Exchanges with the ranks that differ in one bit, of the blocks that the other side needs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def recursive_halving(call: Call) -> Schedule:
     n_pairs = n_ranks - power
 
     def blocks_bytes(first: Value, n: int) -> Value:
-        """Of the ranks with n numbers from one on, and of those they stand for."""
+        """Bytes of the blocks of the ranks numbered first to first + n - 1, and of the ranks folded into them."""
         start, end = (number + smaller(number, n_pairs) for number in (first, first + n))
         size: Value = out[end] - out[start]
         return size

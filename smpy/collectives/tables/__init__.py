@@ -1,7 +1,7 @@
 """Tables that choose algorithms: rows of data, the first that fits wins.
 
-A table is a JSON file that names its source and has a list of rows for each operation. A row says which algorithm to
-"use", and what must hold for that: a fact and its value, or a fact with "_max" or "_min" after its name and a bound.
+A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
+"use", and the conditions for that: a fact and its value, or a fact with "_max" or "_min" after its name and a bound.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
 
 _Comparison = Callable[[Any, Any], bool]
-_Test = tuple[_Comparison, Any, Value]  # how to compare, a fact, what the row says
+_Test = tuple[_Comparison, Any, Value]  # comparison, fact, value in the row
 _BOUNDS: Final[dict[str, _Comparison]] = {"_max": le, "_min": ge}
 _EQUAL: Final[_Comparison] = eq
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: when it fits, and the algorithm to use then."""
+    """One row: its conditions, and the algorithm to use if they hold."""
 
     tests: tuple[_Test, ...]
     host_tests: tuple[_Test, ...]
     use: str
 
     def fits(self, query: Query, hosts: Callable[[], Hosts]) -> bool:
-        """Whether all holds that the row asks for."""
+        """Whether all conditions of the row hold."""
         for holds, fact, value in self.tests:
             if not holds(fact(query), value):
                 return False
@@ -47,7 +47,7 @@ class Rules:
     Attributes
     ----------
     host_facts : tuple of callable
-        What the rows ask of the hosts of the ranks; with it, what a query says decides.
+        Facts of the hosts that the rows ask for; these and the query decide the choice.
     """
 
     operation: str
@@ -90,7 +90,7 @@ def table_names() -> tuple[str, ...]:
 def table(name: str) -> Mapping[str, Rules]:
     """The rules of each operation in a table that smpy has.
 
-    What it asks for is checked here, and whether its algorithms exist when they are first used, for short start-up.
+    Facts are checked here, and names of algorithms when they are first used, for short start-up.
     """
     data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
     return {operation: _parsed(operation, rows) for operation, rows in data.items() if operation != "source"}
