@@ -1,1 +1,1 @@
-"""The contents of messages: memory, datatypes and how they lie in it, operations, pickled objects."""
+"""The contents of messages: memory, datatypes and their bytes in it, operations, pickled objects."""

@@ -1,4 +1,4 @@
-"""The predefined datatypes: a table of names, kinds and type strings, and what the size of each follows from.
+"""The predefined datatypes: a table of names, kinds and type strings, from which their sizes follow.
 
 Kinds are those of the standard's rules for reductions (MPI 4.1, 6.9.2): integer, floating, logical, complex, byte,
 character; a pair is a value and a location. Sizes are those of the LP64 model (C) and of 4-byte default Fortran

@@ -16,16 +16,16 @@ __all__ = ["several_of", "vector_of"]
 
 
 def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
-    """What a message specification of blocks with a count and a displacement each means.
+    """Blocks of a message specification with a count and a displacement each.
 
     Counts and displacements, in entries, are a sequence each, or one number: the count of all blocks, the entries from
-    one block to the next. Without counts the entries are dealt out evenly, the first blocks having one more when they
-    must; without displacements blocks follow one another.
+    one block to the next. Without counts the entries are distributed evenly, the first blocks having one more if the
+    division has a remainder; without displacements blocks follow one another.
 
     Parameters
     ----------
     spec : buffer-like or sequence
-        As the program passed it.
+        Specification as the program passed it.
     is_written : bool
         Whether the entries will be overwritten.
     n_blocks : int
@@ -34,7 +34,7 @@ def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
     Raises
     ------
     TypeError, ValueError, KeyError, BufferError
-        As mpi4py does, if it makes no sense.
+        If the specification is invalid; the same type as in mpi4py.
     """
     if isinstance(spec, (list, tuple)):
         exporter, counts, displacements, named = taken_apart(spec, (tuple,))
@@ -59,7 +59,7 @@ def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
 
 
 def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts:
-    """What a message specification of blocks with a datatype each means; displacements are in bytes.
+    """Blocks of a message specification with a datatype each; displacements are in bytes.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts
     Raises
     ------
     TypeError, ValueError, KeyError, BufferError
-        As mpi4py does, if it makes no sense.
+        If the specification is invalid; the same type as in mpi4py.
     """
     if not isinstance(spec, (list, tuple)):
         given = type(spec).__name__
@@ -115,6 +115,6 @@ def _all(values: Any, n: int) -> list[int]:
 
 
 def _checked(parts: Parts) -> Parts:
-    """The same blocks, all of them within their memory."""
+    """The blocks; raises unless all of them lie within their memory."""
     parts.check()
     return parts

@@ -1,4 +1,4 @@
-"""The memory behind what a program passes as a buffer: where it is, how long, of what format.
+"""The memory behind a buffer that a program passes: address, length and format.
 
 Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or Fortran order, memory that DLPack or the
 CUDA array interface describe, and folded arrays (`smpy.compute.folded`), which have a length and no bytes. numpy is not
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 _FIRST_PAGE: Final = 4096
-"""Nothing lies below this address."""
+"""Lowest address of memory."""
 _LAST_ADDRESS: Final = (1 << 47) - 1
-"""Nor above this one: a program's share of the addresses that 64-bit processors have."""
+"""Highest address of a program's memory on 64-bit processors."""
 
 
 def is_bottom(what: object) -> bool:
@@ -47,15 +47,15 @@ class Memory:
     Parameters
     ----------
     exporter : buffer-like
-        What the program passed.
+        Buffer that the program passed.
     view : memoryview
-        Of it, in C order.
+        View of the buffer, in C order.
     item_format : str
-        Of its elements, as the buffer protocol says it.
+        Format of its elements in the buffer protocol's notation.
     is_folded : bool
         Whether there are no bytes behind it.
     owner : object
-        What else has to stay alive as long as the memory is used.
+        Further object that must stay alive as long as the memory is used.
     is_host : bool
         Whether it is the processor's own, not an accelerator's.
 
@@ -88,17 +88,17 @@ class Memory:
 
     @property
     def address(self) -> int:
-        """Where the bytes are."""
+        """Address of the first byte."""
         return int(ffi.cast("uintptr_t", self.pointer))
 
     @property
     def keep(self) -> Any:
-        """What keeps the memory where it is."""
+        """Object that keeps the memory alive and in place."""
         return self.pointer if self._owner is None else (self.pointer, self._owner)
 
     @property
     def pointer(self) -> Any:
-        """Where the bytes are, as cffi has it; holds the memory in its place."""
+        """Pointer to the first byte, for cffi; it keeps the memory in place."""
         if self._lent is None:
             self._lent = ffi.from_buffer("char[]", self._exporter)
         return self._lent
@@ -132,7 +132,7 @@ class Everywhere(Memory):
 
     @property
     def pointer(self) -> Any:
-        """Where it begins."""
+        """The null pointer, where ``BOTTOM`` begins."""
         return ffi.NULL
 
     def check(self, first: int, last: int, what: str) -> None:
@@ -156,7 +156,7 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
     Parameters
     ----------
     exporter : buffer-like
-        What the program passed.
+        Buffer that the program passed.
     is_written : bool
         Whether a message will be put there.
 
@@ -190,7 +190,7 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
 
 
 def _described(exporter: Any, is_written: bool) -> Memory:
-    """The memory that an object describes which exports none."""
+    """The memory that an object describes by DLPack or the CUDA array interface."""
     if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
         return memory_of(exporter._view, is_written)  # without the compiled surface, before Python 3.12
     if hasattr(exporter, "__dlpack__"):

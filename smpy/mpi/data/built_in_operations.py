@@ -1,4 +1,4 @@
-"""Reduction operations as functions of two objects; how they fold arrays is in `folds`."""
+"""Reduction operations as functions of two objects; `folds` applies them to arrays."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Operation:
     name : str
         Name in the standard; that of the function when a program made it.
     on_objects : callable
-        Of two objects, the left one first.
+        Function of two objects, the left one first.
     ufunc : str
         Name of numpy's function of two arrays; empty when there is none.
     kinds : frozenset of str
-        Kinds of datatypes it is defined for.
+        Kinds of datatypes that it is defined for.
     is_commutative : bool
         Whether operands may change places.
     function : callable
-        A program's own: of two buffers and a datatype, it leaves the result in the second.
+        A program's own function of two buffers and a datatype, which leaves the result in the second buffer.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Operation:
     is_commutative: bool = True
     function: Callable[[Any, Any, Any], object] | None = None
     number: int = field(init=False, default_factory=lambda: next(_numbers))
-    """Its handle."""
+    """Number by which all handles on it are equal."""
 
 
 def _larger(x: Any, y: Any) -> Any:

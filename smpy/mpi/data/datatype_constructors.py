@@ -167,7 +167,7 @@ class Constructors(Marks):
         displacements : sequence of int
             Bytes from the start to each block.
         datatypes : sequence of Datatype
-            What the entries of each block are.
+            Datatype of each block's entries.
         """
         lengths, places = _blocks(blocklengths, displacements, "Create_struct")
         if len(datatypes) != len(lengths):
@@ -222,7 +222,7 @@ class Constructors(Marks):
         size : int
             Number of ranks.
         rank : int
-            Whose share.
+            Rank that owns the share.
         gsizes : sequence of int
             Shape of the array.
         distribs : sequence of int

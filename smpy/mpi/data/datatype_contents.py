@@ -1,4 +1,4 @@
-"""The record of how a datatype was made: envelope, contents, and their readable form."""
+"""The constructor call of a datatype: envelope, contents, and their readable form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INTEGERS: Final[dict[str, str]] = {
     "F90_REAL": "p r",
     "F90_COMPLEX": "p r",
 }
-"""Arguments among the integers of the contents, in the standard's order (MPI 4.1, 5.1.13); #: how many there are."""
+"""Arguments among the integers of the contents, in the standard's order (MPI 4.1, 5.1.13); #: their number."""
 _ADDRESSES: Final[dict[str, str]] = {
     "HVECTOR": "stride",
     "HINDEXED": "displacements",
@@ -48,7 +48,7 @@ class Contents(DatatypeCore):
     """The predefined ones by number."""
 
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
-        """How the datatype was made: numbers of integers, addresses, counts and datatypes given, and the combiner."""
+        """Numbers of integers, addresses, counts and datatypes in the constructor call, and the combiner."""
         origin = self._layout.origin
         if origin is None:
             return 0, 0, 0, 0, constants.COMBINER_NAMED
@@ -56,9 +56,9 @@ class Contents(DatatypeCore):
         return len(integers), len(addresses), 0, len(origin.datatypes), _COMBINERS[origin.combiner]
 
     def Get_contents(self) -> tuple[list[int], list[int], list[int], list[Self]]:
-        """With what the datatype was made: integers, addresses, counts and datatypes.
+        """Arguments of the constructor call: integers, addresses, counts and datatypes.
 
-        The datatypes are handles of their own on what they were then.
+        The datatypes are new handles on the datatypes of that call.
         """
         origin = self._layout.origin
         if origin is None:
@@ -85,12 +85,12 @@ class Contents(DatatypeCore):
 
     @classmethod
     def _know(cls, named: Mapping[str, Any]) -> None:
-        """Say which datatypes are predefined."""
+        """Set the predefined datatypes."""
         super()._know(named)
         cls._known = {known._identity(): known for known in reversed(list(named.values())) if known}
 
     def decode(self) -> tuple[Self, str, dict[str, Any]]:
-        """How the datatype was made: of what, the combiner's name, and the arguments of the method that makes it."""
+        """The old datatype, the combiner's name, and the arguments of the constructor method."""
         origin = self._layout.origin
         if origin is None:
             return self, "NAMED", {}
@@ -112,17 +112,17 @@ class Contents(DatatypeCore):
 
     @property
     def envelope(self) -> tuple[int, int, int, int, int]:
-        """How the datatype was made, in numbers of arguments."""
+        """Numbers of arguments of the constructor call, and the combiner, as `Get_envelope` returns them."""
         return self.Get_envelope()
 
     @property
     def contents(self) -> tuple[list[int], list[int], list[int], list[Self]]:
-        """With what the datatype was made."""
+        """Arguments of the constructor call, as `Get_contents` returns them."""
         return self.Get_contents()
 
     @property
     def combiner(self) -> int:
-        """How the datatype was made."""
+        """The ``COMBINER_`` constant of the datatype's constructor."""
         origin = self._layout.origin
         return constants.COMBINER_NAMED if origin is None else _COMBINERS[origin.combiner]
 
@@ -138,5 +138,5 @@ class Contents(DatatypeCore):
 
 
 def _made_again(old: Any, constructor: str, arguments: dict[str, Any]) -> Any:
-    """What pickle calls to make an equal datatype."""
+    """An equal datatype, made for pickle by the constructor."""
     return getattr(old, constructor)(**arguments)

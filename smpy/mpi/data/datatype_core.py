@@ -1,4 +1,4 @@
-"""Handles on datatypes: what each family of their methods starts with."""
+"""Handles on datatypes: the base of each family of their methods."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DatatypeCore(Handle):
 
     @classmethod
     def _derived(cls, typemap: Typemap, combiner: str, olds: Iterable[Layout], **arguments: int | list[int]) -> Self:
-        """A handle on what a constructor makes of other datatypes."""
+        """A handle on a new datatype that a constructor derives from others."""
         numbers = (typemap.size, typemap.lb, typemap.ub, typemap.true_lb, typemap.true_ub, typemap.extent)
         if max(map(abs, numbers)) > LARGEST_OFFSET:
             fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
@@ -46,7 +46,7 @@ class DatatypeCore(Handle):
 
     def _refer_to(self, layout: Layout | None) -> None:
         self._layout_or_null = layout
-        # what the compiled surface looks at: the size of entries without gaps, and the strides of others
+        # read by the compiled surface: the size of entries without gaps, and the strides of others
         self._size, self._strided = 0, None
         if layout is not None and layout.is_committed:
             self._size = layout.size if layout.is_contiguous else 0
@@ -60,7 +60,7 @@ class DatatypeCore(Handle):
 
     @property
     def _layout(self) -> Layout:
-        """What the handle refers to; raises ``ERR_TYPE`` when it is null."""
+        """The layout that the handle refers to; raises ``ERR_TYPE`` when it is null."""
         if self._layout_or_null is None:
             fail("ERR_TYPE", "the datatype is null")
         return self._layout_or_null
@@ -80,7 +80,7 @@ class DatatypeCore(Handle):
         return typemap.true_lb, typemap.true_ub - typemap.true_lb
 
     def Commit(self) -> Self:
-        """Make the datatype fit for communication; predefined ones are."""
+        """Make the datatype usable in communication; predefined ones are already."""
         layout = self._layout
         layout.is_committed = True
         self._refer_to(layout)

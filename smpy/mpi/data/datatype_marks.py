@@ -16,11 +16,11 @@ __all__ = ["Marks"]
 
 
 class _NamesOfPredefined(dict[tuple[int, int], str]):
-    """What ranks of a world call predefined datatypes, by rank and number."""
+    """Names that ranks of a world have set for predefined datatypes, by rank and number."""
 
 
 class Marks(DatatypeCore, Attributed):
-    """A datatype that can be written on."""
+    """A datatype with a name and attributes."""
 
     __slots__ = ()
     _family: ClassVar = "Datatype"
@@ -30,7 +30,7 @@ class Marks(DatatypeCore, Attributed):
         return attributes_of(self._family, self._layout.number)
 
     def _inherit(self, old: Marks) -> None:
-        """Begin with what `old` hands on to a duplicate."""
+        """Copy the attributes that a duplicate of `old` gets."""
         if old._layout.has_attributes and is_running():
             self._attributes_of_rank("Dup").update(copy_attributes(old, old._attributes_of_rank("Dup"), "Dup"))
 
@@ -38,7 +38,7 @@ class Marks(DatatypeCore, Attributed):
         return self._layout_or_null is None or self._layout_or_null.is_basic
 
     def Get_name(self) -> str:
-        """Name in the standard, or what the rank has set."""
+        """Name in the standard, or the name that the rank has set."""
         layout = self._layout_or_null
         if layout is None:
             return "MPI_DATATYPE_NULL"
@@ -46,7 +46,7 @@ class Marks(DatatypeCore, Attributed):
         return own.get((current().rank, layout.number), layout.name) if own else layout.name
 
     def Set_name(self, name: str) -> None:
-        """Call it something, on this rank."""
+        """Set the datatype's name, on this rank."""
         layout, name = self._layout, name[: MAX_OBJECT_NAME - 1]
         if layout.is_basic:  # all ranks share it
             of_world(_NamesOfPredefined)[current().rank, layout.number] = name
@@ -55,7 +55,7 @@ class Marks(DatatypeCore, Attributed):
 
     @mpi_call
     def Free(self) -> None:
-        """Give the datatype back; messages under way keep what they need of it. Predefined ones cannot be."""
+        """Give the datatype back; messages under way can still use it. Predefined ones cannot be freed."""
         layout = self._layout
         if layout.is_basic:
             fail("ERR_TYPE", f"{self.Get_name() or 'the datatype'} is predefined and cannot be freed")
@@ -66,7 +66,7 @@ class Marks(DatatypeCore, Attributed):
 
     @property
     def name(self) -> str:
-        """Name in the standard, or what the rank has set."""
+        """Name in the standard, or the name that the rank has set."""
         return self.Get_name()
 
     @name.setter

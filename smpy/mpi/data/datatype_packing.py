@@ -33,16 +33,16 @@ class Packing(DatatypeCore):
         inbuf : buffer-like
             The entries; as many as it has room for.
         outbuf : buffer-like
-            Where their bytes go.
+            Buffer for their bytes.
         position : int
-            At which byte.
+            Position of the first byte.
         comm : Comm
-            Where they will be sent.
+            Communicator on which they will be sent.
 
         Returns
         -------
         int
-            Where the next ones go.
+            Position behind them, in bytes.
         """
         _check_comm(comm, "Pack")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
@@ -59,16 +59,16 @@ class Packing(DatatypeCore):
         inbuf : buffer-like
             Their bytes.
         position : int
-            At which byte they begin.
+            Position of the first byte.
         outbuf : buffer-like
-            Where the entries go; as many as it has room for.
+            Buffer for the entries; as many as it has room for.
         comm : Comm
-            Where they came from.
+            Communicator on which they were sent.
 
         Returns
         -------
         int
-            Where the next ones begin.
+            Position behind them, in bytes.
         """
         _check_comm(comm, "Unpack")
         packed, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
@@ -93,14 +93,14 @@ class Packing(DatatypeCore):
         inbuf : buffer-like
             The entries; as many as it has room for.
         outbuf : buffer-like
-            Where they go.
+            Buffer for their bytes.
         position : int
-            At which byte.
+            Position of the first byte.
 
         Returns
         -------
         int
-            Where the next ones go.
+            Position behind them, in bytes.
         """
         import numpy as np
 
@@ -121,14 +121,14 @@ class Packing(DatatypeCore):
         inbuf : buffer-like
             Their bytes.
         position : int
-            At which byte they begin.
+            Position of the first byte.
         outbuf : buffer-like
-            Where the entries go; as many as it has room for.
+            Buffer for the entries; as many as it has room for.
 
         Returns
         -------
         int
-            Where the next ones begin.
+            Position behind them, in bytes.
         """
         import numpy as np
 
@@ -148,7 +148,7 @@ class Packing(DatatypeCore):
         return _not_negative(count, "Pack_external_size") * external_size(self._layout.typemap)
 
     def _entries_in(self, memory: Memory, call: str) -> int:
-        """How many entries the memory has room for; raises when their bytes reach out of it, or are not all its own."""
+        """Number of entries that fit into the memory; raises if it is folded, or if their bytes reach out of it."""
         if memory.is_folded or private_ranges(memory.address, memory.nbytes) is not None:
             fail("ERR_BUFFER", f"{call}: an array that is folded or shares its memory has no bytes: send it as it is")
         layout = self._layout

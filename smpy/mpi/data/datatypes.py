@@ -1,4 +1,4 @@
-"""`Datatype`, the predefined ones, and how a type string finds its datatype."""
+"""`Datatype`, the predefined ones, and the datatypes of type strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["BYTE", "DATATYPE_NULL", "PREDEFINED", "Datatype", "_typecode", "as_d
 
 
 class Datatype(Constructors, Contents, Packing):
-    """What a buffer's entries are.
+    """The type of a buffer's entries: their bytes in memory, and their kind.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Datatype(Constructors, Contents, Packing):
         Parameters
         ----------
         value, index : Datatype
-            What the value and the location are.
+            Datatypes of the value and the location.
         """
         pair = pair_of(value._layout, index._layout)
         return cls._of(pair)

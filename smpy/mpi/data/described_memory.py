@@ -1,4 +1,4 @@
-"""Memory that is described rather than exported: what the array interfaces of accelerator libraries say of it."""
+"""Memory that is described rather than exported, by the array interfaces of accelerator libraries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FORMATS: Final = {
 
 
 class DescribedMemory(NamedTuple):
-    """What a description says.
+    """Memory as an array interface describes it.
 
     Parameters
     ----------
     address, nbytes : int
-        Where it begins, and how long it is.
+        Address of the first byte, and length.
     format : str
-        Of an item, as the buffer protocol says it.
+        Format of an item in the buffer protocol's notation.
     is_readonly : bool
         Whether it must not be written.
     is_host : bool
@@ -50,7 +50,7 @@ def is_gapless(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
 
 
 def _is_dense(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
-    """The first dimension fastest."""
+    """Whether the items fill the memory, the first dimension fastest."""
     for length, stride in zip(shape, strides, strict=True):
         if length > 1 and stride != step:
             return False

@@ -68,7 +68,7 @@ def described_by_dlpack(exporter: Any) -> DescribedMemory:
     TypeError, ValueError
         If the tensor does not say on which device it is.
     BufferError
-        If messages cannot be made of what it lends.
+        If messages cannot be made of its memory.
     """
     device_type, device_id = exporter.__dlpack_device__()
     is_host = index(device_type) == _CPU

@@ -1,4 +1,4 @@
-"""Basic elements of messages that end anywhere: how many a number of bytes holds, and the other way round."""
+"""Conversion between bytes and basic elements, for messages that may end inside an entry."""
 
 from __future__ import annotations
 

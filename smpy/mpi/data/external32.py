@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["external_size", "from_external", "to_external"]
 
 _OTHER_SIZES: Final = {"LONG": "i4", "UNSIGNED_LONG": "u4", "WCHAR": "u2"}
-"""What the standard gives other sizes than C has here, as numpy's type strings."""
+"""Datatypes whose size in the standard differs from C's here, as numpy's type strings."""
 _FRACTION: Final = 2**48 - 1
 _EXPLICIT: Final = 2**63
 
@@ -31,7 +31,7 @@ def to_external(typemap: Typemap, packed: NDArray[Any]) -> NDArray[Any]:
     Parameters
     ----------
     typemap : Typemap
-        What they are.
+        Typemap of an entry.
     packed : (n, size) array of uint8
         Their packed bytes.
     """
@@ -70,7 +70,7 @@ def _native(typemap: Typemap) -> str:
 
 
 def _is_extended(typemap: Typemap) -> bool:
-    """Whether an element is of x87 numbers, in 16 bytes each."""
+    """Whether an element consists of x87 numbers, in 16 bytes each."""
     import numpy as np
 
     return _typestr(typemap) in {"f16", "c32"} and np.finfo(np.longdouble).nmant == 63

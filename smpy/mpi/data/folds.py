@@ -1,10 +1,10 @@
 """Reductions: contributions of all ranks folded strictly left in rank order, for every operation and datatype.
 
-Floating-point sums depend on their order, so the order is the same whatever algorithm moves the bytes and whenever
-ranks arrive: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
+Floating-point sums depend on their order, so the order is the same for every algorithm and every order of
+arrival: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
 
-A contribution is folded at once when those before it have been, and kept otherwise; so what is kept is what waits,
-never all. A program's own operation runs when the first rank needs the result, as that rank's, on copies.
+A contribution is folded at once when those before it have been, and kept otherwise; so only waiting contributions are
+kept. A program's own operation runs when the first rank needs the result, as that rank's, on copies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Fold", "Prefixes", "check_defined"]
 
 _WIDE_BYTES = 4096
-"""Longer contributions are folded one by one where they are, shorter ones many at a time."""
+"""Bytes from which contributions are folded one by one, without a copy; shorter ones are folded many at a time."""
 _BATCH_BYTES = 1 << 20
 
 
@@ -38,7 +38,7 @@ def check_defined(operation: Operation, layout: Layout) -> None:
 
 
 class Operand(bytearray):
-    """What a program's own operation gets: bytes that can be read, written and seen as an array."""
+    """Operand of a program's own operation: bytes that can be read, written and viewed as an array."""
 
     format = "B"
     itemsize = 1
@@ -64,9 +64,9 @@ class Fold:
     Parameters
     ----------
     operation : Operation
-        What to fold with.
+        Operation of the reduction.
     layout : Layout
-        Of an entry; the program may free its datatype meanwhile.
+        Layout of an entry; the program may free its datatype meanwhile.
     n_ranks : int
         Number of contributions.
     """
@@ -102,11 +102,11 @@ class Fold:
         Parameters
         ----------
         rank : int
-            Whose it is.
+            Rank that contributes.
         carried : bytes, memoryview or partial bytes
-            What it has.
+            Packed entries of the rank.
         is_lent : bool
-            Whether they stay as they are until somebody asks for the result; else they are copied.
+            Whether the bytes stay unchanged until a rank takes the result; else they are copied.
         """
         if carried is None or self._is_void:
             self._is_void = True
@@ -143,7 +143,7 @@ class Fold:
         Parameters
         ----------
         operation : Operation
-            The asking rank's handle on it: a program's own operation is called as that rank's.
+            The calling rank's handle on it: a program's own operation is called as that rank's.
         """
         if self._result is None and not self._is_void:
             if operation.function is not None:
@@ -161,14 +161,14 @@ class Fold:
 
 
 class Prefixes:
-    """Reductions of the ranks up to each, made in rank order as far as somebody asks.
+    """Reductions of the ranks up to each rank, computed in rank order as far as needed.
 
     Parameters
     ----------
     operation : Operation
-        What to fold with.
+        Operation of the reduction.
     layout : Layout
-        Of an entry; the program may free its datatype meanwhile.
+        Layout of an entry; the program may free its datatype meanwhile.
     n_ranks : int
         Number of contributions.
     """
@@ -183,7 +183,7 @@ class Prefixes:
         self._n_done = 0
         self._first_void = n_ranks
         self._private: dict[int, Ranges] = {}
-        """Of ranks all of whose entries have no content, which ones have."""
+        """Ranges of bytes with a content, of ranks that contribute partial bytes."""
 
     def put(self, rank: int, carried: memoryview | PartialBytes | None, *, is_lent: bool = False) -> None:
         """Take the contribution of `rank`, as `Fold` does; after folded memory there is no result."""
@@ -204,8 +204,7 @@ class Prefixes:
         rank : int
             The last rank.
         operation : Operation
-            The asking rank's handle on it: a program's own operation is called as that rank's, and never beyond what
-            it asks for.
+            The calling rank's handle on it: a program's own operation is called as that rank's, and only up to `rank`.
         """
         if rank >= self._first_void:
             return None
@@ -234,7 +233,7 @@ class Prefixes:
 
 
 def _common(a: Ranges | None, b: Ranges) -> Ranges:
-    """What is in both; None is everything."""
+    """Intersection of two sets of ranges; None stands for all bytes."""
     if a is None:
         return b
     found, i, j = [], 0, 0
@@ -250,7 +249,7 @@ def _common(a: Ranges | None, b: Ranges) -> Ranges:
 
 
 def _restricted(result: bytes | memoryview, private: Ranges, layout: Layout) -> PartialBytes:
-    """A result of which the entries have a content that lie within some ranges as a whole."""
+    """A result with a content in those entries that lie within `private` as a whole."""
     size = layout.size
     whole = ((-(-first // size) * size, last // size * size) for first, last in private)
     return PartialBytes(result, [(first, last) for first, last in whole if first < last])

@@ -1,4 +1,4 @@
-"""Layouts: the bytes of a datatype, its names and how it was made; all handles on it share one."""
+"""Layouts: the bytes of a datatype, its names and its constructor call; all handles on it share one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smpy.mpi.data.typemaps import Typemap
 __all__ = ["LARGEST_OFFSET", "Layout", "Origin"]
 
 LARGEST_OFFSET: Final = (1 << 63) - 1
-"""Sizes and displacements are C's, of 64 bits."""
+"""Largest size or displacement: C's have 64 bits."""
 
 _numbers: Final = count(1)
 
@@ -24,9 +24,9 @@ class Origin(NamedTuple):
     combiner : str
         Its name in the standard, without the prefix.
     arguments : dict of str to int or list of int
-        As `Datatype.Create_...` takes them, without the datatypes.
+        Arguments of `Datatype.Create_...`, without the datatypes.
     datatypes : tuple of Layout
-        What it was made of.
+        The old datatypes.
     """
 
     combiner: str
@@ -43,7 +43,7 @@ class Layout:
     typemap : Typemap
         The bytes of an entry.
     name : str
-        Name in the standard, or what the program has set.
+        Name in the standard, or the name that the program has set.
     kind : str
         integer, floating, logical, complex, byte, character or pair, of a predefined one: which reductions are allowed.
     typestr : str
@@ -51,7 +51,7 @@ class Layout:
     code : str
         Character or type string that names it in a message; empty when there is none.
     origin : Origin
-        How it was made; None when the standard names it.
+        The call that made it; None when the standard names it.
     is_committed : bool
         Whether it may be used in communication.
     """
@@ -65,7 +65,7 @@ class Layout:
     is_committed: bool = False
 
     number: int = field(init=False, default_factory=lambda: next(_numbers))
-    """Its handle."""
+    """Number by which all handles on it are equal."""
     size: int = field(init=False)
     """Bytes that an entry carries."""
     extent: int = field(init=False)
@@ -73,7 +73,7 @@ class Layout:
     is_contiguous: bool = field(init=False)
     """Whether the bytes of entries that follow one another do so too, from the first entry's address on."""
     has_attributes: bool = field(init=False, default=False)
-    """Whether a rank has cached anything on it, as far as that is known without asking."""
+    """Whether a rank may have cached an attribute on it."""
     is_basic: bool = field(init=False)
     """Whether it exists without being made, and cannot be freed."""
 

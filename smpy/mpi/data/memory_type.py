@@ -1,4 +1,4 @@
-"""`buffer`: memory as a program holds it, its own or another object's; MPI's own allocations, and addresses."""
+"""`buffer`: memory that a program holds, its own or another object's; MPI's own allocations, and addresses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class buffer(Exporter):  # mpi4py's name for it
     Parameters
     ----------
     buf : buffer-like, optional
-        Whose memory it is; none without it.
+        Owner of the memory; without it the length is 0.
     """
 
     __slots__ = ("__weakref__", "_address", "_is_host", "_obj")
@@ -85,7 +85,7 @@ class buffer(Exporter):  # mpi4py's name for it
         Parameters
         ----------
         obj : buffer-like
-            Whose memory it is.
+            Owner of the memory.
         readonly : bool
             Whether it must not be written through the buffer.
         """
@@ -98,7 +98,7 @@ class buffer(Exporter):  # mpi4py's name for it
         Parameters
         ----------
         address : int
-            Where it begins.
+            Address of the first byte.
         nbytes : int
             Length.
         readonly : bool
@@ -113,12 +113,12 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Address of the first byte."""
         return self._address
 
     @property
     def obj(self) -> Any:
-        """Whose memory it is; None when it is nobody's."""
+        """Object that owns the memory; None when there is none."""
         return self._obj
 
     @property
@@ -173,9 +173,9 @@ class buffer(Exporter):  # mpi4py's name for it
         Parameters
         ----------
         format : str
-            Of an item, as in `memoryview.cast`.
+            Format of an item, see `memoryview.cast`.
         shape : sequence of int, optional
-            Of the array of items.
+            Shape of the array of items.
         """
         view = self._on_host()
         return view.cast(format) if shape is None else view.cast(format, list(shape))  # type: ignore[call-overload, no-any-return]
@@ -189,7 +189,7 @@ class buffer(Exporter):  # mpi4py's name for it
         return buffer._on(self._obj, self._view.toreadonly(), self._address, is_host=self._is_host)
 
     def release(self) -> None:
-        """Let go of the memory: what is left has no bytes."""
+        """Release the memory; the length is 0 afterwards."""
         self._obj, self._view, self._address = None, _NONE, 0
 
 
@@ -209,12 +209,12 @@ def Alloc_mem(size: int, info: Info | None = None) -> buffer:
 
 
 def Free_mem(mem: buffer) -> None:
-    """Give back memory of `Alloc_mem`; what is left has no bytes."""
+    """Give back memory of `Alloc_mem`; its length is 0 afterwards."""
     mem.release()
 
 
 def Get_address(location: Any) -> int:
-    """Where a buffer begins.
+    """Address of a buffer's first byte.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def Get_address(location: Any) -> int:
     Raises
     ------
     Exception
-        Of class ``ERR_BUFFER``, if it is folded: it is nowhere.
+        If the buffer is folded, so that it has no address: ``ERR_BUFFER``.
     """
     if location is None or isinstance(location, SpecialBuffer):
         return 0 if location is None else int(location)

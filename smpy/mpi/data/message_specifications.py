@@ -2,7 +2,7 @@
 
 Specifications have all of mpi4py's forms: a buffer; ``[buffer, type]``; ``[buffer, count]``; ``[buffer, count, type]``;
 ``[buffer, (count, displacement), type]``; ``[buffer, count, displacement, type]``. Types are `Datatype` objects or type
-strings; without one the buffer's format says it, without a count the buffer's length. Errors name the call.
+strings; the default type follows from the buffer's format, the default count from its length. Errors name the call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 LARGEST_TAG: Final = 2**31 - 1
 """The kernel's tags have 32 bits."""
 _WRONG: Final = (TypeError, ValueError, LookupError, BufferError)
-"""What a specification that makes no sense ends in."""
+"""Exceptions that an invalid specification raises."""
 
 
 # ---- peer and tag ----
@@ -84,18 +84,18 @@ def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
 
 
 def outgoing_of(spec: Any, call: str) -> Load:
-    """The payload end of a send of what a specification names."""
+    """The payload end of a send of the entries that a specification names."""
     load = None if isinstance(spec, (list, tuple)) else _whole_buffer(spec)
     return to_send(spec, call).outgoing() if load is None else load
 
 
 def incoming_of(spec: Any, call: str) -> Load:
-    """The payload end of a receive into what a specification names."""
+    """The payload end of a receive into the entries that a specification names."""
     return to_fill(spec, call).incoming()
 
 
 def _whole_buffer(exporter: Any) -> Load | None:
-    """The payload end of a send of all of a buffer; None when it is not that simple."""
+    """The payload end of a send of a whole contiguous buffer; None when the specification needs `part_of`."""
     try:
         view = memoryview(exporter)
         if not view.nbytes or not view.c_contiguous or hasattr(exporter, "__smpy_folded__"):
@@ -132,21 +132,21 @@ def to_fill(spec: Any, call: str) -> Part:
 
 
 def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
-    """What a message specification means.
+    """The entries that a message specification names.
 
     Parameters
     ----------
     spec : buffer-like or sequence
-        As the program passed it.
+        Specification as the program passed it.
     is_written : bool
         Whether the entries will be overwritten.
     n_blocks : int
-        Number of blocks the memory is for: a count is per block.
+        Number of blocks in the memory: a count is per block.
 
     Raises
     ------
     TypeError, ValueError, KeyError, BufferError
-        As mpi4py does, if it makes no sense.
+        If the specification is invalid; the same type as in mpi4py.
     """
     if not isinstance(spec, (list, tuple)):
         memory = memory_of(spec, is_written)
@@ -171,7 +171,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
 
 
 def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> tuple[Any, Any, Any, Any]:
-    """Buffer, count, displacement and datatype, None where not given; `both`: what holds a count and a displacement."""
+    """Buffer, count, displacement and datatype, None where not given; `both`: types of a (count, displacement) pair."""
     if len(spec) == 4:
         return spec[0], spec[1], spec[2], spec[3]
     if not 2 <= len(spec) <= 3:
@@ -186,7 +186,7 @@ def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> t
 
 
 def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Memory, Datatype]:
-    """The memory of a message, and what its entries are."""
+    """The memory of a message, and the datatype of its entries."""
     if is_bottom(exporter):
         if named is None:
             raise ValueError("message: without a buffer a datatype must be named")
@@ -196,7 +196,7 @@ def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Me
 
 
 def bottom(exporter: Any) -> Memory:
-    """The memory that messages without a buffer, or with ``BOTTOM``, lie in."""
+    """The memory of messages without a buffer (none), or with ``BOTTOM`` (the whole address range)."""
     return NOTHING if exporter is None else EVERYWHERE
 
 
@@ -223,13 +223,13 @@ def _extent(datatype: Datatype, otherwise: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _whole(code: str, nbytes: int, n_blocks: int) -> tuple[int, Datatype]:
-    """What a buffer means that nothing else is said of: programs send the same few over and over."""
+    """Count and datatype of a buffer passed alone; cached, because programs send few kinds of buffers often."""
     datatype = of_format(code)
     return inferred_count(nbytes, datatype, n_blocks), datatype
 
 
 def inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
-    """Entries of a block, when `n_blocks` blocks fill so many bytes."""
+    """Entries of a block, when `n_blocks` blocks fill `room` bytes."""
     if not room:
         return 0
     extent = _extent(datatype, "the count cannot be inferred")

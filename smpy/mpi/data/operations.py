@@ -16,11 +16,11 @@ from smpy.mpi.state.handle import Handle, of_family
 __all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
 
 _LARGEST_NUMBER: Final = 32
-"""So many operations of its own a rank may have at a time, as under mpi4py."""
+"""Largest number of own operations that a rank may have at a time, as under mpi4py."""
 
 
 class _NumbersMade(Counter[int]):
-    """How many operations each rank of a world has."""
+    """Number of own operations that each rank of a world has."""
 
 
 class Op(Handle):
@@ -37,7 +37,7 @@ class Op(Handle):
 
     _operation_or_null: Operation | None
     _is_by_number: bool
-    """Whether the program came back with a number alone."""
+    """Whether the handle was made from a number alone."""
 
     def __new__(cls, op: Op | None = None) -> Self:
         return cls._of(None if op is None else of_family(op, Op)._operation_or_null)
@@ -73,7 +73,7 @@ class Op(Handle):
 
     @property
     def _operation(self) -> Operation:
-        """What the handle refers to; raises ``ERR_OP`` when it is null."""
+        """The operation that the handle refers to; raises ``ERR_OP`` when it is null."""
         if self._operation_or_null is None:
             fail("ERR_OP", "the operation is null")
         return self._operation_or_null
@@ -105,7 +105,7 @@ class Op(Handle):
         return cls._of(operation)
 
     def Free(self) -> None:
-        """Give the operation back; predefined ones cannot be."""
+        """Give the operation back; predefined ones cannot be freed."""
         if self._operation.function is None:
             fail("ERR_OP", f"{self._operation.name} is predefined and cannot be freed")
         if is_running():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["check_bounds", "gathered", "pack", "packed_ranges", "spread", "unpack"]
 
 _BATCH = 1 << 16
-"""Stretches without a rule are moved so many at a time: what is needed besides the bytes stays small."""
+"""Number of irregular stretches that are moved at a time, so that their arrays of offsets stay small."""
 
 
 def check_bounds(layout: Layout, memory: Memory, start: int, count: int) -> None:
@@ -52,7 +52,7 @@ def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview
 
 
 def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> None:
-    """Put packed bytes where the entries from byte `start` of `memory` keep them; what lies in the gaps stays.
+    """Write packed bytes into the entries from byte `start` of `memory`; bytes in the gaps stay.
 
     The last entry may be incomplete.
     """
@@ -77,9 +77,9 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
 
 
 def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> Ranges:
-    """Where the bytes in `ranges` of the memory travel: ranges of the packed bytes of `count` entries from `start` on.
+    """Ranges of the packed bytes of `count` entries from `start` on that come from `ranges` of the memory.
 
-    Costs what the entries have stretches, however far apart these are.
+    The cost grows with the number of the entries' stretches, not with their distance.
     """
     import numpy as np
 
@@ -88,7 +88,7 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
     for run in looped(typemap.runs, count, typemap.extent, typemap.size):
         for batch in _batches(run.moved(start, 0)):
             at, packed = _places(batch)
-            low = np.searchsorted(lasts, at, "right")  # of each stretch: the first range that reaches into it
+            low = np.searchsorted(lasts, at, "right")  # the first range that reaches into each stretch
             n_ranges = np.maximum(np.searchsorted(firsts, at + run.length) - low, 0)
             which = np.repeat(np.arange(len(at)), n_ranges)
             of_stretch = np.arange(len(which)) - np.repeat(np.cumsum(n_ranges) - n_ranges, n_ranges)
@@ -132,13 +132,13 @@ def gathered(typemap: Typemap, room: bytearray, count: int) -> memoryview:
 
 
 def _span(typemap: Typemap, count: int) -> tuple[int, int]:
-    """Where the memory of entries begins and ends, the first one's address being 0."""
+    """Start and end of the memory of entries, relative to the address of the first one."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     return min(0, back + typemap.true_lb), max(count * typemap.extent, ahead + typemap.true_ub)
 
 
 def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDArray[Any], *, is_packing: bool) -> None:
-    """Between `packed` and the `count` entries from byte `start` of `memory`."""
+    """Move bytes between `packed` and the `count` entries from byte `start` of `memory`."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     first, last = typemap.true_lb + back, typemap.true_ub + ahead
     window = memory.stretch(start + first, start + last)
@@ -151,7 +151,7 @@ def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDAr
 
 
 def _stretches(run: Run, window: Any, packed: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Arrays of a run's stretches, in memory and packed, and which of their items they are."""
+    """Arrays of a run's stretches, in memory and packed, and the indices of the stretches in each."""
     if all(isinstance(loop, Loop) for loop in run.loops):
         yield _array(run, window, 0), _array(run, packed, 1), ..., ...
         return

@@ -1,4 +1,4 @@
-"""Entries in a program's memory: what a message carries or where one goes, and blocks of them for several ranks."""
+"""Entries in a program's memory that a message carries or fills, and blocks of them for several ranks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["Part", "Parts"]
 
 
 class Part:
-    """Entries of one datatype in a program's memory: what a message carries, or blocks for several messages.
+    """Entries of one datatype in a program's memory, for one message, or in blocks for several messages.
 
     Parameters
     ----------
     memory : Memory
-        Where they are.
+        Memory that holds them.
     start : int
         Offset of the first, in bytes.
     count : int
-        Entries a message, or a block, has.
+        Entries of a message, or of a block.
     datatype : Datatype
-        What an entry is.
+        Datatype of an entry.
     """
 
     __slots__ = ("count", "datatype", "layout", "memory", "nbytes", "start")
@@ -72,7 +72,7 @@ class Part:
         return None if at is None else Load(self.nbytes, memory.address + at, memory.keep)
 
     def _stretch(self, first: int, count: int) -> int | None:
-        """Where `count` entries from the `first` on begin, when they are one stretch of bytes."""
+        """Offset of `count` entries from the `first` on when they are one stretch of bytes, else None."""
         layout = self.layout
         at = self.start + first * layout.extent
         if layout.is_contiguous:
@@ -81,7 +81,7 @@ class Part:
         return at + typemap.true_lb if typemap.is_tiling or (typemap.is_dense and count == 1) else None
 
     def _private(self, start: int, count: int) -> Ranges | None:
-        """Which of the bytes that `count` entries from byte `start` on carry have a content, packed; None: all."""
+        """Ranges with a content in the packed bytes of `count` entries from byte `start` on; None: all."""
         typemap, memory = self.layout.typemap, self.memory
         back, ahead = sorted((0, (count - 1) * typemap.extent))
         first, last = start + back + typemap.true_lb, start + ahead + typemap.true_ub
@@ -134,7 +134,7 @@ class Part:
                 memory.stretch(at + first, at + last)[:] = memoryview(carried)[first:last]
 
     def _merged(self, carried: PartialBytes, start: int) -> bytearray:
-        """Packed entries: what is carried, and between that what the entries from byte `start` on hold."""
+        """Packed entries from byte `start` on, overwritten by the carried bytes that have a content."""
         merged = bytearray(pack(self.layout.typemap, self.memory, start, -(-len(carried) // self.layout.size)))
         for first, last in carried.private:
             merged[first:last] = carried.data[first:last]
@@ -149,18 +149,18 @@ class Part:
 
 
 class Parts(Sequence[Part]):
-    """Blocks of a program's memory, one for each rank that a call has to do with.
+    """Blocks of a program's memory, one for each rank that a call exchanges with.
 
     Parameters
     ----------
     memory : Memory
-        Where they are.
+        Memory that holds them.
     counts : list of int
         Entries that each block has.
     starts : list of int
         Offset of the first entry of each block, in bytes.
     datatypes : list of Datatype
-        Of the entries: one for all blocks, or one for each.
+        Datatypes of the entries: one for all blocks, or one for each.
     """
 
     __slots__ = ("_compiled", "_datatypes", "_memory", "_starts", "counts")
@@ -174,11 +174,11 @@ class Parts(Sequence[Part]):
 
     @property
     def datatype(self) -> Datatype:
-        """What an entry is; that of the first block when each has its own."""
+        """Datatype of an entry; of the first block if each has its own."""
         return self._datatypes[0]
 
     def datatype_of(self, block: int) -> Datatype:
-        """What an entry of a block is."""
+        """Datatype of a block's entries."""
         return self._datatypes[block if len(self._datatypes) > 1 else 0]
 
     def check(self) -> None:
@@ -191,7 +191,7 @@ class Parts(Sequence[Part]):
             part.check()
 
     def offsets(self) -> array[int]:
-        """Where each block begins when they are packed one behind the other, in bytes; the last entry is their end."""
+        """Offsets in bytes of the blocks packed one behind the other, and their end as the last item."""
         if len(self._datatypes) == 1:
             size = self._datatypes[0]._layout.size
             sizes: Iterable[int] = [count * size for count in self.counts]
@@ -200,7 +200,7 @@ class Parts(Sequence[Part]):
         return array("q", accumulate(sizes, initial=0))
 
     def _private(self) -> Ranges | None:
-        """Which bytes of the whole memory have a content; None: all."""
+        """Ranges of the whole memory that have a content; None: all."""
         memory = self._memory
         if memory.is_folded:
             current().has_folded = True
@@ -220,7 +220,7 @@ class Parts(Sequence[Part]):
         copy : cffi pointer
             C memory; None when the blocks are folded, or empty.
         private : sequence of (int, int)
-            Those of its bytes that have a content; None: all.
+            Ranges of its bytes that have a content; None: all.
         """
         memory, private = self._memory, self._private()
         if not nbytes or (private is not None and not private):
@@ -238,7 +238,7 @@ class Parts(Sequence[Part]):
         return room, None
 
     def _packed_in_part(self, nbytes: int) -> tuple[Any, Ranges]:
-        """The copy when some of the memory has no content: what has none is left as zeros."""
+        """The copy when some of the memory has no content: bytes without content are zeros."""
         room = ffi.from_buffer("char[]", bytearray(nbytes))
         copy, private = ffi.buffer(room), []
         for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
@@ -262,16 +262,16 @@ class Parts(Sequence[Part]):
                 part.put(memoryview(packed)[start:end])
 
     def take(self, peers: Any, place: int, private_of: dict[int, Ranges]) -> None:
-        """Write what each of the peers has packed for the rank at a place among theirs into its block.
+        """Write the bytes that each peer has packed for this rank into that peer's block.
 
         Parameters
         ----------
         peers : contribution pointer
-            The first one's (kernels/event/blocks.h).
+            Pointer to the first peer's contribution (kernels/event/blocks.h).
         place : int
-            Of this rank among the peers of each.
+            Index of this rank among the peers of each.
         private_of : dict of int to sequence of (int, int)
-            What has a content of what a peer has packed, of peers that have folded some.
+            Ranges with a content in a peer's packed bytes, of peers with partly folded memory.
         """
         private = self._private()
         if private is not None and not private:
@@ -302,7 +302,7 @@ class Parts(Sequence[Part]):
 
 
 def _compiled(counts: list[int], starts: list[int], datatypes: list[Datatype]) -> tuple[Any, ...] | None:
-    """The kernel's description of blocks and what it refers to; None when a datatype has no regular strides."""
+    """The kernel's description of blocks, and the arrays that it points to; None without regular strides."""
     layouts = [strided(datatype._layout.typemap) for datatype in datatypes]
     if not counts or None in layouts:
         return None

@@ -13,7 +13,7 @@ from smpy.mpi.data.pickling import pickle
 __all__ = ["SIZE_BYTES", "offsets_of", "pickled_each", "unpickled", "unpickled_all"]
 
 SIZE_BYTES: Final = 8
-"""What mpi4py sends to announce a size: one MPI_COUNT."""
+"""Bytes that mpi4py sends to announce a size: one MPI_COUNT."""
 
 
 def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
@@ -25,12 +25,12 @@ def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
 
 
 def unpickled(block: bytes, source: int, call: str) -> Any:
-    """The object that came from a rank; what its class raises is told whose it was."""
+    """The object that came from a rank; an exception of its class gets a note with the sender."""
     return unpickled_all([block], call, first_source=source)[0]
 
 
 def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> list[Any]:
-    """The objects that came from ranks in a row; what their classes raise is told whose it was."""
+    """The objects that came from consecutive ranks; an exception of their classes gets a note with the sender."""
     objects: list[Any] = []
     try:
         objects.extend(map(pickle.loads, blocks))
@@ -42,5 +42,5 @@ def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> 
 
 
 def offsets_of(blocks: Sequence[bytes]) -> array[int]:
-    """Where blocks begin when they are packed one behind the other, and where the last one ends; empty without any."""
+    """Offsets in bytes of blocks packed one behind the other, and their end; empty without blocks."""
     return array("q", accumulate(map(len, blocks), initial=0) if blocks else ())

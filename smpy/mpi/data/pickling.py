@@ -1,4 +1,4 @@
-"""`Pickle`: how objects become messages, and `pickle`, the one in use, which each rank may set for itself."""
+"""`Pickle`: conversion of objects to messages, and `pickle`, the one in use, which each rank may set for itself."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Pickle:
         return self._dumps(obj) if self._protocol is None else self._dumps(obj, self._protocol)
 
     def loads(self, data: Any) -> Any:
-        """The object that bytes stand for."""
+        """The object that `data` encodes."""
         return self._loads(data)
 
     def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
-        """The object as bytes, and the large buffers inside it apart."""
+        """The object as bytes, and its large buffers separately."""
         buffers: list[Any] = []
 
         def stays_inside(lent: PickleBuffer) -> bool:
@@ -65,7 +65,7 @@ class Pickle:
         return self._dumps(obj, protocol, buffer_callback=stays_inside), buffers
 
     def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
-        """The object that bytes and buffers apart stand for."""
+        """The object that bytes and separate buffers encode."""
         return self._loads(data, buffers=buffers)
 
     @property
@@ -91,11 +91,11 @@ _dumps, _loads = dumps, loads
 
 
 class _OwnPickles(dict[int, Pickle]):
-    """What ranks of a world have set for themselves."""
+    """Own `Pickle` of each rank of a world that has set one."""
 
 
 class _OfEachRank(Pickle):
-    """A `Pickle` that is another one for each rank that has set it; the others share one."""
+    """A per-rank `Pickle`, created when a rank first assigns to it; the others share one."""
 
     _of_all: Pickle
 
@@ -158,5 +158,5 @@ class _OfEachRank(Pickle):
         self._to_change().THRESHOLD = threshold
 
 
-pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # as it is for all: whoever imports this may be a rank
-"""What the lower-case calls use."""
+pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # not by __init__, which would set the importing rank's own
+"""The `Pickle` of the lower-case calls."""

@@ -71,7 +71,7 @@ def _block_length(n_entries: int, n_ranks: int, kind: int, wanted: int) -> int:
 
 
 def _dealt(row: Typemap, step: int, n_entries: int, stride: int, first: int, length: int) -> Typemap:
-    """Blocks of `length` rows of `step` bytes, from row `first` on, `stride` rows apart; the last has what is left."""
+    """Blocks of `length` rows of `step` bytes, from row `first` on, `stride` rows apart; the last has the rest."""
     n_whole = max(0, (n_entries - first - length) // stride + 1) if stride else 0
     behind = first + n_whole * stride
     n_left = max(0, min(length, n_entries - behind))

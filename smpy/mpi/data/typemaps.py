@@ -1,4 +1,4 @@
-"""Typemaps: which bytes of memory an entry of a datatype has, in the order in which they travel (MPI 4.1, 5.1).
+"""Typemaps: the bytes of memory of a datatype's entry, in the order in which they travel (MPI 4.1, 5.1).
 
 An entry is a few runs. A run is a stretch of bytes, repeated by loops: at a fixed distance, or at places of their own
 when there is no rule. So the description of an entry is as small as the calls that made it, however many bytes it has,
@@ -16,7 +16,7 @@ from typing import NamedTuple
 __all__ = ["EMPTY", "Loop", "Places", "Run", "Typemap", "basic", "joined", "looped", "placed", "repeated", "resized"]
 
 _FEW = 16
-"""So many blocks are runs of their own; more of them share one, with a list of places."""
+"""Largest number of blocks that are runs of their own; more of them share one, with a list of places."""
 
 
 class Loop(NamedTuple):
@@ -40,7 +40,7 @@ class Places(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A stretch of bytes, at `offset` of the entry and `packed` of its packed bytes, and what repeats it.
+    """A stretch of bytes, at `offset` of the entry and `packed` of its packed bytes, and the loops that repeat it.
 
     The loops are nested, the outermost first.
     """
@@ -68,11 +68,11 @@ class Typemap:
     true_lb, true_ub : int
         Offset of the first byte carried, and offset behind the last.
     alignment : int
-        Of the most demanding element, in bytes.
+        Alignment of the most demanding element, in bytes.
     n_elements : int
         Number of basic elements.
     elements : tuple of (int, Typemap)
-        What it was made of, in order, and how often; empty for a basic element.
+        Number and typemap of the parts that it was made of, in order; empty for a basic element.
     runs : tuple of Run
         The bytes.
     is_resized : bool
@@ -225,7 +225,7 @@ def _in_loop(run: Run, loop: Loop) -> Run:
 
 
 def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[Run]:
-    """Of blocks given as count of entries and displacement in bytes: blocks of a length share their description."""
+    """Runs of blocks, each a count of entries and a displacement in bytes; blocks of equal length share runs."""
     if old.is_tiling:
         yield from _of_stretches((at + old.true_lb, count * old.size) for count, at in blocks)
         return
@@ -240,7 +240,7 @@ def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[Run
 
 
 def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[Run]:
-    """Of entries of different kinds, given with their displacements."""
+    """Runs of entries of different kinds, each a displacement in bytes and a typemap."""
     if all(block.is_dense or not block.size for _, block in blocks):
         yield from _of_stretches((at + block.true_lb, block.size) for at, block in blocks if block.size)
         return
@@ -250,7 +250,7 @@ def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[Run]:
 
 
 def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[Run]:
-    """Of stretches given as offset and length, in the order in which they are packed; those that touch are made one."""
+    """Runs of stretches, each an offset and a length, in packed order; adjacent stretches are merged."""
     offsets, lengths, end = array("q"), array("q"), None
     for offset, length in stretches:
         if offset == end:

@@ -29,11 +29,11 @@ _EXPECTED: Final = {
     "Status": "a Status",
     "Errhandler": "an Errhandler",
 }
-"""Annotations of arguments that can be judged, and how an error names them."""
+"""Annotations of arguments that can be checked, and their names in errors."""
 
 
 def integer(call: str, name: str, value: Any) -> int:
-    """What C would make of it: programs divide ranks by two and pass what comes out."""
+    """The argument converted to int as in C: programs divide ranks by two and pass the float."""
     if _is_integer(value):
         return int(value)
     raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
@@ -46,7 +46,7 @@ def _is_integer(value: object) -> bool:
 def _explain(
     method: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any], error: BaseException, has_begun: bool
 ) -> None:
-    """Raise ``TypeError`` in the program's words, when a call failed for what it was given."""
+    """Raise ``TypeError`` in the program's words, when an argument made a call fail."""
     call = method.__name__.removeprefix("_")
     if isinstance(error, OverflowError):
         raise OverflowError(f"{call}: {error}") from None

@@ -17,7 +17,7 @@ from smpy.mpi.state.world import world
 __all__ = ["Attributed", "attributes_of", "copy_attributes", "delete_attributes"]
 
 _FIRST_KEYVAL: Final = 100
-"""Above the predefined ones."""
+"""First number of a key made by a program, above the predefined keys."""
 
 
 class Attributed(Handle):
@@ -27,7 +27,7 @@ class Attributed(Handle):
     _predefined_keyvals: ClassVar[frozenset[int]] = frozenset()
 
     def _attributes_of_rank(self, call: str) -> Attributes:
-        """What the running rank has cached; raises when the handle is null."""
+        """Attributes that the running rank has cached; raises when the handle is null."""
         raise NotImplementedError
 
     def _attributes_to_change(self, call: str) -> Attributes:
@@ -137,7 +137,7 @@ class Attributed(Handle):
 
 
 def attributes_of(family: str, number: int) -> Attributes:
-    """What the running rank has cached on an object that other ranks may use too.
+    """Attributes that the running rank has cached on an object that other ranks may use too.
 
     Parameters
     ----------
@@ -150,12 +150,12 @@ def attributes_of(family: str, number: int) -> Attributes:
 
 
 def copy_attributes(old: Attributed, attributes: Attributes, call: str) -> Attributes:
-    """What a duplicate of `old` has cached from the start.
+    """Attributes that a new duplicate of `old` gets from the copy callbacks.
 
     Raises
     ------
     Exception
-        Of class ``ERR_OTHER``, if a callback raises; its traceback goes to stderr.
+        If a callback raises: ``ERR_OTHER``; its traceback goes to stderr.
     """
     copied: Attributes = {}
     for keyval, (kind, value) in attributes.items():

@@ -3,9 +3,9 @@
 The extension has the calls that programs make most often. Each tries the common case, one contiguous buffer of a basic
 type between ranks of the communicator, and leaves every other, before it has posted anything, to Python's method of
 the same signature, under its name with an underscore. Python has all of them, in the classes of `taken_over`; without
-the extension, or with ``SMPY_SURFACE=python``, they are what programs call.
+the extension, or with ``SMPY_SURFACE=python``, programs call them.
 
-What the extension reads and sets, and Python likewise:
+Fields that both the extension and Python read and set:
 
 CommBase
     ``_kernel_comm`` (int): the kernel's number of the communicator; `NOWHERE` when null or freed; `MYSELF` for
@@ -13,7 +13,7 @@ CommBase
 
 RequestBase
     ``_kernel_request`` (int): the kernel's number; 0 when the kernel has nothing left to do for it; -1 when null, and
-    of a persistent request that is not active. ``_buffer``: what must stay alive until it completes. ``_envelope``: the
+    of a persistent request that is not active. ``_buffer``: kept alive until it completes. ``_envelope``: the
     `Envelope` of a request known to be complete. ``_on_completion``: called with the envelope on completion, for the
     object that the lower-case calls return; or a `CompoundOperation`. ``_refer_to(number)``, ``_share(other)`` and
     ``_let_go()``, which makes it null, alone change the first two. The extension completes requests whose last two
@@ -52,7 +52,7 @@ C = TypeVar("C", bound=type)
 def taken_over(*names: str) -> Callable[[C], C]:
     """Decorate a class: where there is an extension, programs call its methods of these names.
 
-    Python's own, to which it hands what it does not do, then have an underscore before their names.
+    Python's methods, which take the calls that the extension leaves, then have an underscore before their names.
     """
 
     def hand_over(owner: C) -> C:

@@ -1,4 +1,4 @@
-"""Handles on communicators, and the questions every call on one begins with: which communicator, which rank."""
+"""Handles on communicators, and the communicator and rank of a call on one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start and end of MPI, its clock, and what it says of itself."""
+"""Start and end of MPI, its clock, versions and properties."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OPTIONS: Final[dict[str, dict[Any, Any]]] = {
 
 
 def option(name: str, default: Any) -> Any:
-    """What the program has set in ``mpi4py.rc``; `default` if it has not, or if that is no value of this option."""
+    """The program's value of an option of ``mpi4py.rc``; `default` if it is not set or not a valid value."""
     options = getattr(sys.modules.get("mpi4py"), "rc", None)
     value = getattr(options, name, default)
     if name == "irecv_bufsz":
@@ -114,13 +114,13 @@ def Finalize() -> None:
 
 
 def finish() -> None:
-    """MPI ends for the running rank, unless it has ended or never started: on some machines that is a barrier."""
+    """End MPI for the running rank, unless it has ended or never started: on some machines with a barrier."""
     if current().ends_with_barrier and Is_initialized() and not Is_finalized():
         sys.modules["smpy.mpi.MPI"].COMM_WORLD.Barrier()
 
 
 def imported() -> None:
-    """A rank imports `mpi4py.MPI`: when ``mpi4py.rc.initialize`` is false, calls before `Init` are errors."""
+    """Prepare a rank that imports `mpi4py.MPI`: if ``mpi4py.rc.initialize`` is false, calls before `Init` fail."""
     _warn_of_options()
     if not option("initialize", True):
         watch_calls()
@@ -186,7 +186,7 @@ def Get_abi_fortran_info() -> Info:
 
 
 def Get_library_version() -> str:
-    """What answers the calls."""
+    """Name and version of the library that implements MPI."""
     return f"smpy {__version__}, an MPI on a simulated machine"
 
 
@@ -205,7 +205,7 @@ def Get_processor_name() -> str:
 
 
 def Get_hw_resource_info() -> Info:
-    """What ranks can be split by, and whether the running rank is bound to one of it: a host."""
+    """Resources to split ranks by, and whether the running rank is bound to one: always its host."""
     return Info.Create({"mpi_shared_memory": "true"})
 
 
@@ -221,7 +221,7 @@ def Wtick() -> float:
 
 
 def Pcontrol(level: int) -> None:
-    """Nothing: there is no profiler to control.
+    """Do nothing: there is no profiler to control.
 
     Parameters
     ----------

@@ -40,14 +40,14 @@ def Add_error_code(errorclass: int) -> int:
 
 
 def Add_error_string(errorcode: int, string: str) -> None:
-    """Say what an added class or code means.
+    """Set the message of an added class or code.
 
     Parameters
     ----------
     errorcode : int
         Its number.
     string : str
-        In words.
+        The message.
     """
     _check_added(errorcode, "Add_error_string")
     added_codes().strings[errorcode] = string
@@ -86,7 +86,7 @@ def Remove_error_code(errorcode: int) -> None:
 
 
 def Remove_error_string(errorcode: int) -> None:
-    """Forget what an added class or code means.
+    """Delete the message of an added class or code.
 
     Parameters
     ----------

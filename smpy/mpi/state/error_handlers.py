@@ -1,7 +1,7 @@
 """`Errhandler`: functions that are called with an error before it is raised.
 
-Errors are raised as `MPI.Exception`, as mpi4py has it: that is ``ERRORS_RETURN``. An object with another handler
-has its calls watched from then on (`guard`); until a program sets one, calls cost nothing more.
+Errors are raised as `MPI.Exception`, as in mpi4py: this is ``ERRORS_RETURN``. Calls on an object with another handler
+are watched (`guard`); until a program sets one, calls cost nothing more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAX_MADE: Final = 32
 
 
 def tell(handler: ErrorHandler, holder: object, code: int, reason: object) -> None:
-    """Do what a handler does about an error of `holder`."""
+    """Apply a handler to an error of `holder`: call its function, or end the run."""
     if handler.ends_run:
         _end_run(reason, code)
     if handler.function is not None:
@@ -52,7 +52,7 @@ def _end_run(reason: object, code: int) -> NoReturn:
 
 
 class Errhandler(Handle):
-    """What is done about errors of a communicator, a window, a file or a session.
+    """A handler of errors of a communicator, a window, a file or a session.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Errhandler(Handle):
 
     @property
     def _handler(self) -> ErrorHandler:
-        """What the handle refers to; raises ``ERR_ERRHANDLER`` when it is null."""
+        """The handler that the handle refers to; raises ``ERR_ERRHANDLER`` when it is null."""
         if self._handler_or_null is None:
             fail("ERR_ERRHANDLER", "the error handler is null")
         return self._handler_or_null
@@ -125,10 +125,10 @@ class ErrorHandling(Handle):
 
     __slots__ = ()
     _in_place_of_none: ClassVar[ErrorHandling]
-    """Whose handler is told of the errors of calls on no object; a family without one has that of all families."""
+    """Object whose handler gets the errors of calls on no object; a family may have its own."""
 
     def _own_part(self, call: str, *, to_change: bool = False) -> Own:
-        """What the running rank has made of the object; raises when the handle is null."""
+        """The running rank's own name, attributes, error handler and hints; raises when the handle is null."""
         raise NotImplementedError
 
     @classmethod
@@ -175,7 +175,7 @@ class ErrorHandling(Handle):
         Parameters
         ----------
         errorcode : int
-            What has happened; nothing, when ``SUCCESS``.
+            Code of the error; ``SUCCESS``: the handler is not called.
         """
         handler = self._own_part("Call_errhandler").error_handler
         if handler is not None and errorcode:

@@ -94,7 +94,7 @@ class AddedCodes:
     class_of : dict of int to int
         The class of each number.
     strings : dict of int to str
-        What they mean.
+        Message of each number that has one.
     """
 
     __slots__ = ("class_of", "last", "strings")
@@ -105,7 +105,7 @@ class AddedCodes:
         self.strings: dict[int, str] = {}
 
     def add(self, error_class: int | None) -> int:
-        """A new code of a class, or a new class: its number."""
+        """Add a code of a class, or a new class if `error_class` is None; returns its number."""
         self.last += 1
         self.class_of[self.last] = self.last if error_class is None else error_class
         return self.last
@@ -117,7 +117,7 @@ class AddedCodes:
 
 
 class _AddedByRanks(dict[int, AddedCodes]):
-    """What each rank of a world has added."""
+    """Error classes and codes that ranks of a world have added, by rank."""
 
 
 class Exception(builtins.RuntimeError):  # mpi4py's name for it
@@ -130,7 +130,7 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
     """
 
     _detail: str = ""
-    """What happened in this case: the call, its arguments, what to do."""
+    """Details of this error: the call, its arguments and a remedy."""
     _is_told: bool = False
     """Whether the error handler has been told."""
 
@@ -180,7 +180,7 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
         return Get_error_class(int(self))
 
     def Get_error_string(self) -> str:
-        """What went wrong, with the details of the case when there are any."""
+        """Message of the error's class, with the details of this error if there are any."""
         text = Get_error_string(int(self))
         return f"{text}: {self._detail}" if self._detail else text
 
@@ -196,19 +196,19 @@ class Exception(builtins.RuntimeError):  # mpi4py's name for it
 
     @property
     def error_string(self) -> str:
-        """What went wrong."""
+        """Message of the error's class, with the details of this error if there are any."""
         return self.Get_error_string()
 
 
 def fail(error_class: str, detail: str = "") -> NoReturn:
-    """Raise `Exception` of the class named ``"ERR_..."``; `detail` says what, who, what to do."""
+    """Raise `Exception` of the class named ``"ERR_..."``; `detail` gives the call, its arguments and a remedy."""
     error = Exception(_NUMBERS[error_class])
     error._detail = detail
     raise error
 
 
 def added_codes() -> AddedCodes:
-    """What the running rank has added."""
+    """Error classes and codes that the running rank has added."""
     return of_world(_AddedByRanks).setdefault(current().rank, AddedCodes())
 
 
@@ -231,13 +231,13 @@ def Get_error_class(errorcode: int) -> int:
     Raises
     ------
     Exception
-        Of class ``ERR_ARG``, if there is no such error.
+        If there is no such error: ``ERR_ARG``.
     """
     return _known(errorcode)[0]
 
 
 def Get_error_string(errorcode: int) -> str:
-    """What an error code means, in words.
+    """Message of an error code.
 
     Parameters
     ----------
@@ -247,6 +247,6 @@ def Get_error_string(errorcode: int) -> str:
     Raises
     ------
     Exception
-        Of class ``ERR_ARG``, if there is no such error.
+        If there is no such error: ``ERR_ARG``.
     """
     return _known(errorcode)[1]

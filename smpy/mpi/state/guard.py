@@ -1,7 +1,7 @@
-"""Calls that are watched: none, until a rank has ended MPI, has yet to start it, or has set an error handler.
+"""Checks around MPI calls: none, until a rank has ended MPI, has yet to start it, or has set an error handler.
 
-From then on every call of the world asks first whether its rank may call, and tells the error handler what it raises;
-the extension leaves its calls to Python's methods. A world that never comes to that pays one comparison a call.
+From then on every call of the world first checks that its rank may call, and passes its errors to the error handler;
+the extension leaves its calls to Python's methods. Without checks, a call costs one comparison more.
 """
 
 from __future__ import annotations
@@ -55,5 +55,5 @@ def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_of_mpi(method: Callable[..., Any]) -> bool:
-    """Whether it is a call of MPI's, and not of what goes on around it: output, sleep."""
+    """Whether `method` is a call of MPI's, rather than of output or sleep."""
     return str(getattr(method, "__module__", "")).startswith("smpy.mpi")

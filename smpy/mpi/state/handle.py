@@ -13,13 +13,13 @@ __all__ = ["FixedClass", "Handle", "of_family"]
 H = TypeVar("H", bound="Handle")
 
 _shown: Final[WeakValueDictionary[tuple[str, int], Handle]] = WeakValueDictionary()
-"""Handles whose number the program has asked for, so that it can come back with it."""
+"""Handles whose number the program has asked for, for `fromhandle`."""
 
 
 class FixedClass(type):
-    """The class of MPI's classes: to them, as to mpi4py's compiled ones, nothing can be assigned.
+    """The class of MPI's classes: their attributes cannot be set, like those of mpi4py's compiled classes.
 
-    All ranks share them. Those that a program derives from them are as any other.
+    All ranks share MPI's classes. Attributes of classes that a program derives from them can be set.
     """
 
     def __setattr__(cls, name: str, value: object) -> None:
@@ -37,30 +37,30 @@ def _check_assignable(kind: type, name: str) -> None:
 
 
 class Handle(metaclass=FixedClass):
-    """A reference to something of MPI's."""
+    """A reference to an object of MPI's."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # two handles of one thing are equal, and either may be freed
 
     _family: ClassVar[str]
-    """Handles are compared within a family: a class and its subclasses."""
+    """Name of the family, a class and its subclasses, within which handles are compared."""
     _null_identity: ClassVar[int] = 0
     """The number of a handle that refers to nothing."""
     _predefined: ClassVar[Mapping[str, Any]] = {}
     """The predefined objects of the family, by name."""
     _giving_back: ClassVar[str] = "Free"
-    """The method that gives back what a handle refers to; the handle becomes null."""
+    """Name of the method that frees the object of a handle; the handle becomes null."""
 
     def _identity(self) -> int:
-        """What is compared: equal for all handles of one thing."""
+        """Number that handles are compared by: equal for all handles of one object."""
         raise NotImplementedError
 
     def _handle_number(self) -> int:
-        """What the program sees of the identity; not negative."""
+        """Number of the object as the program sees it; not negative."""
         return self._identity() if self else 0
 
     def _become_null(self) -> None:
-        """Refer to nothing."""
+        """Make the handle null."""
         raise NotImplementedError
 
     def __eq__(self, other: object, /) -> bool:
@@ -89,12 +89,12 @@ class Handle(metaclass=FixedClass):
 
     @classmethod
     def _know(cls, named: Mapping[str, Any]) -> None:
-        """Say which objects are predefined."""
+        """Set the predefined objects of the family."""
         cls._predefined = named
 
     @property
     def handle(self) -> int:
-        """The number of what the handle refers to."""
+        """The number of the object that the handle refers to."""
         number = self._handle_number()
         _shown[self._family, number] = self
         return number
@@ -121,7 +121,7 @@ class Handle(metaclass=FixedClass):
         return made
 
     def toint(self) -> int:
-        """The number of what the handle refers to."""
+        """The number of the object that the handle refers to."""
         return self.handle
 
     @classmethod
@@ -130,7 +130,7 @@ class Handle(metaclass=FixedClass):
         return cls.fromhandle(arg)
 
     def py2f(self) -> int:
-        """The number of what the handle refers to, as Fortran would see it."""
+        """The number of the object that the handle refers to, as Fortran would see it."""
         return self.handle
 
     @classmethod
@@ -142,7 +142,7 @@ class Handle(metaclass=FixedClass):
         return any(known._identity() == self._identity() for known in self._predefined.values())
 
     def free(self) -> None:
-        """Give back what the handle refers to; a predefined object stays, a further handle of one becomes null."""
+        """Free the object of the handle; a predefined object stays, a further handle of one becomes null."""
         if not self or any(known is self for known in self._predefined.values()):
             return
         if self._is_predefined():
@@ -152,7 +152,7 @@ class Handle(metaclass=FixedClass):
 
 
 def of_family(given: object, kind: type[H]) -> H:
-    """What a constructor was given; raises ``TypeError`` unless it is a handle of the kind.
+    """The argument of a constructor; raises ``TypeError`` unless it is a handle of the kind.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from smpy.mpi.state.handle import Handle, of_family
 __all__ = ["INFO_ENV", "INFO_NULL", "Info", "pairs_of"]
 
 _ENVIRONMENT: Final[dict[str, str]] = {}
-"""Stands for what is true of the rank that asks."""
+"""Placeholder for the properties of the rank that reads them."""
 
 
 class Info(Handle):
@@ -73,12 +73,12 @@ class Info(Handle):
 
     @classmethod
     def Create_env(cls, args: Sequence[str] | None = None) -> Self:
-        """Make an object that says how the program was started.
+        """Make an object with the properties of the program's start.
 
         Parameters
         ----------
         args : str or sequence of str, optional
-            Command and arguments; those of the running rank without it.
+            Command and arguments; default: the running rank's.
         """
         return cls.Create(_environment([args] if isinstance(args, str) else args))
 

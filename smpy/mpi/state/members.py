@@ -29,7 +29,7 @@ def in_order(ranks: Iterable[int]) -> Members:
 
 
 def place_of(members: Members, rank: int) -> int:
-    """Place of a world rank among the members, -1 when it is none of them."""
+    """Index of a world rank among the members, -1 when it is not one of them."""
     if len(members) > rank >= 0 and members[rank] == rank:  # the world and its first ranks
         return rank
     return members.index(rank) if rank in members else -1

@@ -18,25 +18,25 @@ class KeyKind(NamedTuple):
 
 
 Attributes: TypeAlias = dict[int, tuple[KeyKind, Any]]
-"""What one rank has cached on one object."""
+"""Attributes that one rank has cached on one object: the kind and value of each key."""
 
 
 class ErrorHandler:
-    """What is done about errors.
+    """A handler of errors.
 
     Parameters
     ----------
     family : str
         Kind of object that it serves; empty for all.
     function : callable, optional
-        Called with the object and the error code; without it the run ends (``ends_run``), or nothing is done.
+        Called with the object and the error code; without it the run ends if ``ends_run``, else the error is raised.
     ends_run : bool
         Whether an error ends the run.
 
     Attributes
     ----------
     n_handles : int
-        How many handles refer to it.
+        Number of handles that refer to it.
     """
 
     __slots__ = ("ends_run", "family", "function", "n_handles")
@@ -49,16 +49,16 @@ class ErrorHandler:
 
 
 class Own:
-    """What one rank has made of a communicator, a window, a file or a session for itself.
+    """One rank's own name, attributes, error handler and hints of a communicator, a window, a file or a session.
 
     Attributes
     ----------
     name : str or None
-        What it calls it, if something else than the others.
+        The rank's own name for the object; None if it has set none.
     attributes : dict
-        What it has cached there.
+        Attributes that the rank has cached on the object.
     error_handler : ErrorHandler or None
-        Who is told of its errors; None: they are raised.
+        Handler of its errors; None: they are raised.
     info : dict of str to str
         Its hints.
     """
@@ -73,4 +73,4 @@ class Own:
 
 
 NOTHING_OF_ITS_OWN: Final = Own()
-"""For ranks that have made nothing of an object; never changed."""
+"""Shared default of ranks that have set nothing on an object; never changed."""

@@ -23,12 +23,12 @@ class CommBase:
         return self
 
     def _refer_to(self, number: int, /) -> None:
-        """Stand for the communicator with this number of the kernel's."""
+        """Set the kernel's number of the communicator."""
         self._kernel_comm = number
 
 
 class RequestBase:
-    """A kernel request, and what it keeps alive."""
+    """A kernel request, and the objects that it keeps alive."""
 
     __slots__ = {
         "_buffer": "Kept alive until the request completes.",
@@ -38,7 +38,7 @@ class RequestBase:
     }
 
     _layout: None = None
-    """A compiled request's alone."""
+    """Layout of the entries in a compiled request; always None here."""
 
     _kernel_request: int
     _buffer: object
@@ -51,15 +51,15 @@ class RequestBase:
         return self
 
     def _refer_to(self, number: int, /) -> None:
-        """Stand for the kernel's request with this number; 0: it is complete."""
+        """Set the kernel's number of the request; 0: it is complete."""
         self._kernel_request = number
 
     def _share(self, request: RequestBase, /) -> None:
-        """Stand for what another request stands for."""
+        """Take over the operation of another request."""
         self._kernel_request, self._buffer = request._kernel_request, request._buffer
         self._envelope, self._on_completion = request._envelope, request._on_completion
 
     def _let_go(self) -> None:
-        """Become null, and let go of all memory."""
+        """Make the request null, and release all memory."""
         self._kernel_request = -1
         self._buffer = self._envelope = self._on_completion = None

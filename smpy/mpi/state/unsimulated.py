@@ -1,4 +1,4 @@
-"""Calls that smpy does not simulate yet: they exist, and say so, and what to do instead."""
+"""Calls that smpy does not simulate yet: they raise ``NotImplementedError`` with an alternative."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INSTEAD: Final = {
     "dynamic processes": "start all ranks at once, `smpy run -np N`, and divide them with Split or Create_intercomm",
     "fault tolerance": "no rank fails but by an error of the program, which ends the run",
 }
-"""Parts of MPI, and what a program can do without them."""
+"""Parts of MPI, and an alternative to each for programs."""
 
 
 def unsimulated(what: str, calls: str) -> Callable[[type[T]], type[T]]:
@@ -32,7 +32,7 @@ def unsimulated(what: str, calls: str) -> Callable[[type[T]], type[T]]:
     Parameters
     ----------
     what : str
-        What smpy does not simulate yet: a part of MPI.
+        A part of MPI that smpy does not simulate yet.
     calls : str
         Names of the methods, with spaces between them.
     """

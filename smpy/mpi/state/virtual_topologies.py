@@ -1,9 +1,9 @@
-"""Virtual topologies: which ranks are neighbours on grids, graphs and distributed graphs.
+"""Virtual topologies: neighbours of ranks on grids, graphs and distributed graphs.
 
 A topology is one object for all ranks of its communicator. The edges of a rank are ordered, ``PROC_NULL`` where a grid
-ends, and one edge may occur several times. Each end of an edge has a label: what leaves ``a`` through an edge to ``b``
-with label k is what ``b`` gets through its edge from ``a`` with label k. On a grid the label is the direction of
-travel, so that what goes down comes from above even where both are the same rank; on graphs equal edges are counted.
+ends, and one edge may occur several times. Each end of an edge has a label: a block that leaves ``a`` through an edge
+to ``b`` with label k reaches ``b`` through its edge from ``a`` with label k. On a grid the label is the direction of
+travel, so that a block sent down comes from above even where both are the same rank; on graphs equal edges are counted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Edge(NamedTuple):
 
 
 class Topology:
-    """Who is whose neighbour."""
+    """The neighbours of each rank of a communicator."""
 
     __slots__ = ()
     kind: ClassVar[int]
     comm_class: ClassVar[Any]
-    """Class of the handles on communicators with such a topology; it sets this when it is defined."""
+    """Class of the handles on communicators with such a topology; set by the module that defines the class."""
 
     @property
     def n_ranks(self) -> int:
@@ -74,7 +74,7 @@ class CartTopology(Topology):
         return prod(self.dims)
 
     def coords(self, rank: int) -> list[int]:
-        """Where `rank` is."""
+        """Coordinates of `rank`."""
         coords = []
         for extent in reversed(self.dims):
             rank, coord = divmod(rank, extent)
@@ -104,7 +104,7 @@ class CartTopology(Topology):
         return [self.moved(rank, direction, step) for direction in range(len(self.dims)) for step in (-1, 1)]
 
     def incoming(self, rank: int) -> list[Edge]:
-        """What comes from below has travelled up, and the other way round."""
+        """Edges from the neighbours, in their order; the label of one from below is that of travel upwards."""
         return [Edge(peer, place ^ 1) for place, peer in enumerate(self.neighbours(rank))]
 
     def outgoing(self, rank: int) -> list[Edge]:
@@ -116,7 +116,7 @@ class CartTopology(Topology):
         return 2 * len(self.dims), 2 * len(self.dims)
 
     def color(self, rank: int, remain_dims: Sequence[bool]) -> int:
-        """The same number for the ranks that differ only along dimensions that remain."""
+        """A color that is the same for ranks that differ only along dimensions that remain."""
         color = 0
         for extent, coord, remains in zip(self.dims, self.coords(rank), remain_dims, strict=True):
             color = color if remains else color * extent + coord
@@ -161,11 +161,11 @@ class GraphTopology(Topology):
         return self.edges[self.index[rank - 1] if rank else 0 : self.index[rank]].tolist()
 
     def incoming(self, rank: int) -> list[Edge]:
-        """An edge goes both ways."""
+        """Edges to the neighbours: each edge of a graph leads both ways."""
         return _counted(self.neighbours(rank))
 
     def outgoing(self, rank: int) -> list[Edge]:
-        """An edge goes both ways."""
+        """Edges to the neighbours: each edge of a graph leads both ways."""
         return _counted(self.neighbours(rank))
 
     def degrees(self, rank: int) -> tuple[int, int]:
@@ -176,7 +176,7 @@ class GraphTopology(Topology):
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """What one rank of a distributed graph knows.
+    """Edges of one rank of a distributed graph.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Adjacency:
 
 
 class DistGraphTopology(Topology):
-    """A graph of which every rank knows its own edges.
+    """A graph whose ranks know their own edges only.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class DistGraphTopology(Topology):
         return len(self.known)
 
     def collect(self, edges: Iterable[tuple[int, int, int]], is_weighted: bool) -> None:
-        """Give each rank its edges, of all edges as source, destination and weight; they keep their order."""
+        """Give each rank its edges from (source, destination, weight) of all edges, in the order of these."""
         for rank in range(self.n_ranks):
             weights = (array("i"), array("i")) if is_weighted else None
             self.known[rank] = Adjacency(array("i"), array("i"), weights)
@@ -225,7 +225,7 @@ class DistGraphTopology(Topology):
                 end.weights[0].append(weight)
 
     def of(self, rank: int) -> Adjacency:
-        """What a rank has said of its edges."""
+        """Edges that a rank has given; none if it has given none."""
         return self.known[rank] or _ALONE
 
     def incoming(self, rank: int) -> list[Edge]:
@@ -246,7 +246,7 @@ _ALONE = Adjacency(array("i"), array("i"))
 
 
 def _counted(peers: Iterable[int]) -> list[Edge]:
-    """Edges to `peers`; the label of one is how many equal ones precede it."""
+    """Edges to `peers`; the label of one is the number of equal ones before it."""
     met: dict[int, int] = {}
     edges = []
     for peer in peers:

@@ -1,6 +1,6 @@
-"""The state of one world: its communicators, shared by all their ranks, and which ranks have finalized.
+"""The state of one world: its communicators, shared by all their ranks, and the ranks that have finalized.
 
-Handles hold a number; what the number stands for is here, once, whoever asks.
+Handles hold the number of an object; the object itself is kept here, once for all ranks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Communicator", "Joint", "World", "world"]
 
 
 class Joint:
-    """What both sides of a communicator share: the order of its collectives, and how many have freed it.
+    """State that both sides of a communicator share: its open collectives, and the number of ranks that have freed it.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ class Joint:
 
     Attributes
     ----------
-    entered : array of int
-        How many collectives each member has entered; made with the first one.
+    entered : array of int or None
+        Number of collectives that each member has entered; None before the first one.
     open : dict of int to OpenCollective
         Collectives that some members have entered and not all have left, by their place in the order of collectives.
     n_members : int
         Number of ranks of all sides.
     n_freed : int
-        How many members have freed the communicator.
+        Number of members that have freed the communicator.
     """
 
     __slots__ = ("_n_first", "entered", "n_freed", "n_members", "open")
@@ -63,7 +63,7 @@ class Communicator:
     number : int
         The kernel's number; each side of an intercommunicator has its own.
     name : str
-        What it is called until a rank calls it something else.
+        Name until a rank sets its own.
 
     Attributes
     ----------
@@ -74,15 +74,15 @@ class Communicator:
     remote : Communicator
         The side that messages go to and come from; itself for an intracommunicator.
     joint : Joint
-        What both sides share.
+        State that both sides share.
     topology : object
         Its virtual topology, or None.
     own : dict of int to Own
-        What ranks have made of it for themselves; those who have not are not in it.
+        Own name, attributes, error handler and hints of each rank that has set any.
     locks : dict of int to dict
-        Of each rank that has asked for its locks, these by their key.
+        Locks by their key, of each rank that has asked for any.
     n_private_uses : Counter of int
-        How often each rank has asked for the private duplicate.
+        Number of times that each rank has asked for the private duplicate.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class Communicator:
         return self.remote is not self
 
     def own_of(self, rank: int, *, to_change: bool) -> Own:
-        """What a rank has made of it for itself; unless `to_change`, those who have made nothing of it share that."""
+        """The rank's own name, attributes and handler; a shared default if it has none and `to_change` is false."""
         own = self.own.get(rank)
         if own is None:
             own = NOTHING_OF_ITS_OWN
@@ -123,13 +123,13 @@ class Communicator:
         return own
 
     def world_ranks(self) -> Members:
-        """World rank of each rank of this side; the same object for all who ask."""
+        """World rank of each rank of this side; always the same object."""
         if self._world_ranks is None:
             self._world_ranks = in_order(current().world_ranks(self.number))
         return self._world_ranks
 
     def hosts(self) -> Hosts:
-        """Which ranks of this side share a host."""
+        """Hosts of the ranks of this side."""
         if self._hosts is None:
             self._hosts = Hosts(current().hosts_of(self.world_ranks()))
         return self._hosts
@@ -165,7 +165,7 @@ class Communicator:
         return self._local
 
     def numbers(self) -> list[int]:
-        """All the kernel's numbers that this side has come to need."""
+        """All kernel numbers that belong to this side, those of its helper communicators included."""
         numbers = [self.number] if self._shadow < 0 else [self.number, self._shadow]
         for helper in (self._duplicate, self._local):
             numbers += helper.numbers() if helper is not None else []
@@ -181,24 +181,24 @@ class Communicator:
 
 
 class World:
-    """What the surface keeps for one engine.
+    """State of the MPI layer for one engine.
 
     Attributes
     ----------
     initialized, finalized : set of int
         World ranks that have called Init, or Finalize.
     attributes : dict
-        What a world rank has cached on an object of a family, other than a communicator.
+        Attributes that a world rank has cached on an object, by rank, family and number; without communicators.
     keyvals : dict of int to KeyKind
         Keys of attributes that have not been freed; no two ranks have the same.
     n_keyvals : int
-        How many have been made.
+        Number of keys that have been made.
     leaderless_meetings : dict of object to list of LeaderlessMeeting
-        Where ranks meet that have no communicator of their own.
+        Meetings, by key, of ranks that have no communicator of their own.
     n_sessions : int
-        How many sessions have been opened.
+        Number of sessions that have been opened.
     n_error_handlers : Counter
-        How many error handlers a world rank has for objects of a family.
+        Number of error handlers that a world rank has for objects of a family.
     """
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ class World:
         return self._no_steps
 
     def communicator(self, number: int) -> Communicator:
-        """What a kernel number stands for."""
+        """The communicator with a kernel number; raises ``ERR_COMM`` when all ranks have freed it."""
         known = self._communicators.get(number)
         if known is None:
             if not current().comm_is_self(number):
@@ -238,7 +238,7 @@ class World:
     def new_intercommunicator(
         self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]
     ) -> tuple[Communicator, Communicator]:
-        """A new intercommunicator of two disjoint groups of world ranks: what each side sees."""
+        """The two sides of a new intercommunicator of two disjoint groups of world ranks."""
         numbers = current().comm_new_inter(side0_world_ranks, side1_world_ranks)
         first, second = (Communicator(number) for number in numbers)
         first.remote, second.remote, second.side = second, first, 1
@@ -247,13 +247,13 @@ class World:
         return first, second
 
     def new_like(self, communicator: Communicator) -> Communicator:
-        """A new communicator of the same ranks, as this side sees it; its `remote` is what the other side sees."""
+        """A new communicator of the same ranks: this side of it; its `remote` is the other side."""
         if communicator.is_inter:
             return self.new_intercommunicator(*communicator.groups())[communicator.side]
         return self.new_communicator(communicator.world_ranks())
 
     def forget(self, communicator: Communicator) -> None:
-        """All its ranks have freed it."""
+        """Remove a communicator that all its ranks have freed."""
         for side in (communicator, communicator.remote) if communicator.is_inter else (communicator,):
             for number in side.numbers():
                 self._communicators.pop(number, None)
@@ -261,7 +261,7 @@ class World:
 
 
 def world() -> World:
-    """What the surface keeps for the world that runs."""
+    """State of the MPI layer for the running world."""
     kept = current().kept
     found: World | None = kept.get(World)
     if found is None:
