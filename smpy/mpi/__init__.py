@@ -4,12 +4,11 @@ One module for all ranks: a handle holds a number and no rank, and asks which ra
 makes one call of the engine and returns; families of calls are files of their own. Names and behaviour are mpi4py's
 [1]_.
 
-The layers, from the bottom: `state` is what all of them share and what is kept of one world; `data` describes what
-messages are made of, `requests` operations under way, `collectives` one rank's part in a collective and what the ranks
-leave for each other; `comms` holds communicators and groups; `topology`, `rma` and `io` stand beside each other on top.
-What only conformance needs stands apart, in `conformance`. A layer imports those below it
-(``tests/unit/test_imports.py``), and what a lower one has to know of a higher one is told to it when the higher one is
-imported.
+The layers, from the bottom: `state` has the state of one world and the parts that all layers share; `data` describes
+the contents of messages, `requests` operations under way, `collectives` one rank's part in a collective and the
+contributions that ranks leave for each other; `comms` holds communicators and groups; `topology`, `rma` and `io` stand
+beside each other on top. Functions for conformance alone stand apart, in `conformance`. A layer imports those below it
+(``tests/unit/test_imports.py``); a higher layer registers with a lower one when it is imported.
 
 References
 ----------

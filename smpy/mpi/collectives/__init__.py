@@ -1,1 +1,1 @@
-"""Collectives: the calls of one rank, and what all ranks of an open collective share."""
+"""Collectives: the calls of one rank, and the state that all ranks of an open collective share."""

@@ -1,6 +1,6 @@
 """Blocks of bytes that the ranks of a collective leave for each other; None stands for folded memory.
 
-Blocks of which only some bytes have a content are kept apart, as those beside folded memory are.
+Blocks with a content in some bytes only are kept in a list, as are all blocks once one of them is folded memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Blocks:
         Parameters
         ----------
         place : int
-            Where it belongs.
+            Index of the block.
         carried : memoryview
             Its bytes.
         is_lent : bool

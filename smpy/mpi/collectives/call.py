@@ -1,8 +1,8 @@
 """One rank's call of a collective: its arguments are read once; then it is performed, started, or started often.
 
-Every collective call is a class. `signature` is what all ranks must agree on; `op`, `root`, `nbytes` and `tables`
-choose and drive the algorithm; `give` leaves the rank's contribution and `take` stores its result. The blocking, the
-non-blocking and the persistent form of a call use one object in three ways.
+Every collective call is a class. `signature` has the arguments that must be equal on all ranks; `op`, `root`, `nbytes`
+and `tables` choose and drive the algorithm; `give` leaves the rank's contribution and `take` stores its result. The
+blocking, the non-blocking and the persistent form of a call use one object in three ways.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CollectiveCall:
     comm : CommCore
         The program's handle.
     call : str
-        What the program called.
+        Name of the method that the program called.
 
     Attributes
     ----------
@@ -43,17 +43,17 @@ class CollectiveCall:
     rank : int
         The rank there.
     signature : Signature
-        What must be the same on all ranks.
+        Arguments that must be the same on all ranks.
     op : str
         Name of the operation, for its algorithm.
     root, nbytes : int
-        As the algorithms want them (`smpy.collectives.call.Call`).
+        Root and bytes that the algorithm gets (`smpy.collectives.call.Call`).
     tables : sequence of arrays
-        Likewise.
+        Offsets of blocks that the algorithm gets.
     facts : dict
-        What else the choice of an algorithm depends on.
+        Further fields of the `Query` that chooses an algorithm.
     is_idle : bool
-        Whether the rank has no part: beside the root of an intercommunicator.
+        Whether the rank has no part: it is in the root's group of an intercommunicator, and not the root.
     """
 
     __slots__ = ("communicator", "nbytes", "rank", "root", "signature")
@@ -106,10 +106,10 @@ class CollectiveCall:
         finally:
             collective.leave()
 
-    # ---- what differs between calls ----
+    # ---- methods that differ between calls ----
 
     def new_payload(self) -> Any:
-        """Where the ranks will leave their contributions."""
+        """Object in which the ranks leave their contributions."""
         return None
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
@@ -119,7 +119,7 @@ class CollectiveCall:
         """Put this rank's result where the program wants it."""
 
     def latch(self, collective: OpenCollective) -> int:
-        """What holds the ranks back when their messages do not; 0 for nothing."""
+        """Kernel number of a latch that holds the ranks back when their messages do not; 0 for none."""
         return 0
 
 
@@ -156,7 +156,7 @@ def root_of(communicator: Communicator, rank: int, root: int, call: str) -> Root
     Raises
     ------
     Exception
-        Of class ``ERR_ROOT``, if there is no such rank.
+        If there is no such rank: ``ERR_ROOT``.
     """
     root = check_root(communicator, root, call)
     if not communicator.is_inter:
@@ -169,7 +169,7 @@ def root_of(communicator: Communicator, rank: int, root: int, call: str) -> Root
 
 
 def both_sides(communicator: Communicator, new: Callable[[int], Any]) -> list[Any]:
-    """A payload for what each side leaves, of as many ranks as it has; an intracommunicator has one."""
+    """A payload for each side's contributions, made with its number of ranks; an intracommunicator has one."""
     if not communicator.is_inter:
         return [new(communicator.size)]
     payloads = [new(communicator.size), new(communicator.remote.size)]

@@ -47,7 +47,7 @@ def persistent(
     Parameters
     ----------
     blocking, part
-        As for `started`. The form has one parameter more, ``info``, which is ignored.
+        See `started`. The form has one parameter more, ``info``, which is ignored.
     """
     name = blocking.__name__
     doc = f"{_article(name).capitalize()} `{name}` to be started; `info` is ignored."
@@ -67,7 +67,7 @@ def _form(
     *,
     has_info: bool = False,
 ) -> Any:
-    """A method of its own, with parameters like those of `blocking`, so that errors and `help` are as of any other."""
+    """A real method, with the parameters of `blocking`, so that errors and `help` name them."""
     method: FunctionType = vars(blocking)["__wrapped__"]
     code = method.__code__
     names = code.co_varnames[: code.co_argcount]

@@ -1,7 +1,7 @@
-"""Meetings of ranks that have no communicator yet: those of a group, or the leaders of two groups.
+"""Meetings of ranks that have no communicator yet: the ranks of a group, or the leaders of two groups.
 
-They find each other by a key that all of them derive from their arguments. Whoever comes first makes the meeting, the
-last one takes it away; who comes again before that opens the next one.
+Participants find each other by a key that each of them derives from its arguments. The first one makes the meeting and
+the last one removes it; a participant that comes again before that makes a further meeting under the same key.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class LeaderlessMeeting:
     Attributes
     ----------
     brought : dict of int to object
-        What each participant has brought, by its place.
+        Object that each participant has brought, by its place.
     made : object
-        What they make of it, set by whoever can do so first; None before.
+        Common result, set by the first participant that can compute it; None before.
     """
 
     __slots__ = ("brought", "made")
@@ -38,13 +38,13 @@ def meet(key: Hashable, place: int, n_expected: int, brought: Any = None) -> Lea
     Parameters
     ----------
     key : hashable
-        What all participants know.
+        Key of the meeting, equal at all participants.
     place : int
-        Which of them this one is.
+        Number of this participant.
     n_expected : int
         Number of participants.
     brought : object
-        What the others may need of this one.
+        Object that other participants may need from this one.
     """
     meetings = world().leaderless_meetings.setdefault(key, [])
     meeting = next((meeting for meeting in meetings if place not in meeting.brought), None)

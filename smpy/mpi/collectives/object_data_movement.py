@@ -1,6 +1,6 @@
 """Collectives that move objects, timed as mpi4py performs them: a collective of sizes, then one of the pickled bytes.
 
-The ranks leave their pickled objects where they meet for the sizes, and unpickle those they want when the bytes have
+The ranks leave their pickled objects in the collective of sizes, and unpickle those they receive when the bytes have
 come.
 """
 
@@ -52,7 +52,7 @@ def gathered(communicator: Communicator, rank: int, obj: Any, root: int, call: s
 
 
 def scattered(communicator: Communicator, rank: int, objects: Iterable[Any] | None, root: int, call: str) -> Any:
-    """Its own of the root's objects, at every rank that is to get one; None at the others."""
+    """The object that the root has for this rank; None at ranks that get none."""
     mine = _Part(communicator, rank, call, root)
     blocks = pickled_each(objects, communicator.remote.size) if mine.is_root else []
     collective = mine.enter()
@@ -78,7 +78,7 @@ def all_gathered(communicator: Communicator, rank: int, obj: Any, call: str) -> 
 
 
 def exchanged(communicator: Communicator, rank: int, objects: Iterable[Any] | None, call: str) -> list[Any]:
-    """This rank's object of each rank's, or of each of the other group's."""
+    """Objects that all ranks, or all of the other group, have for this rank."""
     mine = _Part(communicator, rank, call)
     pickled = pickled_each(objects, communicator.remote.size)
     collective = mine.enter()
@@ -110,7 +110,7 @@ class _Part:
 
     @property
     def is_below_root(self) -> bool:
-        """Whether this rank is one of those that the root gets from or gives to, maybe the root itself."""
+        """Whether this rank exchanges an object with the root; the root of an intracommunicator does so with itself."""
         is_above = self.root.is_idle or self.root.is_here
         return not (self._communicator.is_inter and is_above)
 
@@ -120,7 +120,7 @@ class _Part:
         return self._communicator.joint.index(self._communicator.side, self._rank)
 
     def enter(self) -> OpenCollective:
-        """The collective that comes next; what its ranks leave has a place each."""
+        """The next collective; its payload has the contribution of each member by number."""
         return enter(self._communicator, self._rank, Signature(self._call, self.root.member), dict)
 
     def perform(
@@ -131,7 +131,7 @@ class _Part:
         out: array[int] = _NO_TABLE,
         into: array[int] = _NO_TABLE,
     ) -> None:
-        """Take its time; offsets of blocks where this rank sends or receives several."""
+        """Take the time of `op`; `out` and `into` are offsets of blocks where this rank sends or receives several."""
         if not self.root.is_idle:
             tables = (out, into) if out or into else ()
             perform(collective, self._communicator, op, self._named_root, nbytes, self._call, tables=tables)
@@ -148,7 +148,7 @@ class _Part:
         collective.leave()
 
     def blocks_of_peers(self, collective: OpenCollective) -> list[Any]:
-        """What those have left whom this rank hears from, in the order of their ranks."""
+        """Contributions of the ranks that this rank hears from, in rank order."""
         remote = self._communicator.remote
         first = self._communicator.joint.index(remote.side, 0)
         return [collective.payload[first + peer] for peer in range(remote.size)]

@@ -1,7 +1,7 @@
 """Reductions of objects, as mpi4py performs them: trees of messages on a duplicate of the communicator.
 
-Of each object its size is sent first. Every rank takes part in every round of the tree to rank 0, also when what it
-gathers is of no use. Between groups, each group reduces on a communicator of its own. These are made when
+The size of each object is sent before it. Every rank takes part in every round of the tree to rank 0, also when its
+result is not used. Between groups, each group reduces on a communicator of its own. These communicators are made when
 they are first needed.
 """
 
@@ -31,15 +31,15 @@ class PrivateReduction:
     Parameters
     ----------
     communicator : Communicator
-        What the program reduces on.
+        The communicator of the program's call.
     private : Communicator
         The duplicate of it that the messages go on.
     rank : int
         The running rank there.
     op : Op or callable
-        Of two objects, the left one first.
+        Reduces two objects, the left one first.
     call : str
-        What the program called.
+        Name of the method that the program called.
     """
 
     __slots__ = ("_call", "_communicator", "_local", "_op", "_private", "_rank")
@@ -115,7 +115,7 @@ class PrivateReduction:
         return result if rank == root else None
 
     def _partners(self) -> Iterator[int]:
-        """Whom a scan exchanges with, round by round."""
+        """Partners of this rank in a scan, round by round."""
         mask = 1
         while mask < self._local.size:
             if self._rank ^ mask < self._local.size:
@@ -134,7 +134,7 @@ class PrivateReduction:
         return arriving.open()
 
     def _swapped(self, communicator: Communicator, peer: int, obj: Any) -> Any:
-        """What a rank sends while this one sends it an object."""
+        """The object that a rank sends while this one sends it `obj`."""
         engine, number, load, arriving = current(), communicator.number, load_of(obj, self._call), ObjectReceive()
         for out, into in ((Load(SIZE_BYTES), Load(SIZE_BYTES)), (load, arriving.load(ANY_SIZE))):
             sending = engine.isend(number, peer, 0, out)

@@ -1,8 +1,8 @@
-"""An open collective: what its ranks contribute, and the check that they make the same call.
+"""An open collective: the contributions of its ranks, and the check that they make the same call.
 
 Collectives of a communicator are numbered by each rank as it enters them; the n-th of all ranks, of both sides of an
-intercommunicator, is one `OpenCollective`. It holds what the ranks have left for each other. The first rank to enter
-makes it, the last one to leave takes it away. Entering costs the same for any number of ranks.
+intercommunicator, is one `OpenCollective`. It holds the contributions of the ranks. The first rank to enter
+makes it, the last one to leave removes it. Entering costs the same for any number of ranks.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NOT_COMPARED: Final = -1
 
 
 class Signature(NamedTuple):
-    """What must be equal on all ranks; `NOT_COMPARED` and empty strings where a call, or a rank, does not say.
+    """Arguments that must be equal on all ranks; `NOT_COMPARED` or "" where a call, or a rank, does not know one.
 
-    Between groups the root is its place among the members of both, and `nbytes_back` is what side 1 sends.
+    Between groups `root` is the root's index among the members of both, and `nbytes_back` the bytes that side 1 sends.
     """
 
     call: str
@@ -41,7 +41,7 @@ class Signature(NamedTuple):
     nbytes_back: int = NOT_COMPARED
 
     def conflict(self, other: Signature) -> str:
-        """Name of the first thing that both say and say differently; empty when they agree."""
+        """Error class of the first field that both know and that differs; empty when they agree."""
         for name, error_class in _ERROR_CLASSES.items():
             mine, its = getattr(self, name), getattr(other, name)
             if mine != its and mine not in _UNSAID and its not in _UNSAID:
@@ -61,7 +61,7 @@ _ERROR_CLASSES: Final = {
 
 
 class _Caller(NamedTuple):
-    """Who said what, and where."""
+    """A member, its call and the line of the program that makes it."""
 
     member: int
     signature: Signature
@@ -74,18 +74,18 @@ class OpenCollective:
     Parameters
     ----------
     communicator : Communicator
-        Whose it is.
+        The communicator of its ranks.
     place : int
         Its place in the order of collectives.
     payload : object
-        Where ranks leave what the others need; what it is depends on the call.
+        Object in which ranks leave their contributions; its type depends on the call.
 
     Attributes
     ----------
     schedule : int
-        The kernel's number of what the ranks do, set by the first of them; -1 before.
-    plain : tuple
-        Of an `Allreduce` of plain buffers: format, bytes, operation and fold, for the compiled surface; else None.
+        The kernel's number of the schedule, set by the first rank; -1 before.
+    plain_allreduce : tuple or None
+        Format, bytes, operation and fold of an `Allreduce` of plain buffers, for the compiled surface; else None.
     """
 
     __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "plain_allreduce", "schedule")
@@ -105,7 +105,7 @@ class OpenCollective:
         return self._callers[0].signature
 
     def leave(self) -> None:
-        """Say that the running rank has what it needs; the last one to say so closes the collective."""
+        """Leave the collective with the running rank; the last rank to leave closes it."""
         self._n_left += 1
         joint = self._communicator.joint
         if self._n_left == joint.n_members:
@@ -116,7 +116,7 @@ class OpenCollective:
         part_of(recvbuf, is_written=True).put(result)
 
     def check(self, signature: Signature, member: int) -> None:
-        """Raise unless the running rank, which is `member` here, makes the same call as those that have entered."""
+        """Raise unless the running rank, which is `member` here, makes the same call as the ranks before it."""
         callers = self._callers
         if callers and callers[0].signature == signature:
             return
@@ -208,7 +208,7 @@ def enter(
     signature : Signature
         The call as this rank makes it.
     new_payload : callable
-        Makes what the ranks will leave their contributions in, when this rank is the first; called with `parts`.
+        Makes the payload when this rank is the first; called with `parts`.
 
     Raises
     ------

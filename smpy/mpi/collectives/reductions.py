@@ -26,7 +26,7 @@ __all__ = ["Allreduce", "Exscan", "Reduce", "ReduceScatter", "ReduceScatterBlock
 
 
 class _Reduction(CollectiveCall):
-    """A collective that reduces entries: what the rank gives, and where it wants the result."""
+    """A collective that reduces entries: the rank's operand, and the buffer for its result."""
 
     __slots__ = ("_into", "_layout", "_operation", "_out", "facts")
 
@@ -42,7 +42,7 @@ class _Reduction(CollectiveCall):
         self.signature = Signature(call)
 
     def _reduce(self, out: Part | None, into: Part | None, whole: Part, member: int = NOT_COMPARED) -> None:
-        """Say what the rank gives and gets of a vector like `whole`, and which member the root is."""
+        """Set the rank's operand and result, of a vector like `whole`, and the root's `member`."""
         operation, layout = self._operation, whole.layout
         check_defined(operation, layout)
         self._out, self._into, self._layout = out, into, layout
@@ -59,7 +59,7 @@ class _Reduction(CollectiveCall):
         }
 
     def new_payload(self) -> list[Any]:
-        """A reduction for each side; made by the first who knows of what."""
+        """A list for the reduction of each side, filled by the first rank that gives entries."""
         return []
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
@@ -76,7 +76,7 @@ class _Reduction(CollectiveCall):
     _new_fold: ClassVar[type[Fold | Prefixes]] = Fold
 
     def _result(self, collective: OpenCollective) -> bytes | PartialBytes | None:
-        """The reduction of those who gave."""
+        """The reduction of the entries of the remote side, which is the own one in an intracommunicator."""
         result: bytes | PartialBytes | None = collective.payload[self.communicator.remote.side].result(self._operation)
         return result
 
@@ -149,7 +149,7 @@ class ReduceScatterBlock(_Reduction):
 
 
 class _SharedFold(Fold):
-    """A reduction, and what the ranks say of their shares of it."""
+    """A reduction, and the sizes of its shares as the ranks give them."""
 
     __slots__ = ("shares",)
 
@@ -192,7 +192,7 @@ class ReduceScatter(_Reduction):
         self.facts |= {"total_bytes": out.nbytes, "are_equal": len(set(counts)) == 1}
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """Leave the entries, and say what the shares are."""
+        """Leave the entries, and state the sizes of the shares."""
         super().give(collective, is_blocking=is_blocking)
         communicator = self.communicator
         member = communicator.joint.index(communicator.side, self.rank)
@@ -231,7 +231,7 @@ class Scan(_Running):
     op = "scan"
 
     def take(self, collective: OpenCollective) -> None:
-        """Every rank takes what it needs no later ranks for."""
+        """Take the reduction up to this rank, which needs no later ranks."""
         self._up_to(collective, self.rank)
 
 
@@ -242,7 +242,7 @@ class Exscan(_Running):
     op = "exscan"
 
     def take(self, collective: OpenCollective) -> None:
-        """Every rank but the first takes what it needs no later ranks for."""
+        """Take the reduction before this rank, which needs no later ranks; rank 0 takes nothing."""
         if self.rank > 0:
             self._up_to(collective, self.rank - 1)
 
@@ -252,7 +252,7 @@ def _piece(result: bytes | PartialBytes | None, start: int, end: int) -> Carried
 
 
 def _given(sendbuf: Any, into: Part | None, *, is_inter: bool = False) -> Part:
-    """What a rank gives: its send buffer, or in place where it wants the result."""
+    """A rank's operand: its send buffer, or its receive buffer for ``IN_PLACE``."""
     if into is not None and not is_inter and is_in_place(sendbuf):
         return into
     out = part_of(sendbuf, is_written=False)

@@ -33,23 +33,23 @@ def perform(
     Parameters
     ----------
     collective : OpenCollective
-        Where its ranks meet.
+        The collective that the rank has entered.
     communicator : Communicator
         Its communicator.
     op : str
         Name of the operation, as `smpy.collectives.register` has it for an intracommunicator.
     root, nbytes : int
-        As it wants them.
+        Root and bytes that the algorithm gets.
     call : str
-        What the program called.
+        Name of the method that the program called.
     commutative : bool
         Whether a reduction may reorder its operands.
     tables : sequence of sequences of int
-        As it wants them.
+        Offsets of blocks that the algorithm gets.
     item_bytes : int
-        Size of an entry of a reduction: what cannot be divided among ranks.
+        Bytes of an entry of a reduction, which cannot be divided among ranks.
     **facts
-        What else a `Query` tells.
+        Further fields of the `Query`.
     """
     if communicator.joint.n_members == 1:
         return
@@ -80,11 +80,11 @@ def start(
     Parameters
     ----------
     collective, communicator, op, root, nbytes, commutative, tables, item_bytes, **facts
-        As for `perform`.
+        See `perform`.
     finish : callable
         Run when the rank completes the request: it takes the result and leaves the collective.
     latch : int
-        The kernel's number of what holds the ranks back when their messages do not.
+        The kernel's number of a latch that holds the ranks back when their messages do not; 0 for none.
     """
     number = 0
     if communicator.joint.n_members > 1:

@@ -1,6 +1,6 @@
 """Sizes of the blocks that the ranks of a collective send and expect, compared as the ranks enter.
 
-What one rank sends to another must be what the other expects. The later of the two to enter finds out, and the error
+A rank must send as many bytes to another as the other expects. The later of the two to enter checks it, and the error
 names both.
 """
 
@@ -19,7 +19,7 @@ _UNKNOWN: Final = -1
 
 
 class BlockSizes:
-    """Sizes of the blocks of a collective, in bytes, of which each rank knows one, or all.
+    """Sizes of the blocks of a collective, in bytes; each rank knows one, or all.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class BlockSizes:
         self._all_said = (0, "")
 
     def say_one(self, collective: OpenCollective, member: int, block: int, nbytes: int, *, is_sent: bool) -> None:
-        """A member sends, or expects, one block."""
+        """Record the size of a block that a member sends, or expects; raises if another member's size differs."""
         line = line_of_program()
         self._one[block], self._one_said[block] = nbytes, (member, line)
         if self._all is not None and self._all[block] != nbytes:
             self._fail(collective, block, is_sent=is_sent)
 
     def say_all(self, collective: OpenCollective, member: int, sizes_bytes: array[int], *, is_sent: bool) -> None:
-        """A member sends, or expects, all blocks."""
+        """Record the sizes of all blocks that a member sends, or expects; raises if other members' sizes differ."""
         if self._all is None:
             self._all, self._all_said = sizes_bytes, (member, line_of_program())
             for block in self._one_said:

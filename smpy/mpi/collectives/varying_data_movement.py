@@ -25,7 +25,7 @@ _NO_OFFSETS: Final = array("q")
 
 
 class SizedBlocks(Blocks):
-    """One block a rank, and what the ranks say of their sizes.
+    """One block a rank, and the sizes of the blocks as the ranks give them.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Gatherv(CollectiveCall):
         return SizedBlocks(sender.size)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """All leave copies: they may leave before the root takes them."""
+        """Leave a copy: a rank may go on before the root takes it."""
         payload, communicator = collective.payload, self.communicator
         member = communicator.joint.index(communicator.side, self.rank)
         if self._into is not None:
@@ -111,7 +111,7 @@ class Scatterv(CollectiveCall):
         return SizedBlocks(receiver.size)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """The root leaves copies: it may leave first."""
+        """Leave the root's copies: it may go on before the others take them."""
         payload, communicator = collective.payload, self.communicator
         member = communicator.joint.index(communicator.side, self.rank)
         if self._into is not None:
@@ -147,7 +147,7 @@ class Allgatherv(CollectiveCall):
         return both_sides(self.communicator, SizedBlocks)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """All leave copies: one whose others are empty may leave first."""
+        """Leave a copy: a rank that receives only empty blocks may go on before the others take it."""
         communicator = self.communicator
         member = communicator.joint.index(communicator.side, self.rank)
         mine, theirs = collective.payload[communicator.side], collective.payload[communicator.remote.side]
@@ -161,9 +161,9 @@ class Allgatherv(CollectiveCall):
 
 
 class Contributions:
-    """What each member of an Alltoallv sends to all its peers, packed, and what it expects of them.
+    """Packed blocks that each member of an Alltoallv sends to its peers, and sizes of those it expects.
 
-    What one rank sends to another must be what the other expects: the later of the two to enter finds out.
+    A rank must send as many bytes to another as the other expects: the later of the two to enter checks it.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Contributions:
             self._fail(collective, mine, conflict)
 
     def take(self, mine: Alltoallv) -> None:
-        """Give a rank what its peers have for it, once all of them have left what is not empty."""
+        """Give a rank the blocks that its peers have for it, once all that are not empty are left."""
         first = mine.first_peer
         private_of = {member - first: ranges for member, ranges in self._private_of.items()}
         mine.into.take(self._members + first, mine.rank, private_of)
@@ -236,11 +236,11 @@ class Alltoallv(CollectiveCall):
         return Contributions(self.communicator.joint.n_members)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """All leave copies: one whose others are empty may leave first."""
+        """Leave a copy: a rank that receives only empty blocks may go on before the others take it."""
         collective.payload.leave(collective, self)
 
     def take(self, collective: OpenCollective) -> None:
-        """Every rank takes its own of all."""
+        """Every rank takes its block of each peer's."""
         collective.payload.take(self)
 
 
@@ -257,7 +257,7 @@ def _size(offsets: Any, block: int) -> int:
 
 
 def _block_of(sendbuf: Any, into: Parts | None, rank: int, call: str) -> Part:
-    """The block that a rank gives: its send buffer, or in place its own of those it receives."""
+    """The block that a rank gives: its send buffer, or its own block of the receive buffer for ``IN_PLACE``."""
     if into is not None and is_in_place(sendbuf):
         return into[rank]
     out = part_of(sendbuf, is_written=False)

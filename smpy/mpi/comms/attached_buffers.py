@@ -30,7 +30,7 @@ class AttachedBuffers(CommCore):
 
     @mpi_call
     def Detach_buffer(self) -> Any:
-        """Wait until all buffered messages of this communicator have been delivered: what was attached."""
+        """Wait until all buffered messages of this communicator have been delivered; returns the attached memory."""
         return detach(number_of(self, "Detach_buffer"))
 
     @mpi_call
@@ -58,7 +58,7 @@ def Attach_buffer(buf: Any) -> None:
 
 @mpi_call
 def Detach_buffer() -> Any:
-    """Wait until all buffered messages have been delivered: what was attached."""
+    """Wait until all buffered messages have been delivered; returns the attached memory."""
     return detach(ALL_COMMUNICATORS)
 
 

@@ -18,7 +18,7 @@ __all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
 
 
 class Membership:
-    """What one rank has of a window or a file.
+    """One rank's membership in a window or a file.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Membership:
     Attributes
     ----------
     own : Own
-        What the rank has made of it for itself.
+        The rank's own name, hints, attributes and error handler.
     is_over : bool
-        Whether the rank has given it back.
+        Whether the rank has freed or closed it.
     """
 
     __slots__ = ("communicator", "is_over", "own", "rank")
@@ -48,7 +48,7 @@ class Membership:
 
     @property
     def number(self) -> int:
-        """Positive, and of no other rank's, as long as the communicator is there."""
+        """Positive number of this membership, unique as long as the communicator exists."""
         return self.communicator.number * current().n_ranks + self.rank
 
     def end(self, n_barriers: int, call: str) -> None:
@@ -67,7 +67,7 @@ class CollectiveHandle(ErrorHandling):
 
     __slots__ = ()
     _error_class: ClassVar[str]
-    """Of calls on a null handle."""
+    """Error class of calls on a null handle."""
 
     _membership: Any
 
@@ -112,7 +112,7 @@ class CollectiveHandle(ErrorHandling):
         Parameters
         ----------
         info : Info
-            Added to those it has.
+            Hints to add.
         """
         self._member("Set_info").own.info.update(pairs_of(info))
 

@@ -1,4 +1,4 @@
-"""Making communicators of one, and ending them; what that costs is in `creation_messages`."""
+"""Creation of communicators from one, and their end; the messages are in `creation_messages`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from smpy.mpi.state.world import Communicator, world
 __all__ = ["Creation", "inherit"]
 
 _FLAG_BYTES: Final = 4
-"""What a rank tells of itself when intercommunicators are made."""
+"""Bytes per rank in the messages of `Create` between groups, and in the broadcast of `Idup`."""
 
 
 class Creation(Identity):
-    """How a communicator becomes another."""
+    """Creation of communicators from a communicator, and their end."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class Creation(Identity):
         Parameters
         ----------
         info : Info, optional
-            Its hints; those of this one without it.
+            Its hints; default: those of this communicator.
         """
         return self._duplicated(info, "Dup")
 
@@ -67,7 +67,7 @@ class Creation(Identity):
         Parameters
         ----------
         info : Info, optional
-            Its hints; those of this one without it.
+            Its hints; default: those of this communicator.
         """
         return self._started_duplicate(info, "Idup")
 

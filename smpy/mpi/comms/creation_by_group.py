@@ -26,11 +26,11 @@ __all__ = ["CreationByGroup", "RemoteGroup"]
 
 _RANK_BYTES: Final = 4
 _FIRST_LEADERS_TAG: Final = 1 << 30
-"""Tags from here on are those of leaders, on numbers that no receive of the program sees."""
+"""First tag of messages between leaders, on kernel numbers that no receive of the program sees."""
 
 
 class CreationByGroup(Creation):
-    """What an intracommunicator can also become."""
+    """Creation of communicators by groups of ranks, and of intercommunicators."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class CreationByGroup(Creation):
         group : Group
             Ranks of this communicator.
         tag : int
-            Tells apart what several groups make at the same time.
+            Distinguishes communicators that are made at the same time.
         """
         communicator, rank = member_of(self, "Create_group")
         key = ("Create_group", communicator.number, tag, group._members)
@@ -66,7 +66,7 @@ class CreationByGroup(Creation):
         group : Group
             Its ranks, of a communicator or of a session.
         stringtag : str
-            Tells apart what several groups make at the same time.
+            Distinguishes communicators that are made at the same time.
         info : Info
             Its hints.
         errhandler : Errhandler, optional
@@ -82,13 +82,13 @@ class CreationByGroup(Creation):
         Parameters
         ----------
         local_leader : int
-            Who speaks for this group, a rank of this communicator.
+            Leader of this group, a rank of this communicator.
         peer_comm : Intracomm
-            Where the leaders reach each other; only the leader's counts.
+            Communicator of both leaders; only the leader's argument counts.
         remote_leader : int
-            Who speaks for the other group, a rank of `peer_comm`; only the leader's counts.
+            Leader of the other group, a rank of `peer_comm`; only the leader's argument counts.
         tag : int
-            Tells apart what several groups make at the same time.
+            Distinguishes communicators that are made at the same time.
         """
         local, rank = member_of(self, "Create_intercomm")
         _check_leader(local_leader, local.size, "local_leader")
@@ -147,7 +147,7 @@ class RemoteGroup(Creation):
         Parameters
         ----------
         high : bool
-            Whether this side comes second; all its ranks say the same. When both sides do, side by side as they are.
+            Whether this side comes second; equal on all its ranks. With equal values on both sides, side 0 comes first.
         """
         communicator, rank = member_of(self, "Merge")
         collective = enter(communicator, rank, Signature("Merge"), dict)
@@ -184,9 +184,9 @@ class RemoteGroup(Creation):
         local_group, remote_group : Group
             The ranks of this side and of the other.
         local_leader, remote_leader : int
-            Who speaks for them, a rank of each.
+            Leader of each group, a rank of that group.
         stringtag : str
-            Tells apart what several groups make at the same time.
+            Distinguishes communicators that are made at the same time.
         info : Info
             Its hints.
         errhandler : Errhandler, optional
@@ -217,7 +217,7 @@ class RemoteGroup(Creation):
 
 
 def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
-    """What the members alone make; None for others."""
+    """The communicator that the members alone make; None for other ranks."""
     place = place_of(members, current().rank)
     if place < 0:
         return None
@@ -232,7 +232,7 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
 def _join_leaders(
     local: Communicator, peers: Communicator, my_peer: int, remote_leader: int, tag: int, key: Hashable
 ) -> Communicator:
-    """What the leaders of two groups make of them, as this group's sees it."""
+    """This group's side of the intercommunicator that the leaders of two groups make."""
     call, side = "Create_intercomm", int(my_peer > remote_leader)
     if my_peer == remote_leader:
         fail("ERR_ARG", f"{call}(remote_leader={remote_leader}): a leader cannot speak for both groups")
@@ -250,7 +250,7 @@ def _join_leaders(
 
 
 def _tell_side(local: Communicator, rank: int, leader: int, told: dict[str, Communicator]) -> Communicator:
-    """The leader broadcasts to its group how many the others are, and then who."""
+    """Broadcast the size and then the ranks of the other group from the leader to its group."""
     call = "Create_intercomm"
     announce(local, rank, leader, _RANK_BYTES, call)
     new = told["joined"]

@@ -1,8 +1,8 @@
-"""The messages by which ranks agree on a new communicator, and who is in it.
+"""The messages by which ranks agree on a new communicator and its members.
 
-A communicator costs what SMPI's does: its rank 0 broadcasts 4 bytes. A split first gathers 8 bytes at rank 0, which
+A communicator costs as much as SMPI's: its rank 0 broadcasts 4 bytes. A split first gathers 8 bytes at rank 0, which
 sends each member 8 bytes, group by group. SMPI has no intercommunicators: these follow MPICH's pattern, in which rank
-0 of each side swap what the sides have to tell each other and then broadcast it on their side.
+0 of each side swap the sides' data and then broadcast them on their side.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Color: TypeAlias = int | str
 
 
 def pay_for_new(new: Communicator, rank: int, call: str) -> None:
-    """Take the time that it takes to make a communicator, as its rank `rank`."""
+    """Spend the time of making a communicator, as its rank `rank`."""
     if new.is_inter:
         exchange(new, rank, _ANNOUNCED_BYTES, _ANNOUNCED_BYTES, call)
     else:
@@ -43,21 +43,21 @@ def private_duplicate(communicator: Communicator, rank: int, call: str) -> Commu
 
 
 def announce(communicator: Communicator, rank: int, root: int, nbytes: int, call: str) -> None:
-    """One rank tells the others what they need for a new communicator."""
+    """Broadcast `nbytes` bytes about a new communicator from `root`."""
     collective = enter(communicator, rank, Signature(f"{call}'s broadcast", root), object)
     perform(collective, communicator, "bcast", root, nbytes, call)
     collective.leave()
 
 
 def swap(number: int, peer: int, tag: int, sent: int, received: int, call: str) -> None:
-    """Send a rank of a communicator so many bytes, and receive what it sends."""
+    """Send `sent` bytes to a rank of a communicator and receive `received` bytes from it."""
     engine = current()
     requests = engine.isend(number, peer, tag, Load(sent)), engine.irecv(number, peer, tag, Load(received))
     engine.wait_all(requests, call)
 
 
 def exchange(communicator: Communicator, rank: int, sent: int, received: int, call: str) -> None:
-    """Each side of an intercommunicator learns what the other has to tell."""
+    """Exchange bytes between the sides of an intercommunicator: rank 0 of each side swaps and broadcasts them."""
     if rank == 0:
         swap(communicator.shadow(), 0, 0, sent, received, call)
     announce(communicator.local(), rank, 0, received, call)
@@ -97,7 +97,7 @@ class _Splitting:
 
 
 def split(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
-    """The communicator of those who have chosen the same color; None for no color."""
+    """The communicator of the ranks with the same color; None for ``UNDEFINED``."""
     collective = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
     splitting: _Splitting = collective.payload
     splitting.choose(0, rank, color, key)
@@ -112,7 +112,7 @@ def split(communicator: Communicator, rank: int, color: Color, key: int) -> Comm
 
 
 def _tell_groups(communicator: Communicator, splitting: _Splitting, collective: OpenCollective) -> None:
-    """What rank 0 does: make the communicators and tell their members, one group after the other."""
+    """Make the communicators and send them to their members, one group after the other, as rank 0."""
     engine, world_ranks = current(), communicator.world_ranks()
     for ranks in splitting.sides[0].groups().values():
         new = world().new_communicator([world_ranks[r] for r in ranks])
@@ -122,7 +122,7 @@ def _tell_groups(communicator: Communicator, splitting: _Splitting, collective: 
 
 
 def split_both(communicator: Communicator, rank: int, color: Color, key: int) -> Communicator | None:
-    """The intercommunicator of those on both sides who have chosen the same color; None when one side has nobody."""
+    """The intercommunicator of the ranks with the same color; None if the color occurs on one side only."""
     collective = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
     splitting: _Splitting = collective.payload
     splitting.choose(communicator.side, rank, color, key)

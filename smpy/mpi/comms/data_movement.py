@@ -21,7 +21,7 @@ _BARRIER: Final = Signature("Barrier")
 
 
 class DataMovement(CommCore):
-    """Collective calls that move what is in buffers."""
+    """Collective calls that move the contents of buffers."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class DataMovement(CommCore):
 
     @mpi_call
     def Bcast(self, buf: Any, root: int = 0) -> None:
-        """Give all ranks what the root has in its buffer."""
+        """Give all ranks the contents of the root's buffer."""
         communicator, rank = member_of(self, "Bcast")
         if communicator.is_inter:
             data_movement.Bcast(self, buf, root, "Bcast").perform()
@@ -125,7 +125,7 @@ class DataMovement(CommCore):
 
 
 def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) -> None:
-    """What `data_movement.Bcast` does in one group, without the object: programs broadcast often."""
+    """Broadcast in an intracommunicator like `data_movement.Bcast`, without its object: programs broadcast often."""
     root = check_root(communicator, root, "Bcast")
     part = part_of(buf, is_written=rank != root)
     collective = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)

@@ -76,7 +76,7 @@ class Exchanges(CommCore):
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
-        """Send what is in a buffer and receive another message into it."""
+        """Send the contents of a buffer and receive another message into it."""
         number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, call)
@@ -92,7 +92,7 @@ class Exchanges(CommCore):
     def Isendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
     ) -> Request:
-        """Start to send what is in a buffer and to receive another message into it."""
+        """Start to send the contents of a buffer and to receive another message into it."""
         number = number_of(self, "Isendrecv_replace")
         part = _replaced(buf, dest, source, "Isendrecv_replace")
         _check_both(number, dest, sendtag, source, recvtag, "Isendrecv_replace")
@@ -101,7 +101,7 @@ class Exchanges(CommCore):
 
 
 def _replaced(buf: Any, dest: int, source: int, call: str) -> Part | None:
-    """What is sent and then overwritten, as far as it is."""
+    """The buffer that is sent and overwritten, read-only without a source; None without either peer."""
     if source != PROC_NULL:
         return to_fill(buf, call)
     return None if dest == PROC_NULL else to_send(buf, call)
@@ -130,7 +130,7 @@ def _check_both(number: int, dest: int, sendtag: int, source: int, recvtag: int,
 def _exchanged(
     number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int, call: str
 ) -> Envelope:
-    """Both at once: what was received. With nobody on one side it is a blocking call of the other."""
+    """Send and receive at once; returns the received envelope. Without one peer, only the other call is made."""
     engine = current()
     if into is None:
         if load is not None:
@@ -146,7 +146,7 @@ def _exchanged(
 def _exchange_of(
     number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int
 ) -> Request:
-    """Both at once, under way."""
+    """A request for a send and a receive that have been started."""
     engine = current()
     sending = 0 if load is None else engine.isend(number, dest, sendtag, load, STANDARD)
     if into is None:

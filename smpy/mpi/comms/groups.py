@@ -57,7 +57,7 @@ class Group(Handle):
             fail("ERR_GROUP", "the group is null")
         return self._members_or_null
 
-    # ---- what it is ----
+    # ---- its ranks ----
 
     @mpi_call
     def Get_size(self) -> int:
@@ -100,7 +100,7 @@ class Group(Handle):
 
     @mpi_call
     def Compare(self, group: Group) -> int:
-        """How two groups compare: ``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
+        """Compare two groups: ``IDENT``, ``SIMILAR`` (other order) or ``UNEQUAL``.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Group(Handle):
             return IDENT
         return SIMILAR if len(mine) == len(its) and set(mine) == set(its) else UNEQUAL
 
-    # ---- how it becomes another ----
+    # ---- groups made of it ----
 
     @mpi_call
     def Dup(self) -> Self:

@@ -27,7 +27,7 @@ _FIRST_NUMBER: Final = 2
 
 
 class Identity(CommCore, Attributed, ErrorHandling):
-    """What a communicator is."""
+    """Ranks, kind, name, hints, attributes and error handler of a communicator."""
 
     __slots__ = ()
     _predefined_keyvals: ClassVar = frozenset(
@@ -47,7 +47,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
-        """The communicator with a number that `handle` gave; its class is that of what the number stands for."""
+        """The communicator with a number that `handle` gave; its class follows from its kind."""
         for known in cls._predefined.values():
             if known._handle_number() == handle:
                 return known if isinstance(known, cls) else cls(known)
@@ -78,7 +78,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         return not world().communicator(number_of(self, "Is_intra")).is_inter
 
     def Get_topology(self) -> int:
-        """Which virtual topology it has, ``UNDEFINED`` for none."""
+        """Kind of its virtual topology, ``UNDEFINED`` for none."""
         topology = world().communicator(number_of(self, "Get_topology")).topology
         return UNDEFINED if topology is None else int(topology.kind)
 
@@ -101,10 +101,10 @@ class Identity(CommCore, Attributed, ErrorHandling):
             return CONGRUENT
         return SIMILAR if all(_are_similar(here, there) for here, there in pairs) else UNEQUAL
 
-    # ---- what is attached to it ----
+    # ---- name, hints and attributes ----
 
     def Get_name(self) -> str:
-        """What it is called."""
+        """Its name, on this rank."""
         if self._kernel_comm == NOWHERE:
             return "MPI_COMM_NULL"
         name = self._own_part("Get_name").name
@@ -130,7 +130,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         Parameters
         ----------
         info : Info
-            Added to those it has.
+            Hints to add.
         """
         number_of(self, "Set_info")
         if not info:
@@ -163,7 +163,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name, on this rank."""
         return self.Get_name()
 
     @name.setter
@@ -191,7 +191,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     @property
     def topology(self) -> int:
-        """Which virtual topology it has."""
+        """Kind of its virtual topology, ``UNDEFINED`` for none."""
         return self.Get_topology()
 
     @property

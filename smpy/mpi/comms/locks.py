@@ -1,6 +1,6 @@
 """Locks that threads of a rank share, by communicator; mpi4py takes one for each collective of objects.
 
-A rank has one thread, so that no call here needs one: a program that looks finds those of the calls it has made.
+A rank has one thread, so that no call here needs a lock: a program that asks for locks gets those of its own calls.
 """
 
 from __future__ import annotations
@@ -19,6 +19,6 @@ def locks_of(communicator: Communicator, rank: int) -> dict[Hashable, Lock]:
 
 
 def mark_use(communicator: Communicator, rank: int, call: str) -> None:
-    """A rank makes a call that has a lock; of a communicator whose locks nobody has looked at nothing is kept."""
+    """Record a rank's call that takes a lock, if any rank has asked for the communicator's locks."""
     if communicator.locks:
         locks_of(communicator, rank).setdefault(call, Lock())

@@ -54,7 +54,7 @@ class ObjectCollectives(DataMovement):
 
     @mpi_call
     def alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
-        """Give each rank its object of this rank's sequence: a list of what the ranks give this one."""
+        """Give each rank its object of this rank's sequence; returns the objects that all ranks give this one."""
         return exchanged(*_entering(self, "alltoall"), sendobj, "alltoall")
 
     @mpi_call

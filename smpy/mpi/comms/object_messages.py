@@ -70,7 +70,7 @@ class ObjectMessages(Receives):
         buf : int or buffer, optional
             Room for the pickled object, or its size in bytes; mpi4py has deprecated it.
         source, tag : int
-            Of the message.
+            Source and tag of the message.
         status : Status, optional
             Told about the message.
         """
@@ -85,7 +85,7 @@ class ObjectMessages(Receives):
         buf : int or buffer, optional
             Room for the pickled object, or its size in bytes.
         source, tag : int
-            Of the message.
+            Source and tag of the message.
         """
         number = number_of(self, "irecv")
         if source == PROC_NULL:

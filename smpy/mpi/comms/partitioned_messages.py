@@ -33,7 +33,7 @@ class PartitionedMessages(CommCore):
         partitions : int
             Number of parts.
         dest, tag : int
-            Of the message, which only a receive in parts can take.
+            Destination and tag of the message, which only a receive in parts can take.
         info : Info, optional
             Ignored.
         """
@@ -57,7 +57,7 @@ class PartitionedMessages(CommCore):
         partitions : int
             Number of parts.
         source, tag : int
-            Of the message.
+            Source and tag of the message.
         info : Info, optional
             Ignored.
         """

@@ -24,7 +24,7 @@ __all__ = ["Reductions", "Scans"]
 
 @taken_over("Allreduce")
 class Reductions(CommCore):
-    """Collective calls that reduce what is in buffers."""
+    """Collective calls that reduce the contents of buffers."""
 
     __slots__ = ()
 

@@ -20,7 +20,7 @@ from smpy.mpi.state.constants import PROC_NULL
 __all__ = ["Payload", "Sends", "send", "send_buffered", "start_send"]
 
 Payload: TypeAlias = Callable[[Any, str], Load]
-"""Makes the payload end of what the program wants sent in a call."""
+"""Function that makes the payload end of a send from a buffer or an object and the name of the call."""
 
 
 @taken_over("Send", "Isend")
@@ -103,7 +103,7 @@ class Sends(CommCore):
 
 
 def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> None:
-    """Send `what`, whose payload end `payload` makes, and return when it may be used again."""
+    """Send `what`, converted by `payload`, and return when it may be used again."""
     number = comm._kernel_comm if comm._kernel_comm >= 0 else number_of(comm, call)
     if dest != PROC_NULL:
         load = payload(what, call)
@@ -112,7 +112,7 @@ def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode:
 
 
 def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-    """Start to send `what`, whose payload end `payload` makes."""
+    """Start to send `what`, converted by `payload`."""
     number = comm._kernel_comm if comm._kernel_comm >= 0 else number_of(comm, call)
     if dest == PROC_NULL:
         return to_nobody()
@@ -124,7 +124,7 @@ def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int,
 def send_buffered(
     comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, call: str, *, is_blocking: bool
 ) -> Request:
-    """Send `what` through the attached buffer: the request has completed."""
+    """Send `what` through the attached buffer; returns a completed request."""
     number = number_of(comm, call)
     if dest == PROC_NULL:
         return to_nobody()
@@ -140,7 +140,7 @@ def _send_load_buffered(number: int, load: Load, dest: int, tag: int, call: str,
 
 
 def _sending(comm: CommCore, buf: Any, dest: int, tag: int, mode: int, call: str) -> Prequest:
-    """A send to be started. It pays what a blocking send pays, as SMPI's do."""
+    """A send to be started, with the overhead of a blocking send, as in SMPI."""
 
     def start(number: int, part: Part) -> Request:
         return new_request(current().isend(number, dest, tag, part.outgoing(), mode, is_blocking=True))

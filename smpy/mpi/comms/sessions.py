@@ -92,7 +92,7 @@ class Session(ErrorHandling):
         self._opened("Finalize")
         self._become_null()
 
-    # ---- what there is ----
+    # ---- sets of processes ----
 
     def Get_num_psets(self, info: Info = INFO_NULL) -> int:
         """Number of sets of processes."""
@@ -105,7 +105,7 @@ class Session(ErrorHandling):
         Parameters
         ----------
         n : int
-            Which one, counted from 0.
+            Number of the set, counted from 0.
         info : Info
             Ignored.
         """
@@ -119,7 +119,7 @@ class Session(ErrorHandling):
         return Info.Create(self._own_part("Get_info").info)
 
     def Get_pset_info(self, pset_name: str) -> Info:
-        """What is known of a set of processes: its size.
+        """Properties of a set of processes: its size.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Session(ErrorHandling):
         return new_request(0, finish=Flush(attached(self._place("Iflush_buffer"), "Iflush_buffer")))
 
     def _place(self, call: str) -> int:
-        """Where the buffer is kept: no communicator has a number like that."""
+        """Key of the session's buffer, below `ALL_COMMUNICATORS` and all numbers of communicators."""
         return -1 - self._opened(call).number
 
 

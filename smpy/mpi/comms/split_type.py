@@ -1,7 +1,7 @@
-"""Splitting by what ranks share: on a simulated machine, a host.
+"""Splitting by shared resources: on a simulated machine, by host.
 
-As in SMPI, this takes no time: a rank knows who is on its host. It waits for the others on its host alone, which may
-choose to stay outside. Between groups it is a `Split` by hosts.
+It takes no time, like SMPI's: a rank knows the ranks on its host. It waits only for these, which may choose to stay
+outside. Between groups it is a `Split` by hosts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TYPES: Final = (
 
 
 class TypeSplitting(Creation):
-    """Communicators of those who share something."""
+    """Communicators of ranks that share a resource."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class TypeSplitting(Creation):
         key : int
             Order in the new communicator.
         info : Info
-            What to split by; an unguided split says there what it has split by.
+            Resource to split by; an unguided split stores there the resource that it has used.
         """
         communicator, rank = member_of(self, "Split_type")
         if split_type not in _TYPES:
@@ -89,7 +89,7 @@ def _host_of(communicator: Communicator, rank: int) -> str:
 
 
 class _Hosts:
-    """Who is on which host, who wants to be together, and their communicators."""
+    """Hosts of a communicator's ranks, the keys of ranks that join, and the new communicator of each host."""
 
     __slots__ = ("_host_of", "_keys", "_latches", "_new", "_number", "_world_ranks", "ranks")
 
@@ -106,7 +106,7 @@ class _Hosts:
         self._new: dict[str, Communicator] = {}
 
     def split(self, rank: int, key: int | None) -> Communicator | None:
-        """The communicator of those on the rank's host that have a key; None when it has none."""
+        """The communicator of the ranks with a key on the rank's host; None when the rank has no key."""
         host = self._host_of[rank]
         if key is not None:
             self._keys[rank] = key

@@ -1,8 +1,8 @@
 """Making communicators with a virtual topology.
 
-Ranks keep their order: `reorder` is accepted and changes nothing. A topology costs what SMPI's do, which is what a
-duplicate costs: rank 0 of the new communicator broadcasts 4 bytes. A distributed graph of which any rank may know any
-edge takes before that an Allreduce of two counts, after which every rank knows its own edges.
+Ranks keep their order: `reorder` is accepted and changes nothing. A topology costs as much as SMPI's, and as a
+duplicate: rank 0 of the new communicator broadcasts 4 bytes. A distributed graph whose edges any rank may give takes an
+Allreduce of two counts before that, after which every rank knows its own edges.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from smpy.mpi.state.world import Communicator, world
 __all__ = ["TopologyCreation", "placed", "topology_of"]
 
 _COUNTS_BYTES: Final = 16
-"""Numbers of incoming and outgoing edges, which a rank learns when a graph is made of scattered edges."""
+"""Bytes of the numbers of incoming and outgoing edges, which a rank learns when any rank may give any edge."""
 
 T = TypeVar("T", bound=Topology)
 
@@ -93,7 +93,7 @@ class TopologyCreation(CommCore):
         info: Any = None,
         reorder: bool = False,
     ) -> Any:
-        """A communicator on a graph of which every rank tells its own edges, incoming and outgoing.
+        """A communicator on a graph; every rank gives its own edges, incoming and outgoing.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class TopologyCreation(CommCore):
         info: Any = None,
         reorder: bool = False,
     ) -> Any:
-        """A communicator on a graph of which every rank tells any of the edges.
+        """A communicator on a graph; every rank gives any of the edges.
 
         Parameters
         ----------
@@ -157,23 +157,23 @@ class TopologyCreation(CommCore):
 
     @mpi_call
     def Cart_map(self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None) -> int:
-        """Where this rank would be on a grid, ``UNDEFINED`` if nowhere.
+        """Rank that this rank would have on a grid, ``UNDEFINED`` if none.
 
         Parameters
         ----------
         dims, periods
-            As in `Create_cart`.
+            See `Create_cart`.
         """
         return _mapped(self, grid_of(dims, periods), "Cart_map")
 
     @mpi_call
     def Graph_map(self, index: Sequence[int], edges: Sequence[int]) -> int:
-        """Which node of a graph this rank would be, ``UNDEFINED`` if none.
+        """Node of a graph that this rank would be, ``UNDEFINED`` if none.
 
         Parameters
         ----------
         index, edges
-            As in `Create_graph`.
+            See `Create_graph`.
         """
         return _mapped(self, graph_of(index, edges), "Graph_map")
 

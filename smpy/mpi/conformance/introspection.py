@@ -22,12 +22,12 @@ def _sizeof(arg: Any) -> int:
 
 
 def _addressof(arg: Any) -> int:
-    """Where the handle or status is."""
+    """Address of the handle or status object."""
     _sizeof(type(arg))
     return id(arg)
 
 
 def _handleof(arg: Any) -> int:
-    """Number of what a handle refers to; where a status is."""
+    """Number of the object that a handle refers to, or address of a status."""
     _sizeof(type(arg))
     return id(arg) if isinstance(arg, Status) else int(arg.handle)

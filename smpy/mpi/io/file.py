@@ -1,6 +1,6 @@
 """`File`: a real file that ranks open together; reading and writing it through MPI is not simulated yet.
 
-Opening costs what it costs in SMPI: the ranks make a window, then rank 0 broadcasts 8 bytes twice. Closing takes three
+Opening costs as much as in SMPI: the ranks make a window, then rank 0 broadcasts 8 bytes twice. Closing takes three
 barriers. The file itself takes no time, and one descriptor for all ranks.
 """
 
@@ -32,11 +32,11 @@ _END_BARRIERS: Final = 3
 
 
 class _OwnOfNull(dict[int, Own]):
-    """What each rank of a world has made of ``FILE_NULL``: its error handler is that of files to come."""
+    """Error handlers that ranks have set on ``FILE_NULL``, by rank: new files inherit them."""
 
 
 class _Opening(Membership):
-    """What one rank has of an open file."""
+    """One rank's membership in an open file."""
 
     __slots__ = ("file", "is_atomic")
 
@@ -125,7 +125,7 @@ class File(CollectiveHandle):
         Parameters
         ----------
         filename : path-like
-            Which one.
+            Path of the file.
         info : Info
             Ignored.
         """
@@ -167,7 +167,7 @@ class File(CollectiveHandle):
                 os.ftruncate(opening.file.descriptor, size)
 
     def _resizing(self, size: int, call: str) -> _Opening:
-        """What is to be resized, now that all ranks have come and none of them still asks for the old size."""
+        """The file to resize, once all ranks have come, so that none of them still asks for the old size."""
         opening: _Opening = self._member(call)
         if size < 0:
             fail("ERR_ARG", f"File.{call}({size}): a size is not negative")
@@ -178,14 +178,14 @@ class File(CollectiveHandle):
 
     @mpi_call
     def Sync(self) -> None:
-        """Wait until all ranks have come: what they have written can be read."""
+        """Wait until all ranks have come; their writes can be read then."""
         opening: _Opening = self._member("Sync")
         wait_for_all(opening.communicator, opening.rank, "File.Sync")
 
-    # ---- what is known of it ----
+    # ---- its properties ----
 
     def Get_amode(self) -> int:
-        """How it was opened: ``MODE_`` constants."""
+        """Access mode of the file: ``MODE_`` constants."""
         opening: _Opening = self._member("Get_amode")
         return opening.file.amode
 
@@ -211,7 +211,7 @@ class File(CollectiveHandle):
         Parameters
         ----------
         datatype : Datatype
-            Of the entry.
+            Datatype of the entry.
         """
         self._member("Get_type_extent")
         return datatype.Get_extent()[1]
@@ -223,7 +223,7 @@ class File(CollectiveHandle):
 
     @property
     def amode(self) -> int:
-        """How it was opened."""
+        """Access mode of the file: ``MODE_`` constants."""
         return self.Get_amode()
 
     @property

@@ -46,16 +46,16 @@ class OpenFile:
     Parameters
     ----------
     filename : path-like
-        Which one.
+        Path of the file.
     amode : int
-        How it is opened.
+        Access mode: ``MODE_`` constants joined by ``|``.
 
     Attributes
     ----------
     path : str
-        Where it is, whatever the working directory becomes.
+        Real path, independent of later working directories.
     descriptor : int
-        The one that all ranks use, when it is open.
+        File descriptor of all ranks, when the file is open; -1 before.
     communicator : Communicator
         The file's own, when it is open: the program may free the one it was opened with.
     """
@@ -82,7 +82,7 @@ class OpenFile:
             )
 
     def open(self, communicator: Communicator) -> None:
-        """Open it for these ranks; the first one to come does so, and all raise what it has met."""
+        """Open the file once, by the first rank; its OSError is raised on all ranks."""
         if self._closing is None and self._failure is None:
             try:
                 self.descriptor = os.open(self.path, _flags(self.amode), 0o666)
@@ -96,7 +96,7 @@ class OpenFile:
             _fail(self._failure, f"File.Open({self.path!r})")
 
     def close(self) -> None:
-        """Close it, and delete it if that was asked for; the first rank to come does so."""
+        """Close the file once, by the first rank, and delete it if its mode says so."""
         if self._closing is None or not self._closing.alive:
             return
         self._closing()
@@ -117,14 +117,14 @@ def check_mode(amode: int) -> None:
 
 
 def remove(filename: Path) -> None:
-    """Delete a file; raises what the standard has for its failure."""
+    """Delete a file; failures raise MPI's error classes."""
     with telling_of_failures(f"File.Delete({os.fsdecode(filename)!r})"):
         os.unlink(filename)
 
 
 @contextmanager
 def telling_of_failures(call: str) -> Iterator[None]:
-    """Failures of the operating system are raised as the standard's."""
+    """Raise failures of the operating system as MPI's error classes."""
     try:
         yield
     except OSError as error:

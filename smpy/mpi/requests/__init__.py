@@ -1,1 +1,1 @@
-"""Operations under way: requests, how they complete, and the messages they are about."""
+"""Operations under way: requests, their completion, and the status of their messages."""

@@ -1,7 +1,7 @@
-"""The buffers that programs attach for buffered sends: how much room there is, and which messages still take some.
+"""The buffers that programs attach for buffered sends: their size, and the undelivered messages that take room.
 
-A rank has one for all its communicators, and each communicator may have one of its own. The messages themselves are
-the kernel's copies: of the program's memory only the size counts.
+A rank has one for all its communicators, and each communicator may have one of its own. The kernel copies the messages
+themselves: only the size of the program's memory counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ALL_COMMUNICATORS: Final = -1
-"""In place of a communicator's number: the rank's buffer for those that have none of their own."""
+"""Key of the rank's buffer for communicators without a buffer of their own."""
 
 _FEW_MESSAGES = 64
 
@@ -38,12 +38,12 @@ class AttachedBuffer:
     Parameters
     ----------
     memory : buffer-like or BUFFER_AUTOMATIC
-        What the program attached; with `BUFFER_AUTOMATIC` there is always room.
+        Memory that the program attached; with `BUFFER_AUTOMATIC` there is always room.
 
     Attributes
     ----------
     memory : buffer-like or BUFFER_AUTOMATIC
-        What the program attached.
+        Memory that the program attached.
     """
 
     __slots__ = ("_look_at", "_n_sent", "_on_the_way", "_room_bytes", "_taken_bytes", "memory")
@@ -87,18 +87,18 @@ class AttachedBuffer:
             self._forget(message)
 
     def oldest(self, sent_before: int) -> tuple[int, int]:
-        """Of the first `sent_before` messages, one on its way: which, and its request; zeros when there is none."""
+        """Number and kernel request of the oldest undelivered one of the first `sent_before` messages; else zeros."""
         for message, (number, _) in self._on_the_way.items():
             return (message, number) if message <= sent_before else (0, 0)
         return 0, 0
 
     def delivered(self, message: int) -> None:
-        """A message has been delivered and its request released."""
+        """Free the room of a message that has been delivered and whose request is released."""
         self._forget(message)
 
     @property
     def n_sent(self) -> int:
-        """How many messages have been sent through it."""
+        """Number of messages that have been sent through it."""
         return self._n_sent
 
     def _fits(self, nbytes: int) -> bool:
@@ -121,7 +121,7 @@ class Flush(CompoundOperation):
     Parameters
     ----------
     buffer : AttachedBuffer
-        Through which they were sent.
+        Buffer through which they were sent.
     """
 
     __slots__ = ("_buffer", "_sent_before")
@@ -159,7 +159,7 @@ def attached(communicator: int, call: str) -> AttachedBuffer:
 
 
 def detach(communicator: int) -> Any:
-    """Wait until the messages have been delivered and take the buffer away: what the program attached."""
+    """Wait until the messages have been delivered, detach the buffer and return the program's memory."""
     buffer = attached(communicator, "Detach_buffer")
     buffer.flush("Detach_buffer")
     del of_world(_AttachedBuffers)[current().rank, communicator]

@@ -1,8 +1,8 @@
 """Waiting for requests and testing them, one or several.
 
-A request that is known to be complete (`states`) costs nothing to ask again; any other look costs what a look costs.
-Of a compound operation one transfer after the other is asked for. Testall looks at each request, as SMPI does; those
-found complete are remembered, because none may become null before all are.
+A request that is known to be complete (`states`) costs nothing to test again; any other test costs the test overhead.
+The transfers of a compound operation are waited for one after the other. Testall tests each request, as SMPI does;
+completed ones are remembered, because none may become null before all are complete.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def end(request: RequestBase, envelope: Envelope, status: Status | None, call: str) -> Any:
-    """Make a request null, now that its operation has completed: the object that was received, if any."""
+    """Make a request null whose operation has completed; returns the object that was received, if any."""
     finish = request._on_completion
     request._let_go()
     if isinstance(finish, CompoundOperation):
@@ -60,7 +60,7 @@ def release(request: RequestBase) -> None:
 
 
 def wait(request: RequestBase, status: Status | None, call: str) -> Any:
-    """Wait for one: the object received."""
+    """Wait for a request; returns the object received."""
     if is_null(request):
         fill(status, NO_MESSAGE)
         return None
@@ -68,7 +68,7 @@ def wait(request: RequestBase, status: Status | None, call: str) -> Any:
 
 
 def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, Any]:
-    """Look at one: whether it has completed, and the object received."""
+    """Test a request: whether it has completed, and the object received."""
     if is_null(request):
         fill(status, NO_MESSAGE)
         return True, None
@@ -77,7 +77,7 @@ def test(request: RequestBase, status: Status | None, call: str) -> tuple[bool, 
 
 
 def look(request: RequestBase, call: str) -> Envelope | None:
-    """Look at a request that is not null: its message when it has completed, which is remembered."""
+    """Test a request that is not null; returns and remembers its message if it has completed, else None."""
     while request._envelope is None:
         number = _next_of(request)
         envelope = current().test(max(number, 0), call)
@@ -88,7 +88,7 @@ def look(request: RequestBase, call: str) -> Envelope | None:
 
 
 def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
-    """Wait for all: the objects received. The first that was truncated is raised when all have ended."""
+    """Wait for all; returns the objects received. The first truncated message raises when all have ended."""
     given = checked(requests, call)
     numbers = numbers_of(given)
     transfers = [request for request, number in zip(given, numbers, strict=True) if number > 0]
@@ -102,7 +102,7 @@ def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, cal
 
 
 def test_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any] | None:
-    """Look at each: the objects received when all have completed, else None."""
+    """Test each request; returns the objects received when all have completed, else None."""
     given = checked(requests, call)
     are_complete = [is_null(request) or look(request, call) is not None for request in given]
     return _end_all(given, statuses, call) if all(are_complete) else None
@@ -114,7 +114,7 @@ def wait_any(requests: Iterable[RequestBase], status: Status | None, call: str) 
 
 
 def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool, Any]:
-    """Look at several: index of one that has completed, whether there is one or all are null, its object."""
+    """Test several: index of a completed one, whether there is one or all are null, and the object received."""
     given = checked(requests, call)
     numbers = numbers_of(given)
     index = None if all(numbers) else first_complete(given)
@@ -132,7 +132,7 @@ def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) 
 def wait_some(
     requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
-    """Wait for one, then look at the others: indices and objects of those completed; None when all are null."""
+    """Wait for one, then test the others: indices and objects of completed ones; None when all are null."""
     given = checked(requests, call)
     if are_null(given):
         return None, None
@@ -147,7 +147,7 @@ def wait_some(
 def test_some(
     requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
-    """Look at each: indices and objects of those that have completed; None when all are null."""
+    """Test each: indices and objects of those that have completed; None when all are null."""
     given = checked(requests, call)
     if are_null(given):
         return None, None
@@ -170,7 +170,7 @@ def reported(statuses: list[Status] | None, filled: list[Status]) -> None:
 
 
 def checked(requests: Iterable[RequestBase], call: str) -> list[RequestBase]:
-    """The requests of a call, as a list; raises ``TypeError`` for what is none."""
+    """The requests of a call, as a list; raises ``TypeError`` if an item is not a request."""
     if not isinstance(requests, Iterable):
         raise TypeError(f"{call}: requests is of type {type(requests).__name__}, not a sequence of Requests")
     given: list[Any] = list(requests)
@@ -181,7 +181,7 @@ def checked(requests: Iterable[RequestBase], call: str) -> list[RequestBase]:
 
 
 def _wait_any(given: list[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
-    """Wait for one; as long as all are transfers, each is looked at once."""
+    """Wait for one: its index and the object received. If all are transfers, each is tested once."""
     while True:
         numbers = numbers_of(given)
         index = None if all(numbers) else first_complete(given)
@@ -212,13 +212,13 @@ def _wait_for_all_of(request: RequestBase, call: str) -> Envelope:
 
 
 def _next_of(request: RequestBase) -> int:
-    """What to ask the kernel for."""
+    """Kernel request to wait for next; 0 if nothing is left, `OUT_OF_REACH` if it has none."""
     compound = compound_of(request)
     return request._kernel_request if compound is None else compound.next()
 
 
 def _next_of_each(requests: Sequence[RequestBase], numbers: list[int]) -> list[int]:
-    """What to ask the kernel for, given the numbers of the requests."""
+    """Kernel requests to wait for next, given the numbers of the requests."""
     if all(numbers):
         return numbers
     return [number or _next_of(request) for request, number in zip(requests, numbers, strict=True)]
@@ -231,7 +231,7 @@ def _check_reach(request: RequestBase, number: int, call: str) -> None:
 
 
 def _advance(request: RequestBase, envelope: Envelope) -> bool:
-    """Take what the kernel says; whether the request is complete now, or more is left of it."""
+    """Record a completed kernel request; whether the whole request is complete now."""
     compound = compound_of(request)
     whole = envelope if compound is None else compound.advance(envelope)
     if whole is not None:

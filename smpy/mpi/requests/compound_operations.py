@@ -1,7 +1,7 @@
 """Operations behind a request that are not one transfer: several transfers, or something the kernel does not know.
 
-It is the ``finish`` of its request. Whoever completes the request asks it which of the kernel's requests to wait for
-next, tells it what came of that, and so on until nothing is left.
+A compound operation is the ``finish`` of its request. Code that completes the request takes the next kernel request
+from it, waits for this, passes its message back, and repeats until nothing is left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from smpy.mpi.state.exceptions import fail
 __all__ = ["OUT_OF_REACH", "CompoundOperation", "SeveralTransfers", "report", "truncated"]
 
 OUT_OF_REACH = -1
-"""What waits for something that no message brings about."""
+"""Number of an operation that no message completes, but another call of the program."""
 
 
 def truncated(call: str, envelope: Envelope) -> NoReturn:
@@ -38,20 +38,20 @@ def report(envelope: Envelope, status: Status | None, call: str) -> None:
 
 
 class CompoundOperation:
-    """What a request stands for that is not one transfer."""
+    """The operation of a request that is not one transfer."""
 
     __slots__ = ()
 
     def next(self) -> int:
-        """The kernel's request to wait for now; 0 when nothing is left, `OUT_OF_REACH` when it knows of none."""
+        """The kernel's request to wait for now; 0 when nothing is left, `OUT_OF_REACH` when it has none."""
         raise NotImplementedError
 
     def advance(self, envelope: Envelope) -> Envelope | None:
-        """What came of the request that `next` named; the whole's message when nothing is left, else None."""
+        """Take the message of the request that `next` named; the whole message if nothing is left, else None."""
         raise NotImplementedError
 
     def complete(self, envelope: Envelope, status: Status | None, call: str) -> Any:
-        """Complete: fill the status; the object received, if any."""
+        """Complete the operation: fill the status; returns the object received, if any."""
         report(envelope, status, call)
 
     def fill_status(self, envelope: Envelope, status: Status | None, call: str) -> None:
@@ -63,10 +63,10 @@ class CompoundOperation:
         fail("ERR_REQUEST", f"{call}: this operation cannot be cancelled")
 
     def release(self) -> None:
-        """Nobody will wait for it: it goes on by itself."""
+        """Let the operation go on by itself: no call will wait for it."""
 
     def explain(self, call: str) -> str:
-        """Why waiting for it, when it is out of reach, would never end."""
+        """Error message: the reason that waiting for it, when it is out of reach, would never end."""
         raise NotImplementedError
 
 
@@ -78,9 +78,9 @@ class SeveralTransfers(CompoundOperation):
     numbers : iterable of int
         The kernel's requests; those that are 0 are complete.
     finish : callable, optional
-        What the owner does in the end, given the message.
+        Called with the message at completion; returns the object received.
     whole : Envelope
-        To which those received are added.
+        Envelope to which the received ones are added.
     """
 
     __slots__ = ("_finish", "_left", "_whole")

@@ -16,7 +16,7 @@ __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
 
 def get_status(request: RequestBase, status: Status | None, call: str) -> bool:
-    """Whether one has completed; null ones have."""
+    """Whether a request has completed; a null one has."""
     envelope = NO_MESSAGE if is_null(request) else _seen(request, call)
     if envelope is None:
         return False
@@ -68,7 +68,7 @@ def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | No
 
 
 def _seen(request: RequestBase, call: str) -> Envelope | None:
-    """What has come of a request; the parts of a compound operation are completed as they are seen."""
+    """The message of a request, None if it is not complete; completed parts of a compound operation are recorded."""
     if compound_of(request) is not None:
         return look(request, call)
     match state_of(request):

@@ -1,7 +1,7 @@
 """`Grequest`: an operation of the program's own that completes when the program says so.
 
-Its callbacks are called on the rank that completes it. What they raise is printed, and becomes an error of the call
-that called them.
+Its callbacks are called on the rank that completes it. An exception of theirs is printed, and becomes an error of the
+call that called them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Grequest"]
 
 
 class _Own(CompoundOperation):
-    """What the program does by itself."""
+    """An operation that the program carries out itself, with its callbacks."""
 
     __slots__ = ("_cancel", "_free", "_is_complete", "_is_released", "_query", "_received")
 
@@ -140,7 +140,7 @@ class Grequest(Request):
         Parameters
         ----------
         obj : object
-            Whatever it is.
+            Any object.
         """
         self._complete(obj)
 
@@ -152,7 +152,7 @@ class Grequest(Request):
 
 
 def _call_back(call: str, function: Callable[..., None], *arguments: Any) -> None:
-    """Call what the program gave; what it raises is printed and becomes an error of `call`."""
+    """Call a callback of the program; an exception is printed and becomes an error of `call`."""
     try:
         function(*arguments)
     except MPIException:

@@ -19,7 +19,7 @@ from smpy.mpi.state.handle import Handle, of_family
 __all__ = ["MESSAGE_NO_PROC", "MESSAGE_NULL", "Message", "probe_matched"]
 
 _NULL, _NO_PROC = 0, -1
-_SHOWN_NO_PROC = 1 << 31  # beyond what the kernel counts to
+_SHOWN_NO_PROC = 1 << 31  # beyond the kernel's numbers
 
 
 class Message(Handle):

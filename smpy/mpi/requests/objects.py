@@ -12,7 +12,7 @@ from smpy.mpi.data.pickling import pickle
 __all__ = ["ANY_SIZE", "ObjectReceive", "load_of"]
 
 ANY_SIZE: Final = 1 << 62
-"""Room that every message fits into."""
+"""Capacity in bytes that every message fits into."""
 
 
 def load_of(obj: Any, call: str) -> Load:
@@ -25,7 +25,7 @@ def load_of(obj: Any, call: str) -> Load:
 
 
 class ObjectReceive:
-    """Where the bytes of a pickled object arrive."""
+    """A receive of the bytes of a pickled object."""
 
     __slots__ = ("_data",)
 
@@ -40,7 +40,7 @@ class ObjectReceive:
         self._data = bytes(view.data if isinstance(view, PartialBytes) else view)
 
     def open(self, envelope: Envelope | None = None) -> Any:
-        """The object; None when nothing came."""
+        """The object; None when no bytes came."""
         data, self._data = self._data, b""
         try:
             return pickle.loads(data) if data else None

@@ -1,6 +1,6 @@
-"""Partitioned communication: the program says of each part of a message when it is ready.
+"""Partitioned communication: the program marks each part of a message as ready.
 
-The message goes when the last part is, as one; the receiver has all parts when it has come.
+The message is sent as one when the last part is ready; the receiver has all parts when it has arrived.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from smpy.mpi.state.exceptions import fail
 __all__ = ["PartitionedReceive", "PartitionedSend"]
 
 _TAGS = 1 << 30
-"""Partitioned messages match each other only: this is added to their tags, among messages that no program sees."""
+"""Offset of the tags of partitioned messages, so that they match each other only, on a context of their own."""
 
 
 class PartitionedReceive:
@@ -28,11 +28,11 @@ class PartitionedReceive:
     number : int
         The kernel's number of the communicator.
     source, tag : int
-        Of the message.
+        Source and tag of the message.
     part : Part
         All of its entries; None from ``PROC_NULL``.
     n_partitions : int
-        Into how many parts it is divided.
+        Number of parts.
     """
 
     def __init__(self, number: int, source: int, tag: int, part: Part | None, n_partitions: int) -> None:
@@ -55,11 +55,11 @@ class PartitionedSend:
     number : int
         The kernel's number of the communicator.
     dest, tag : int
-        Of the message.
+        Destination and tag of the message.
     part : Part
         All of its entries.
     n_partitions : int
-        Into how many parts it is divided.
+        Number of parts.
     """
 
     def __init__(self, number: int, dest: int, tag: int, part: Part | None, n_partitions: int) -> None:
@@ -75,7 +75,7 @@ class PartitionedSend:
         return new_request(0, finish=_WhenReady(self))
 
     def ready(self, partitions: Iterable[int], call: str) -> None:
-        """Some parts may be sent."""
+        """Mark parts as ready; the last one starts the send."""
         for partition in partitions:
             if partition not in self.missing:
                 fail(

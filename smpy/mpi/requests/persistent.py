@@ -53,7 +53,7 @@ class Prequest(Request):
         Parameters
         ----------
         requests : list of Prequest
-            What to start.
+            Inactive persistent requests.
         """
         for request in requests:
             _start(request, "Startall")
@@ -65,7 +65,7 @@ class Prequest(Request):
         Parameters
         ----------
         partition : int
-            Which.
+            Number of the part.
         """
         _partitioned_send(self, "Pready").ready((partition,), "Pready")
 
@@ -87,7 +87,7 @@ class Prequest(Request):
         Parameters
         ----------
         partitions : sequence of int
-            Which.
+            Numbers of the parts.
         """
         _partitioned_send(self, "Pready_list").ready(partitions, "Pready_list")
 
@@ -98,7 +98,7 @@ class Prequest(Request):
         Parameters
         ----------
         partition : int
-            Which.
+            Number of the part.
         """
         receive = self._persistent()
         if not isinstance(receive, PartitionedReceive):
@@ -114,8 +114,8 @@ def new_prequest(start: Callable[[], Request]) -> Prequest:
     Parameters
     ----------
     start : callable
-        Starts the operation once more and returns an ordinary request for it; called at each start. It is what two
-        handles of one request have in common: no other request has the same object.
+        Starts the operation once more and returns an ordinary request for it; called at each start. Two
+        handles of one request share this object; no other request has the same one.
     """
     request = Prequest()
     request._operation = start

@@ -1,4 +1,4 @@
-"""`Request`: an operation under way. How several are completed together is in `completion`."""
+"""`Request`: an operation under way. Completion of one or several is in `completion`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smpy.mpi.state.handle import Handle, of_family
 __all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request", "to_nobody"]
 
 FROM_NOBODY: Final = Envelope(PROC_NULL, ANY_TAG, 0, 0)
-"""What a receive from ``PROC_NULL`` gets."""
+"""Envelope that a receive from ``PROC_NULL`` gets."""
 
 
 @taken_over("Wait", "Test", "Waitall")
@@ -37,7 +37,7 @@ class Request(RequestBase, Handle):
     _null_identity: ClassVar = -1
 
     _operation: Callable[[], Request]
-    """What starts it once more; only persistent requests have it."""
+    """Function that starts the operation once more; only persistent requests have it."""
 
     def __new__(cls, request: Request | None = None) -> Self:
         self = super().__new__(cls)
@@ -88,7 +88,7 @@ class Request(RequestBase, Handle):
 
     @mpi_call
     def Cancel(self) -> None:
-        """Try to stop the operation; it still has to be waited for, and the status tells whether it was stopped."""
+        """Try to stop the operation; a wait is still needed, and its status tells whether it was stopped."""
         compound = compound_of(self)
         if is_null(self):
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
@@ -252,9 +252,9 @@ def new_request(
     finish: Callable[[Envelope], Any] | CompoundOperation | None = None,
     envelope: Envelope | None = None,
 ) -> Request:
-    """A request for what the kernel knows by `number`, or for an operation.
+    """A request for the kernel's transfer `number`, or for an operation.
 
-    `smpy.mpi.state.bases` says what the arguments are.
+    `smpy.mpi.state.bases` describes the arguments.
     """
     request = Request()
     request._refer_to(number)
@@ -263,10 +263,10 @@ def new_request(
 
 
 def from_nobody() -> Request:
-    """A receive from ``PROC_NULL``: it is complete, but a look costs what a look costs."""
+    """A receive from ``PROC_NULL``: it is complete, but its first test costs the test overhead."""
     return new_request(0, finish=SeveralTransfers((), whole=FROM_NOBODY))
 
 
 def to_nobody() -> Request:
-    """A send to ``PROC_NULL``: it is complete, as one is that needs no receive."""
+    """A send to ``PROC_NULL``: it is complete, like a send that needs no receive."""
     return new_request(0)

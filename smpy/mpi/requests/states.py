@@ -1,6 +1,6 @@
 """The states of a request, by name.
 
-What the compiled surface reads of a request encodes them (`smpy.mpi.state.bases`); everything else asks here.
+The fields of a request that the compiled surface reads encode them (`smpy.mpi.state.bases`); all other code asks here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["State", "are_null", "compound_of", "first_complete", "is_null", "num
 
 
 class State(Enum):
-    """How far a request has come."""
+    """State of a request."""
 
     NULL = auto()
     """It refers to nothing, or is persistent and has not been started."""
@@ -24,13 +24,13 @@ class State(Enum):
     COMPOUND = auto()
     """A compound operation is under way."""
     UNSEEN = auto()
-    """Nothing is left to wait for, but nobody has looked: a look costs what a look costs."""
+    """Nothing is left to wait for, but the rank has not tested it: the first test costs the test overhead."""
     COMPLETE = auto()
-    """It is known to be complete: to ask costs nothing."""
+    """It is known to be complete: a test costs nothing."""
 
 
 def state_of(request: RequestBase) -> State:
-    """How far a request has come."""
+    """The state of a request."""
     if request._kernel_request < 0:
         return State.NULL
     if request._envelope is not None:

@@ -1,4 +1,4 @@
-"""`Status`: what a receive learns of its message."""
+"""`Status`: source, tag, error and size of a received message."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Status:
     _nbytes: int
     _cancelled: bool
     _memory: tuple[bytearray, bytes] | None
-    """Once the program has asked for it: memory it may write, and what that held when fields and memory agreed."""
+    """Memory that the program may write, and its content when fields and memory last agreed; None until asked for."""
 
     def __new__(cls, status: Status | None = None) -> Self:
         self = super().__new__(cls)
@@ -76,7 +76,7 @@ class Status:
         self._nbytes, self._cancelled = state["nbytes"], bool(state["cancelled"])
 
     def _settle(self) -> None:
-        """Bring fields and memory together; a field set since they agreed counts more than what was written there."""
+        """Synchronise fields and memory; a field set since they agreed takes precedence over a write to the memory."""
         if self._memory is None:
             return
         written, shown = self._memory
@@ -89,7 +89,7 @@ class Status:
         self._memory = written, fields
 
     def tomemory(self) -> memoryview:
-        """The fields as integers in memory; the status sees what the program writes there."""
+        """The fields as integers in memory; writes of the program change the status."""
         if self._memory is None:
             fields = _IN_MEMORY.pack(self._source, self._tag, self._error, self._nbytes, self._cancelled)
             self._memory = bytearray(fields), fields
@@ -141,7 +141,7 @@ class Status:
         Parameters
         ----------
         datatype : Datatype
-            What an entry is.
+            Datatype of an entry.
         """
         self._settle()
         size = datatype.Get_size()
@@ -157,7 +157,7 @@ class Status:
         Parameters
         ----------
         datatype : Datatype
-            What the message was made of.
+            Datatype of the message's entries.
         """
         self._settle()
         return elements_in(datatype._layout.typemap, self._nbytes)
@@ -225,7 +225,7 @@ class Status:
 
 
 def fill(status: Status | None, envelope: Envelope) -> None:
-    """Write into `status`, when there is one, what `message` says."""
+    """Write the fields of `envelope` into `status`, when there is one."""
     if status is not None:
         nbytes = min(envelope.nbytes, envelope.capacity)
         told = {"source": envelope.source, "tag": envelope.tag, "error": 0, "nbytes": nbytes}

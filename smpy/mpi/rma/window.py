@@ -1,7 +1,7 @@
 """`Win`: memory that ranks open to each other.
 
-A window is made, shared within a host, described and freed; one-sided communication is not simulated yet. It costs
-what it costs in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a barrier
+A window is made, shared within a host, described and freed; one-sided communication is not simulated yet. It costs as
+much as in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a barrier
 before that; the end of a window takes two barriers.
 """
 
@@ -77,7 +77,7 @@ class Win(Exporter, WindowIdentity):
         Parameters
         ----------
         memory : buffer-like or None
-            What the running rank opens; None and ``BOTTOM``: nothing.
+            Memory that the running rank opens; None and ``BOTTOM``: nothing.
         disp_unit : int
             Bytes between two displacements.
         info : Info
@@ -98,7 +98,7 @@ class Win(Exporter, WindowIdentity):
         size : int
             Bytes that the running rank opens.
         disp_unit, info, comm
-            As for `Create`.
+            See `Create`.
         """
         return cls._made("Allocate", comm, constants.WIN_FLAVOR_ALLOCATE, info, size, disp_unit)
 
@@ -114,12 +114,12 @@ class Win(Exporter, WindowIdentity):
         size : int
             Bytes of the running rank's part.
         disp_unit, info, comm
-            As for `Create`.
+            See `Create`.
 
         Raises
         ------
         Exception
-            Of class ``ERR_RMA_SHARED``, if the ranks are on several hosts.
+            If the ranks are on several hosts: ``ERR_RMA_SHARED``.
         """
         call = "Win.Allocate_shared"
         communicator, rank = member_of(of_family(comm, Intracomm), call)
@@ -137,7 +137,7 @@ class Win(Exporter, WindowIdentity):
         Parameters
         ----------
         info, comm
-            As for `Create`.
+            See `Create`.
         """
         return cls._made("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1, no_memory())
 
@@ -191,7 +191,7 @@ class Win(Exporter, WindowIdentity):
         Parameters
         ----------
         rank : int
-            Whose memory; ``PROC_NULL``: that of the first rank that has some.
+            Owner of the memory; ``PROC_NULL``: the first rank that has some.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Win(Exporter, WindowIdentity):
         Parameters
         ----------
         memory : buffer-like
-            What was given to `Attach`.
+            Memory that was given to `Attach`.
         """
         attached = self._dynamic("Detach")
         if attached.pop(buffer(memory).address, None) is None:

@@ -14,7 +14,7 @@ __all__ = ["WindowIdentity"]
 
 
 class WindowIdentity(CollectiveHandle, Attributed):
-    """What a window is."""
+    """Name, attributes and properties of a window."""
 
     __slots__ = ()
     _family: ClassVar = "Win"
@@ -27,7 +27,7 @@ class WindowIdentity(CollectiveHandle, Attributed):
     )
 
     def Get_name(self) -> str:
-        """What the running rank calls it."""
+        """Its name, on this rank."""
         return "MPI_WIN_NULL" if not self else self._member("Get_name").own.name or ""
 
     def Set_name(self, name: str) -> None:
@@ -55,7 +55,7 @@ class WindowIdentity(CollectiveHandle, Attributed):
 
     @property
     def name(self) -> str:
-        """What the running rank calls it."""
+        """Its name, on this rank."""
         return self.Get_name()
 
     @name.setter
@@ -70,7 +70,7 @@ class WindowIdentity(CollectiveHandle, Attributed):
 
     @property
     def flavor(self) -> int:
-        """How it was made: one of the ``WIN_FLAVOR_`` constants."""
+        """Kind of the window's creation: one of the ``WIN_FLAVOR_`` constants."""
         return self._predefined_attribute(constants.WIN_CREATE_FLAVOR)
 
     @property

@@ -21,7 +21,7 @@ class Piece:
     nbytes, disp_unit : int
         Length, and bytes between two displacements.
     memory : buffer or None
-        Where it is; None: it will be part of one stretch of memory for all.
+        The memory; None before `Window.lay_out` gives it a part of the stretch shared by all ranks.
     """
 
     __slots__ = ("disp_unit", "memory", "nbytes")
@@ -44,12 +44,12 @@ class Window:
     communicator : Communicator
         The ranks that make it; it has a further one of the same ranks, which lives as long as it does.
     flavor : int
-        How it is made.
+        Kind of its creation: one of the ``WIN_FLAVOR_`` constants.
 
     Attributes
     ----------
     pieces : dict of int to Piece
-        What each rank opens; complete when all have come.
+        Memory that each rank opens; complete when all have come.
     """
 
     __slots__ = ("communicator", "flavor", "pieces")
@@ -72,21 +72,21 @@ class Window:
 
 
 class WindowPart(Membership):
-    """What one rank has of a window.
+    """One rank's membership in a window.
 
     Parameters
     ----------
     window : Window
-        What it is a part of.
+        The window.
     rank, info
-        As for `Membership`.
+        See `Membership`.
 
     Attributes
     ----------
     piece : Piece
-        What the rank opens.
+        Memory that the rank opens.
     attached : dict of int to buffer
-        What a dynamic window has come to open, by address.
+        Memory attached to a dynamic window, by address.
     """
 
     __slots__ = ("attached", "piece", "window")

@@ -1,6 +1,6 @@
 """`Compute_dims`: as many ranks along each dimension of a grid as along the others, as far as their number allows.
 
-Prime factors, largest first, each multiply what is then the shortest dimension, as in Open MPI and SMPI; other
+Prime factors, largest first, each multiply the dimension that is then shortest, as in Open MPI and SMPI; other
 implementations search longer, and may find dimensions that are closer to each other. SMPI 3.32 takes the square of an
 odd prime for a prime (9 ranks on 2 dimensions: 9 and 1); here it is not.
 """
@@ -25,17 +25,17 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     nnodes : int
         Number of ranks.
     dims : int or sequence of int
-        Number of dimensions, or ranks along each of them, 0 where it is to be found.
+        Number of dimensions, or ranks along each of them, 0 for those to compute.
 
     Returns
     -------
     list of int
-        Ranks along each dimension; those that were found do not increase.
+        Ranks along each dimension; computed ones do not increase.
 
     Raises
     ------
     Exception
-        Of class ``ERR_DIMS``, if no such grid has `nnodes` ranks.
+        If no such grid has `nnodes` ranks: ``ERR_DIMS``.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     >>> Compute_dims(12, [0, 2, 0])
     [3, 2, 2]
 
-    A dimension that is given is kept.
+    Given dimensions are kept.
     """
     wanted: Any = dims
     given = [index(extent) for extent in wanted] if hasattr(wanted, "__len__") else [0] * index(wanted)

@@ -64,7 +64,7 @@ class Cartcomm(Topocomm):
 
     @mpi_call
     def Get_coords(self, rank: int) -> list[int]:
-        """Where a rank is.
+        """Coordinates of a rank.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Cartcomm(Topocomm):
 
     @mpi_call
     def Shift(self, direction: int, disp: int) -> tuple[int, int]:
-        """Whom to receive from and whom to send to, so that everything moves along a dimension.
+        """Source and destination of a shift along a dimension.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Cartcomm(Topocomm):
         Parameters
         ----------
         remain_dims : sequence of bool
-            Which dimensions remain.
+            Whether each dimension remains.
         """
         grid, rank = placed(self, CartTopology, "Sub")
         remains = [bool(flag) for flag in ints(remain_dims, len(grid.dims))]

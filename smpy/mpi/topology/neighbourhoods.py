@@ -1,8 +1,8 @@
 """The base of neighbourhood collectives: blocks that travel along the edges of a topology.
 
-A rank leaves a copy of each of its blocks when it enters, under the edge that the block takes, and takes those of its
-incoming edges when the messages on them have arrived. So it depends on its neighbours alone, and a block is kept no
-longer than it is on its way. All receives and sends of a rank are started at once.
+A rank leaves a copy of each of its blocks when it enters, under the edge that the block takes, and takes the blocks of
+its incoming edges when their messages have arrived. So it depends on its neighbours alone, and a block is freed when it
+is received. All receives and sends of a rank are started at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Crossing:
         self._blocks: dict[tuple[int, int, int], bytes | PartialBytes | None] = {}
 
     def leave(self, rank: int, outgoing: Sequence[Edge], blocks: Iterable[bytes | PartialBytes | None]) -> None:
-        """Send the blocks of a rank on their way; those to nobody are lost."""
+        """Store the outgoing blocks of a rank; blocks to ``PROC_NULL`` are dropped."""
         for edge, block in zip(outgoing, blocks, strict=True):
             if edge.peer >= 0:
                 self._blocks[rank, edge.peer, edge.label] = block
@@ -53,7 +53,7 @@ class Neighbourhood(CollectiveCall):
     comm : CommCore
         The program's handle, on a communicator with a topology.
     call : str
-        What the program called.
+        Name of the method that the program called.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class Neighbourhood(CollectiveCall):
         self.outgoing = topology.outgoing(self.rank)
 
     def new_payload(self) -> Crossing:
-        """Where blocks are on their way."""
+        """Blocks that have been sent and not received."""
         return Crossing()
 
     def tables_for(self, out_bytes: Iterable[int], in_bytes: Iterable[int]) -> Tables:
-        """What the schedule reads: offsets of the blocks, and the ranks at the other ends.
+        """Tables of the schedule: offsets of the blocks sent and received, and the ranks at the other ends.
 
         Messages between two ranks do not overtake. They leave in the order of the outgoing edges, which is that of
         their labels, and are received in that order.
@@ -96,7 +96,7 @@ class Exchange(Neighbourhood):
     Parameters
     ----------
     comm, call
-        As for `Neighbourhood`.
+        See `Neighbourhood`.
     """
 
     __slots__ = ("_into", "_out", "tables")
@@ -106,7 +106,7 @@ class Exchange(Neighbourhood):
     tables: Tables
 
     def between(self, out: Sequence[Part], into: Sequence[Part]) -> Exchange:
-        """The same, now that it is known which blocks leave and where those that come belong."""
+        """This call, with the blocks to send and the buffers for those to receive."""
         self._out, self._into = out, into
         self.tables = self.tables_for((part.nbytes for part in out), (part.nbytes for part in into))
         return self
@@ -131,7 +131,7 @@ class Exchange(Neighbourhood):
 
 
 def _copies(parts: Sequence[Part]) -> list[bytes | PartialBytes | None]:
-    """What the parts hold now; one copy for the same part many times."""
+    """Copies of the parts' contents; consecutive parts that are the same object share one copy."""
     copies: list[bytes | PartialBytes | None] = []
     for place, part in enumerate(parts):
         if place and part is parts[place - 1]:
