@@ -1,7 +1,7 @@
-"""What a rank assigns to an attribute of a shared module that is there to be assigned to is the rank's own.
+"""Keeps per rank the attributes of shared modules that programs are meant to assign to.
 
-These are names of `builtins`, hooks of `sys` and `warnings`, the directory of `tempfile`. What a program assigns to
-other shared modules, all ranks see: to notice it would make every use of theirs slower.
+These are names of `builtins`, hooks of `sys` and `warnings`, the directory of `tempfile`. All ranks see assignments to
+other shared modules: to notice them would make every use of those modules slower.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def install_assigned(
     Parameters
     ----------
     patches, settings, importer
-        Of the run.
+        The run's.
     others : dict of (str, str) to callable
         Attributes, by the names of their modules and their own, that are settings already.
     """
@@ -44,7 +44,7 @@ class _Attributes:
 
     def __init__(self, module: str) -> None:
         self._module = module
-        self._common: dict[str, object] = {}  # what ranks find that have not
+        self._common: dict[str, object] = {}  # values for ranks that have assigned none
 
     def read(self, state: RankState | None) -> Hashable:
         if not self._common:

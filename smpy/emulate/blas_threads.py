@@ -1,4 +1,4 @@
-"""What is measured is one thread of one rank: BLAS gets one thread, unless the user has said how many."""
+"""Limits BLAS to one thread unless the user has set a number: one thread of one rank is measured."""
 
 from __future__ import annotations
 

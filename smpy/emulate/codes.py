@@ -30,12 +30,12 @@ class CodeSupply:
     Parameters
     ----------
     n_ranks : int
-        How many ranks may ask for each code.
+        Number of ranks that may ask for each code.
 
     Attributes
     ----------
     files : dict of str to None
-        Where the code comes from, in order.
+        Source files of the code, in order of their first use.
     when_new : callable
         Told of each other file, from when on it is set.
     """
@@ -47,7 +47,7 @@ class CodeSupply:
         self._left = OWN_CODES_MAX if n_ranks > 1 else 0
 
     def of(self, code: CodeType) -> Callable[[], CodeType]:
-        """What a rank calls for the code of a module: a copy of its own, or the one of all when there are too many."""
+        """Function that returns the code of a module: a copy for the rank that calls it, or one for all if too many."""
         if code.co_filename not in self.files:
             self.files[code.co_filename] = None
             self.when_new(code.co_filename)
@@ -59,7 +59,7 @@ class CodeSupply:
 
 
 def body_of(code: CodeType, globals_: dict[str, Any]) -> Callable[[], None]:
-    """What runs a module's code as `exec` does.
+    """Function that runs a module's code as `exec` does.
 
     A function's call by Python needs no C frame of its own, that of `exec` takes three: they lie below everything that
     a rank does, and are copied with its stack at every switch.

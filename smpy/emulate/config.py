@@ -17,7 +17,7 @@ from smpy.platforms.platform import Platform
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What to run, and on what.
+    """Settings of a run: the program, the machine and all options.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RunConfig:
     hostfile : Path or None
         The hosts where ranks run; None: the platform's.
     ranks_per_host : int or None
-        How many ranks a host takes at most.
+        Most ranks that a host takes.
     map_by : {"core", "host", "socket", "random", "file"} or None
         The order in which ranks take their places (`smpy.platforms.placement`); None: as the platform's kind has it.
     host_order : {"natural", "lexicographic", "platform"} or None
@@ -43,12 +43,12 @@ class RunConfig:
     noise : bool
         Whether each call of a calibrated kernel takes a time that is drawn from its noise.
     seed : int
-        Of placement at random, and of noise.
+        Seed of placement at random, and of noise.
     options : tuple of (str, str)
         Keys and values that stand above what the platform says: dotted keys are the machine's, those with a slash
         SimGrid's.
     compute : {"measured", "models", "none"}
-        How computing becomes simulated time.
+        Source of the simulated time of computing.
     record, replay : Path or None
         With measured computing: a file to write the bursts to that are measured, or one to take them from instead.
     kernels : Path or None

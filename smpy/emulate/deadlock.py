@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.mpi.state.world import Joint
 
-_LINES_MAX: Final = 16  # of exact descriptions; more of them are put together by call and line
+_LINES_MAX: Final = 16  # exact descriptions; more of them are put together by call and line
 _HINTS_MAX: Final = 3
 
 
 class WaitKind(IntEnum):
-    """What a rank waits for, as the kernel numbers it."""
+    """Kind of thing that a rank waits for, as the kernel numbers it."""
 
     SEND = lib.WAIT_SEND
     RECV = lib.WAIT_RECV
@@ -155,7 +155,7 @@ def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, Collecti
 
 
 def _about_collectives(calls: Iterable[CollectiveOfRank], ended: set[int]) -> list[str]:
-    """Who has not entered the first collective of each communicator in which somebody waits."""
+    """Hints that name the ranks missing from the first collective of each communicator in which a rank waits."""
     first: dict[Joint, CollectiveOfRank] = {}
     for call in calls:
         known = first.setdefault(call.communicator.joint, call)
@@ -212,7 +212,7 @@ def _name_of_comm(comm: int) -> str:
 
 
 def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are_synchronous: bool) -> list[str]:
-    """What is usually wrong when point-to-point calls wait for each other."""
+    """Hint at the usual mistake when point-to-point calls wait for each other; empty if none is recognised."""
     pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
     kinds = {wait.kind for wait in pairs.values()}
     alone = [rank for rank in pairs if peers[rank] == rank]

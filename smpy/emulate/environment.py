@@ -22,7 +22,7 @@ class _Variables(MutableMapping[bytes, bytes]):
     Programs look at those by which MPICH's launcher tells a process its rank, to find out whether they run under MPI at
     all before they import it. What a shared module changes when it is imported, it changes for all ranks.
 
-    As a setting, the rank's changes: libraries in C and child processes see them.
+    The rank's changes are a setting: libraries in C and child processes see them.
     """
 
     def __init__(self, common: dict[bytes, bytes], engine: Engine, settings: Settings) -> None:
@@ -97,7 +97,7 @@ class _Variables(MutableMapping[bytes, bytes]):
             del state.environment[key]
 
     def __reduce__(self) -> Any:
-        """As the dictionary that a process has in this place."""
+        """Pickle as a dictionary, which a process outside a run has in this place."""
         return dict, (dict(self),)
 
     # ---- as a setting ----

@@ -80,9 +80,9 @@ _select: Final = inspect.unwrap(selectors.DefaultSelector.select)  # the real on
 
 
 class _Selector(selectors.DefaultSelector):
-    """What an event loop waits with; one descriptor is always there, by which the loop's own process wakes it."""
+    """Selector of an event loop; it always holds one descriptor, by which the loop's own process wakes it."""
 
-    n_jobs = 0  # of executors and child processes, that have not ended
+    n_jobs = 0  # jobs of executors and child processes that have not ended
 
     def select(self, timeout: float | None = None) -> Any:
         poll = partial(_select, self)
@@ -116,7 +116,7 @@ class _OfRank:
 
 
 class _Local(threading.local):
-    """Of an event loop policy: the loop of whoever runs."""
+    """Attribute `_local` of an event loop policy: holds the loop of the running rank or thread."""
 
     _loop = _OfRank("_loop", None)
     _set_called = _OfRank("_set_called", False)
@@ -187,7 +187,7 @@ def _counted(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _watching(real: Callable[..., None]) -> Callable[..., None]:
-    """Of a watcher of child processes that has a thread for each."""
+    """Method `add_child_handler` of a watcher with a thread for each child process: counts the child as a job."""
 
     def add_child_handler(self: Any, pid: int, callback: Callable[..., None], *args: Any) -> None:
         loop = asyncio.get_running_loop()

@@ -28,12 +28,12 @@ _INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 
 
 class FrozenComputing:
-    """What a run does with bursts: nothing, unless it records or replays them.
+    """Recording or replay of a run's bursts, or neither.
 
     Attributes
     ----------
     sha256 : str or None
-        Of the file that is replayed.
+        Hash of the file that is replayed.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class FrozenComputing:
 
     @classmethod
     def of(cls, config: RunConfig, engine: Engine, program: Program, supply: CodeSupply) -> FrozenComputing:
-        """What the settings of a run ask for; the engine knows it from then on.
+        """Start the recording or replay that the settings ask for, and register it with the engine.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class FrozenComputing:
         frozen = cls()
         if config.record is None and config.replay is None:
             return frozen
-        from smpy.compute.bursts import Recording, Replay  # what most runs need not import
+        from smpy.compute.bursts import Recording, Replay  # most runs need not import it
         from smpy.records.bursts_file import BurstsWriter, RecordedRun, read_bursts
 
         home = frozen._home = os.path.realpath(program.home)
@@ -105,7 +105,7 @@ class FrozenComputing:
         return exit_code, error
 
     def remarks(self) -> Iterable[Remark]:
-        """What came of the bursts that were replayed."""
+        """Remark on recorded bursts that the replay left over or used again."""
         replay = self._replay
         if replay is None:
             return

@@ -1,4 +1,4 @@
-"""What the standard library writes as text, for a dataclass or a named tuple, is compiled once for all ranks.
+"""Compiles the code that the standard library generates for dataclasses and named tuples once for all ranks.
 
 Every rank makes the classes of its private modules anew. Most of what a dataclass costs, half a millisecond and more,
 is the compiler, with the same text each time. (Unlike the rank's own code, which is copied for each so that the

@@ -1,4 +1,4 @@
-"""What the source of a module imports, found without importing it.
+"""Imports of a module, found in its source without importing it.
 
 Most sources are searched for the word `import`: ten times faster than parsing them, and it finds too much rather than
 too little (a line in a docstring that reads like a statement). Those that mention mpi4py are parsed.
@@ -27,14 +27,14 @@ _IMPORTING: Final = frozenset({"import_module", "__import__", "importorskip"})
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """What one module imports.
+    """Imports of one module.
 
     Attributes
     ----------
     at_once : frozenset of str
         Dotted names of modules, or of things in modules, that are imported while the module is.
     later : frozenset of str
-        Those that its functions import.
+        Dotted names that its functions import.
     uses_mpi : bool
         Whether mpi4py is among them. (An import in a function that makes nothing of it does not count.)
     """
@@ -115,7 +115,7 @@ def _absolute(module: str, name: str, package: str) -> str:
 
 
 class _Parsed:
-    """What a parsed source imports."""
+    """Collects the imports of a parsed source."""
 
     def __init__(self, package: str) -> None:
         self._package = package

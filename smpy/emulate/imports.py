@@ -172,7 +172,7 @@ class Importer:
         absolute = _resolve(name, asked, level) if level else name
         module = self.get(absolute)
         if not fromlist:
-            top = name.partition(".")[0]  # of the name as written: `import a.b` binds a
+            top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
             absolute = absolute[: len(absolute) - len(name) + len(top)] if name else absolute
             module = self.get(absolute)
         elif hasattr(module, "__path__"):
@@ -251,7 +251,7 @@ class Importer:
         return module
 
     def _bundle(self, package: str, part: str) -> ModuleType:
-        """What `from package import part` takes a substitute from: the package without anything else."""
+        """Module for `from package import part` to take a substitute from: the package without anything else."""
         bundle = self._bundles.get(package)
         if bundle is None:
             name = f"{package}.{part}"

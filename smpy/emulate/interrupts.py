@@ -30,16 +30,16 @@ class Interrupts:
     Parameters
     ----------
     engine : Engine
-        What is interrupted.
+        The engine to interrupt.
     outlets : tuple of Outlet
-        What is being written when a signal comes is written to its end, unless nobody reads it.
+        Standard output and error: a write under way when a signal comes is completed, unless nobody reads it.
     patches : Patches
-        Where to note what to put back.
+        Notes the replaced handlers, to put them back.
 
     Attributes
     ----------
     exit_code : int
-        As shells say it: 128 and the number of the signal that came; 0 if none did.
+        128 plus the number of the signal that came, as in shells; 0 if none did.
     """
 
     def __init__(self, engine: Engine, outlets: tuple[Outlet, Outlet], patches: Patches) -> None:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 
-_CODES_END: Final = sys.maxsize  # what C has room for
+_CODES_END: Final = sys.maxsize  # the largest number that C has room for
 
 
 class _Exit(BaseException):
-    """What `os._exit` raises on a rank."""
+    """Exception that `os._exit` raises on a rank."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -38,25 +38,25 @@ class _Exit(BaseException):
 
 
 class Lifetime:
-    """What every rank does from beginning to end.
+    """Runs the life of every rank: its start, its program, its end.
 
     Parameters
     ----------
     engine : Engine
-        Where the ranks live.
+        The ranks' engine.
     program : Program
-        What they run.
+        Program that they run.
     importer : Importer
-        Where their modules come from.
+        Source of their modules.
     streams : tuple of RankOutput
-        What they print on.
+        Standard output and standard error of the ranks.
 
     Attributes
     ----------
     exit_code : int
         The first one, in simulated time, that is not 0.
     first_exit : str
-        Whose that is, and when it ended; empty as long as it is 0.
+        Rank with that exit code, and the date of its end; empty as long as the code is 0.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Lifetime:
         return 0
 
     def _end(self, state: RankState, code: int) -> None:
-        """What a process does when its program is over."""
+        """End the rank as Python ends a process: call exit functions, delete modules, set the exit code."""
         for action in self.before_end:
             action(state)
         code = _call_at_exit(state, code)
@@ -152,7 +152,7 @@ class Lifetime:
 
     @staticmethod
     def _last_words(error: BaseException) -> str:
-        """What is to be told of an error; empty when the program's own `sys.excepthook` has told it."""
+        """Report of an error; empty when the program's own `sys.excepthook` has reported it."""
         hook = sys.excepthook
         if hook is sys.__excepthook__:
             return report(error)
@@ -189,7 +189,7 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF if abs(code) <= _CODES_END else 0xFF  # that of -1
+        return code & 0xFF if abs(code) <= _CODES_END else 0xFF  # the exit code of -1
     print(code, file=sys.stderr)  # noqa: T201  # as python does
     return 1
 

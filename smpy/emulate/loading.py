@@ -22,16 +22,16 @@ class Loading:
     Parameters
     ----------
     engine : Engine
-        Whose clock it is.
+        The clock's engine.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine: Final = engine
-        self._marks_s: Final[dict[int, float | None]] = {}  # of ranks that import; None: nothing is uncharged
+        self._marks_s: Final[dict[int, float | None]] = {}  # marks of ranks that import; None: nothing is uncharged
 
     @contextmanager
     def pause(self, state: RankState) -> Iterator[None]:
-        """What happens inside is not the rank's computing."""
+        """Exclude the enclosed work of an import from the rank's computing."""
         clock = self._engine.clock
         mark_s = -1.0 if clock is None else clock.pause()
         if clock is None or mark_s < 0:
@@ -49,7 +49,7 @@ class Loading:
 
     @contextmanager
     def execute(self, state: RankState) -> Iterator[None]:
-        """Nor is what happens here, and MPI calls in there leave the clock alone."""
+        """Exclude the enclosed execution of a module, too; MPI calls in it leave the clock alone."""
         clock = self._engine.clock
         if state.rank in self._marks_s and self._engine.is_here():
             mark_s = self._marks_s[state.rank]

@@ -16,7 +16,7 @@ from smpy.emulate.virtual_time import EPOCH_S
 
 
 class _Loggers:
-    """What module `logging` has but one of, for one rank."""
+    """One rank's own set of the objects that module `logging` has once: root, manager, handlers, record factory."""
 
     __slots__ = ("handlers", "make_record", "manager", "root")
 

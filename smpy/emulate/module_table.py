@@ -35,7 +35,7 @@ class ModuleTable(MutableMapping[str, Any]):
         self._displaced: dict[str, Any] = {}
 
     def own(self, name: str) -> Any:
-        """What the running rank has of a private module: its copy, the one for all from before, or None."""
+        """The running rank's copy of a private module; else the one that was there for all before, or None."""
         state = running()
         own = None if state is None else state.modules.get(name)
         return self._displaced.get(name) if own is None else own

@@ -1,17 +1,17 @@
-"""Which installed modules use MPI: those that import mpi4py, and those that import such modules.
+"""Installed modules that use MPI: those that import mpi4py, and those that import such modules.
 
-What a module keeps of its rank gets into another in two ways, and the set is closed under both.
+State that a module keeps of its rank gets into another one in two ways, and the set is closed under both.
 
-* Another module imports it, and may keep what it finds there (`from .comm import rank`). So what imports a private
-  module is private. An import in a function counts within one package only: there it may serve to fill a global later,
-  while across packages it is how an optional back end is loaded, and what it finds is looked up anew at each call. Nor
+* Another module imports it, and may keep what it finds there (`from .comm import rank`). So every importer of
+  a private module is private. An import in a function counts within one package only: there it may serve to fill a
+  global later, while across packages it loads an optional back end, and its result is looked up anew at each call. Nor
   does it count where all that a module has of its rank is `__main__`.
 * It writes into another module (`settings.rank = rank`, a table of subclasses), mostly one of its own package. So a
   package goes as a whole. A package of more than 256 modules would cost too much at every rank, and few of its modules
   have to do with MPI: there each module is judged by itself, as are the parts of a namespace package, which have
   nothing to do with each other.
 
-What a private module writes into other packages, all ranks see. A base class in a shared module is one for all ranks,
+All ranks see what a private module writes into other packages. A base class in a shared module is one for all ranks,
 so `isinstance` holds between them and the ranks' own subclasses; its table of subclasses, if it keeps one, has those of
 all ranks. A shared module that gets at a private one nevertheless (by a name made at run time, or in a function) meets
 the running rank's copy each time it looks.
@@ -43,7 +43,7 @@ class MpiUsers:
     find : callable
         Finds a top-level module.
     known : callable
-        What is settled about a top-level module whatever it imports, or None.
+        Says whether a top-level module is private whatever it imports; None: its imports decide.
     """
 
     def __init__(self, cache: ImportCache, find: Find, known: Callable[[str], bool | None]) -> None:
@@ -114,7 +114,7 @@ class MpiUsers:
                 waiting.extend({other.partition(".")[0] for other in package.outside})
 
     def _at_once(self, package: PackageImports) -> Iterator[tuple[str, str]]:
-        """Pairs of what is judged as one, and a name that it imports as it is imported."""
+        """(unit, name that it imports at import time) pairs."""
         if _is_whole(package):
             yield from ((package.name, other) for other in package.outside)
             return
@@ -124,7 +124,7 @@ class MpiUsers:
                 yield from ((module, other) for other in imports.at_once)
 
     def _later(self, package: PackageImports) -> Iterator[tuple[str, str]]:
-        """Pairs of what is judged as one, and a name of the same package that a function of it imports."""
+        """(unit, name of the same package that a function of it imports) pairs."""
         if _is_whole(package):
             return
         own = f"{package.name}."
@@ -134,9 +134,9 @@ class MpiUsers:
                 yield from ((module, other) for other in imports.later if f"{other}.".startswith(own))
 
     def _really_imports(self, unit: str, other: str) -> bool:
-        """Whether what a search has found is so: it takes lines of docstrings for imports, too.
+        """Whether a unit imports another by its syntax: a search takes lines of docstrings for imports, too.
 
-        Those name what lies beside the program, or happen to: other packages' imports are taken as they were found.
+        Such lines name modules beside the program, or seem to: imports of other packages are taken as they were found.
         """
         if self._packages.get(other.partition(".")[0]) is not None:
             return True
@@ -152,7 +152,7 @@ class MpiUsers:
         )
 
     def _unit(self, name: str) -> str:
-        """What is judged as one with a module, or with something in a module."""
+        """Unit in which a module, or something in a module, is judged: its top-level package, or the module alone."""
         top = name.partition(".")[0]
         package = self._packages.get(top)
         if package is None or _is_whole(package):
@@ -172,7 +172,7 @@ def _spread(
     known: set[str],
     is_so: Callable[[str, str], bool] = lambda importer, imported: True,
 ) -> set[str]:
-    """Those that are among the first, or import one that is, or one that is known."""
+    """Transitive closure: `first`, and all units that import one of them or of `known`, by pairs that pass `is_so`."""
     importers: dict[str, list[str]] = {}
     for importer, imported in imports:
         importers.setdefault(imported, []).append(importer)

@@ -1,4 +1,4 @@
-"""What the modules of a top-level package import: its sources are searched once, and what is found is kept on disk."""
+"""Imports of the modules of a top-level package: its sources are searched once, and the result is kept on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, Final
 from smpy.emulate.import_statements import MPI4PY, Imports, imports_of, parsed_imports_of
 from smpy.emulate.sources import declares_shared
 
-_VERSION: Final = 1  # of what a search finds, and of how it is kept
+_VERSION: Final = 1  # version of a search's results, and of their format on disk
 _DIGEST_BYTES: Final = 16
 _TESTS: Final = frozenset({"test", "tests"})
 _File = tuple[str, str, int, int]  # dotted name, path, time of change in ns, bytes
@@ -26,7 +26,7 @@ _File = tuple[str, str, int, int]  # dotted name, path, time of change in ns, by
 
 @dataclass(frozen=True)
 class PackageImports:
-    """What the modules of one package import, its tests aside.
+    """Imports of the modules of one package, its tests aside.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PackageImports:
     is_namespace : bool
         Whether its parts belong to distributions of their own.
     files : dict of str to str
-        Where the source of each module is.
+        Path of the source of each module.
     using_mpi : frozenset of str
         Modules that import mpi4py themselves.
     shared : frozenset of str
@@ -54,16 +54,16 @@ class PackageImports:
 
     @cached_property
     def by_module(self) -> Mapping[str, Imports]:
-        """What each module imports; few packages are asked for so much."""
+        """Imports of each module, unpacked at the first access: few packages are asked for so much."""
         return {name: Imports(*found) for name, found in marshal.loads(self._kept).items()}  # noqa: S302  # our own
 
     def parse(self, module: str) -> Imports:
-        """What a module imports, by its syntax: a search is faster, and finds too much."""
+        """Imports of a module by its syntax: slower than a search, which finds too much."""
         path = self.files[module]
         return parsed_imports_of(Path(path).read_bytes(), _package_of(module, path))
 
     def read(self, module: str) -> Imports | None:
-        """What one of its tests imports."""
+        """Imports of one of its tests; None if there is no such file."""
         top, *parts = module.split(".")
         for folder in {os.path.dirname(path) for name, path in self.files.items() if name == top}:
             for path in (Path(folder, *parts).with_suffix(".py"), Path(folder, *parts, "__init__.py")):
@@ -81,14 +81,14 @@ class ImportCache:
     Parameters
     ----------
     folder : Path or None
-        Where; None: nowhere.
+        Folder of the cache; None: nothing is kept.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def imports_of(self, name: str, spec: ModuleSpec) -> PackageImports:
-        """What the modules of a top-level package, or one module, import."""
+        """Imports of the modules of a top-level package, or of one module."""
         locations = spec.submodule_search_locations
         is_namespace = locations is not None and spec.origin is None
         if locations is None:
@@ -114,7 +114,7 @@ def user_cache() -> ImportCache:
 
 
 def user_cache_folder() -> Path | None:
-    """Where that cache is; None: nowhere."""
+    """Folder of that cache; None: there is none."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
@@ -173,7 +173,7 @@ def _package(name: str, is_namespace: bool, files: list[_File], facts: list[Any]
 
 
 def _read(path: Path, stamp: bytes) -> list[Any] | None:
-    """What was found when the sources were as `stamp` says; None if that is not there."""
+    """Search result on disk for sources in the state `stamp`; None if there is none."""
     try:
         content = path.read_bytes()
     except OSError:

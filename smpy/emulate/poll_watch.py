@@ -73,7 +73,7 @@ class PollWatch:
         )
 
     def describe(self) -> str:
-        """Who polls for what, while nothing else happens; empty when something does."""
+        """Text that says who polls for what while nothing else happens; empty when something does."""
         polling = self._engine.polling()
         if not polling or self._engine.statistics().progress != self._progress:
             return ""

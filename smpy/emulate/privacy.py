@@ -1,4 +1,4 @@
-"""Which modules each rank has of its own."""
+"""Modules of which each rank has its own copy."""
 
 from __future__ import annotations
 
@@ -115,10 +115,11 @@ class Privacy:
         return self._by_place[top]
 
     def _judge_imported(self, top: str) -> bool | None:
-        """What importing a package says of who imports it; nothing where it is of the standard library, even if named.
+        """Whether an import of this package makes its importer private; None: the sources of the package tell.
 
-        That keeps nothing of a rank others could take, and half of all packages import `unittest`. Finders
-        may do much when they are asked for a module of it, too: setuptools' imports setuptools.
+        An import from the standard library does not, even if the user names it: the library keeps nothing of a rank
+        that others could take, and half of all packages import `unittest`. Finders may do much when they are asked for
+        a module of it, too: setuptools' imports setuptools.
         """
         return False if top in sys.stdlib_module_names else self._judge_by_place(top)
 

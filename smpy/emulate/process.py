@@ -50,7 +50,7 @@ def _install_capture(patches: Patches, change: Change) -> None:
 
 
 def _shower_before_capture() -> Any:
-    """What showed warnings before `logging` captured them; None: it does not."""
+    """Function that showed warnings before `logging` captured them; None: `logging` does not capture them."""
     return getattr(sys.modules.get("logging"), "_warnings_showwarning", None)
 
 

@@ -14,7 +14,7 @@ _SELF: Final = -2  # COMM_SELF, in an account
 
 
 def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s: float) -> Profile:
-    """Where the time and the bytes of a run went.
+    """Profile of a run: its time and bytes by rank and call site.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
     home : str
         Folder of the program.
     finish_s : sequence of float
-        When each rank ended; NaN if it had not.
+        Date at which each rank ended; NaN if it had not.
     makespan_s : float
-        When the run ended.
+        Date at which the run ended.
     """
     accounts = engine.accounts()
     sites, site = _sites(engine, home, accounts)

@@ -27,7 +27,7 @@ _LAUNCHERS: Final = ("mpiexec", "mpirun", "srun", "prun", "orterun", "smpirun", 
 
 
 class Program(Protocol):
-    """What every rank runs.
+    """Program that every rank runs.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Program(Protocol):
     packages: tuple[str, ...]
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`: what is returned executes it."""
+        """Make the running rank's `__main__`; the function that is returned executes it."""
         ...
 
 
@@ -101,7 +101,7 @@ class ScriptProgram:
             raise RankFailure(f"syntax error in the program:\n{text}") from error
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`: what is returned executes it."""
+        """Make the running rank's `__main__`; the function that is returned executes it."""
         main = ModuleType("__main__")
         attributes: dict[str, Any] = {
             "__builtins__": builtins, "__file__": self._path, "__cached__": None, "__loader__": self._loader
@@ -124,7 +124,7 @@ class ArchiveProgram:
         self._source = Source(main, supply)
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`: what is returned executes it."""
+        """Make the running rank's `__main__`; the function that is returned executes it."""
         return _prepare(self._source, state)
 
 
@@ -143,7 +143,7 @@ class ModuleProgram:
         self.name = "-m"  # until the module is found, as python does
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`: what is returned executes it."""
+        """Make the running rank's `__main__`; the function that is returned executes it."""
         source = self._find(self._module, importer)
         if source.spec.origin is not None:
             sys.argv[0] = source.spec.origin

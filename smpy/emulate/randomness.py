@@ -68,7 +68,7 @@ def install_numpy_random(patches: Patches) -> None:
     import numpy as np
 
     mtrand: Any = sys.modules["numpy.random.mtrand"]
-    shared = mtrand._rand  # what scipy and others take for the global generator
+    shared = mtrand._rand  # the global generator for scipy and others
 
     class RankRandomState(np.random.RandomState):
         """The global generator of whichever rank runs."""

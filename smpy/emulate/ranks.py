@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class RankState:
-    """What one rank has of its own.
+    """One rank's own state.
 
-    Nothing is stored before it differs: the class holds what stands until then.
+    A value is stored when it first differs: until then the default of the class stands.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class RankState:
     loggers : object
         The rank's loggers.
     settings : object
-        What of the process's own state the rank has changed.
+        Process-wide state that the rank has changed.
     environment : dict or None
         Environment variables that the rank has changed; None as a value: deleted.
     running_loop : object
         The event loop of `asyncio` that the rank runs.
     event_loops : dict or None
-        What event loop policies know of the rank.
+        Attributes that event loop policies keep for the rank.
     at_exit : list
         Functions to call when the rank ends, with their arguments, in order of registration.
     executors : list of references
@@ -58,7 +58,7 @@ class RankState:
     is_child : bool
         Whether this is a child process that the rank has forked.
     abort_status : int
-        What to abort the run with when the rank ends; 0: nothing.
+        Code to abort the run with when the rank ends; 0: it is not aborted.
     """
 
     __slots__ = ("__dict__", "engine", "modules", "rank")

@@ -22,7 +22,7 @@ _WRITING: Final = frozenset({"w", "a", "wb", "ab", "wt", "at"})
 
 
 class _OpenedOutput(io.BufferedIOBase):
-    """What `open(1, "wb")` gives a rank: what is written is printed at once, so that none of it can be lost."""
+    """File that `open(1, "wb")` gives a rank: written bytes are printed at once, so that none can be lost."""
 
     def __init__(self, output: RankOutput, mode: str) -> None:
         super().__init__()

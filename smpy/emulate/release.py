@@ -86,7 +86,7 @@ def _used_by_others(tables: list[dict[str, Any]]) -> set[tuple[int, str]]:
 
 
 def _reference_counts(found: dict[int, Any]) -> dict[int, int]:
-    """How many references there are to each object, besides the one of `found`."""
+    """Number of references to each object, besides the one of `found`, by key."""
     mark = object()
     own = {0: mark}
     del mark

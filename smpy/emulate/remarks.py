@@ -1,4 +1,4 @@
-"""What the user of a run that is over should know: polls that took long, how kernels got their time, lost messages."""
+"""Remarks for the user after a run: polls that took long, the source of kernels' times, lost messages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from smpy.platforms import Polling
     from smpy.records.profile import Profile
 
-_POLLS_SHARE: Final = 0.05  # of the ranks' time: less is not worth a line
-_SHARED_SHARE: Final = 0.05  # of the time: a kernel that shared hosts slow by less is not remarked on
+_POLLS_SHARE: Final = 0.05  # share of the ranks' time: less is not worth a line
+_SHARED_SHARE: Final = 0.05  # share of the time: a kernel that shared hosts slow by less is not remarked on
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -74,7 +74,7 @@ def _fast_kernels(engine: Engine) -> Iterable[Remark]:
 
 
 def _modelled(engine: Engine) -> Iterable[Remark]:
-    """How kernels got their time."""
+    """Remarks on the source of the times of kernels, noise and memory."""
     modelling = engine.kept.get(Modelling, Modelling())
     if modelling.uses:
         uses = modelling.uses.items()
@@ -141,7 +141,7 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
 
 
 def _sampled(engine: Engine) -> Iterable[Remark]:
-    """What was run until its time was known."""
+    """Remark on the regions that were run until their time was known."""
     sampling = engine.kept.get(Sampling, Sampling())
     facts = {name: region.facts() for name, region in sampling.regions.items() if region.has_samples()}
     lines = [f"{name}: {_sample_text(fact)}" for name, fact in facts.items()]

@@ -21,9 +21,9 @@ class Replacement(staticmethod):  # type: ignore[type-arg]  # any function
     Parameters
     ----------
     function : callable
-        What is called.
+        Function to call.
     original : callable
-        Gives what it stands for, at present.
+        Returns the object that it stands for at present.
     """
 
     def __init__(self, function: Callable[..., Any], original: Callable[[], Any]) -> None:
@@ -57,7 +57,7 @@ class Replacement(staticmethod):  # type: ignore[type-arg]  # any function
 
 
 def in_place_of(original: Any, value: Any) -> Any:
-    """What is to replace `original`: when both are functions, one that looks and behaves like it."""
+    """Replacement for `original`: when both are functions, one that looks and behaves like it."""
     if not isinstance(original, _ROUTINES) or not isinstance(value, (FunctionType, MethodType)):
         return value
     if isinstance(original, FunctionType):

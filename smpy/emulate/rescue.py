@@ -1,4 +1,4 @@
-"""What the end of a run needs, kept against what a program may do to it: builtins, modules, limits, some memory."""
+"""Reserves for the end of a run, kept against what a program may do: builtins, modules, limits, some memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Rescue:
     Parameters
     ----------
     n_ranks : int
-        How many dates the end has to tell.
+        Number of dates that the end has to tell.
     """
 
     def __init__(self, n_ranks: int) -> None:

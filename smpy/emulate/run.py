@@ -65,7 +65,7 @@ _suspended: Final[list[greenlet]] = []
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands.
+    """State of a run under way.
 
     Attributes
     ----------
@@ -87,18 +87,18 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended.
+    """End of a run.
 
     Attributes
     ----------
     summary : Summary
-        What it took.
+        Summary of the run.
     exit_code : int
         The program's: the first of a rank, in simulated time, that is not 0.
     error : SmpyError or None
-        Why the run ended before all ranks had.
+        Error that ended the run before all ranks had ended.
     first_exit : str
-        Whose exit code that is, and when the rank ended; empty when all ended with 0.
+        Rank with that exit code, and the date of its end; empty when all ended with 0.
     """
 
     summary: Summary
@@ -113,9 +113,9 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
     Parameters
     ----------
     config : RunConfig
-        What to run, and on what.
+        The settings of the run.
     progress : callable, optional
-        Told from time to time where the run stands.
+        Called from time to time with the state of the run.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def run(config: RunConfig, progress: Callable[[Progress], None] | None = None) -
 def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | None:
     if config.trace is None:
         return None
-    from smpy.emulate.trace_recording import TraceRecording  # what most runs need not import
+    from smpy.emulate.trace_recording import TraceRecording  # most runs need not import it
 
     if engine.clock is not None and "numpy" not in sys.modules:
         load_with_one_thread()  # ahead of pyarrow, which loads BLAS with all its threads
@@ -186,7 +186,7 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
 
 
 def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError | None]:
-    """What a strict run makes of its remarks."""
+    """Exit code and error of a strict run: remarks that are faults fail it."""
     faults = [f"{remark.topic}: " + "\n".join(remark.lines) for remark in remarks if remark.is_fault]
     return (exit_code or EXIT_FAILURE, SmpyError("\n".join(faults))) if faults else (exit_code, None)
 
@@ -253,7 +253,7 @@ def _run_engine(
         told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
         return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
     except Interrupted:
-        for outlet in outlets:  # what the program said last tells where it was
+        for outlet in outlets:  # the program's last output tells where it was
             outlet.write_rest()
         rank = engine.rank
         line = line_of(engine, rank, home) if rank >= 0 else ""
@@ -291,7 +291,7 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
 
 
 def _breakdown(error: BaseException, engine: Engine) -> SmpyError:
-    """What is told of an error that came from no rank's program."""
+    """Error to report for an exception that came from no rank's program."""
     if isinstance(error, SmpyError):
         return error
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -362,7 +362,7 @@ def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | Non
     modelling = engine.kept.get(Modelling)
     if modelling is None or not modelling.path_sums:
         return None
-    from smpy.compute.uncertainty import uncertainty_of  # what most runs need not import
+    from smpy.compute.uncertainty import uncertainty_of  # most runs need not import it
 
     return uncertainty_of(engine, finish_s)
 

@@ -19,7 +19,7 @@ _OF_SPARSE: Final = (
     *("_add_dense", "_sub_dense", "_rsub_dense", "_divide", "_inequality", "_maximum_minimum"),
     *("multiply", "maximum", "minimum", "__eq__", "__ne__"),
 )
-"""What sparse matrices do with one that is dense, but for products."""
+"""Methods of sparse matrices that take a dense operand, but for products."""
 
 
 def install_scipy(patches: Patches, importer: Importer) -> None:
@@ -38,7 +38,7 @@ class _Wrapped:
     original : callable
         The function.
     on_folded : callable
-        What is called instead, with its arguments as a tuple and a dictionary.
+        Called instead, with the arguments as a tuple and a dictionary.
     """
 
     def __init__(self, original: Callable[..., Any], on_folded: Callable[..., Any]) -> None:
@@ -147,7 +147,7 @@ def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str,
         on_folded = modelled.get(name) or partial(_refuse, f"{module.__name__}.{name}")
         if isinstance(function, FunctionType):
             wrapped = wrapped_of.setdefault(id(function), _wrapped(function, on_folded))
-        elif name in modelled or type(function).__name__ == "_Function":  # of scipy.fft, for any backend
+        elif name in modelled or type(function).__name__ == "_Function":  # a function of scipy.fft, for any backend
             wrapped = wrapped_of.setdefault(id(function), _Wrapped(function, on_folded))
         else:
             continue

@@ -1,7 +1,7 @@
-"""What a process has but one of is exchanged as ranks switch: each rank finds it as it left it.
+"""Saves and restores process-wide state (umask, working directory, ...) when the running rank changes.
 
-Nothing is exchanged while all ranks have the same; as long as one has others, each switch looks whether the next rank's
-differ (0.3 us a switch). Ranks with equal settings share them.
+Nothing is exchanged while all ranks have equal settings; as long as one rank's differ, each switch compares those of
+the next rank (0.3 us a switch). Ranks with equal settings share them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Change = Callable[..., Any]
 
 
 class Setting(Protocol):
-    """One thing that a process has but one of."""
+    """One piece of process-wide state."""
 
     def read(self, state: RankState | None) -> Hashable:
-        """As the rank has left it; None: as it is before any rank runs."""
+        """Value that the rank has left; None: the value before any rank runs."""
         ...
 
     def write(self, value: Any) -> None:
-        """Make it so for the rank that runs next."""
+        """Set the value for the rank that runs next."""
         ...
 
 
@@ -45,7 +45,7 @@ class Value:
 
 
 class _Values:
-    """Of every setting its value, in force while certain ranks run."""
+    """Values of all settings, in force while certain ranks run."""
 
     __slots__ = ("__weakref__", "n_ranks", "values")
 
@@ -60,7 +60,7 @@ class Settings:
     Parameters
     ----------
     patches : Patches
-        Where to note what to put back.
+        Notes the values to put back.
     switches : Switches
         Tells when another rank runs.
     is_for_all : callable
@@ -71,7 +71,7 @@ class Settings:
     Attributes
     ----------
     is_for_all : callable
-        As given.
+        The parameter of that name.
     """
 
     def __init__(self, patches: Patches, switches: Switches, is_for_all: Callable[[], bool], n_ranks: int) -> None:
@@ -89,7 +89,7 @@ class Settings:
     def add(self, setting: Setting) -> Change:
         """Exchange a setting, too; before any rank runs.
 
-        What is returned is to be called with a function that changes it, and the function's arguments.
+        The returned function is to be called with a function that changes the setting, and its arguments.
         """
         before = setting.read(None)
         self._patches.later(partial(setting.write, before))
@@ -98,9 +98,9 @@ class Settings:
         return partial(self._change, len(self._settings) - 1)
 
     def _change(self, number: int, real: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call what changes a setting: from now on it is the running rank's own.
+        """Call a function that changes a setting: from now on its value is the running rank's own.
 
-        What a shared module changes when it is imported, it changes for all ranks that had the same.
+        A change that a shared module makes when it is imported is made for all ranks that had the same value.
         """
         state = running()
         if state is None or not state.engine.is_here():  # in a thread, another rank may be running

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from smpy.emulate.codes import CodeSupply, body_of
 
-# Where to find what a program expects to be installed, when it is not.
+# Folders of packages that a program expects to be installed, for when they are not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
 
 _ASKING: Final[ContextVar[bool]] = ContextVar("asking", default=False)
@@ -25,12 +25,12 @@ is_asking: Final[Callable[[], bool]] = _ASKING.get
 
 
 class Source:
-    """What all ranks' copies of one private module have in common.
+    """Source of one private module, from which all ranks make their copies.
 
     Parameters
     ----------
     spec : ModuleSpec
-        As the import system found it.
+        The module's, as the import system found it.
     supply : CodeSupply
         Gives ranks the code to execute.
 
@@ -74,7 +74,7 @@ class Source:
             vars(self.spec)["_initializing"] = False
 
     def prepare(self, module: ModuleType) -> Callable[[], None]:
-        """What runs the module's code for the running rank."""
+        """Function that runs the module's code for the running rank."""
         if self._is_plain:
             return body_of(self._code(), vars(module))
         loader = self.spec.loader
@@ -91,7 +91,7 @@ class Source:
 
     def _code(self) -> CodeType:
         if self._take_code is None:
-            loader: Any = self.spec.loader  # what is plain has `get_code`
+            loader: Any = self.spec.loader  # a plain module's has `get_code`
             code: CodeType | None = loader.get_code(self.spec.name)
             if code is None:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
@@ -132,7 +132,7 @@ def _declares(statement: ast.stmt) -> bool:
 
 
 def _nothing() -> None:
-    """What a namespace package has to execute."""
+    """Execute a namespace package, which has no code."""
 
 
 class Sources:
@@ -170,7 +170,7 @@ class Sources:
         return source
 
     def find_spec(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
-        """What the import system would find if no module were private."""
+        """Spec that the import system would find if no module were private."""
         before = _ASKING.set(True)
         try:
             for finder in sys.meta_path:

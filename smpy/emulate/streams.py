@@ -29,14 +29,14 @@ def _leave_note(state: RankState, what: Callable[[], None], *, waits: bool) -> N
 
 
 def _nothing() -> None:
-    """What a stream without haste does."""
+    """Stand in for `hurry` on a stream that has no such method."""
 
 
 class Outlet:
     """The real stream that all ranks' lines go to, one rank at a time.
 
-    When nobody reads any more, as in `smpy run ... | head`, the run goes on in silence. So it does when there is no
-    room for the output; that is told at the end.
+    The run goes on in silence when nobody reads any more, as in `smpy run ... | head`, or when there is no room for the
+    output; lack of room is reported at the end.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class RankOutput(io.TextIOBase):
     Parameters
     ----------
     outlet : Outlet
-        Where the lines go.
+        Stream that the lines go to.
     descriptor : int
         1 or 2.
     """
@@ -186,12 +186,12 @@ class RankOutput(io.TextIOBase):
         unfinished = state.unfinished or self._begin(state)
         unfinished[self._descriptor].append(text)
         is_ended = "\n" in text or "\r" in text
-        if is_ended and state.engine.is_here():  # what a thread prints comes with the rank's next line
+        if is_ended and state.engine.is_here():  # a thread's text comes with the rank's next line
             self._outlet.leave(state, partial(self._take_lines, state))
         return len(text)
 
     def _take_lines(self, state: RankState) -> str:
-        """What a rank has printed up to the end of its last line."""
+        """Take the text that a rank has printed, up to the end of its last line."""
         pieces = self._begin(state)[self._descriptor]
         n_taken = len(pieces)  # a thread may add to them meanwhile
         text = "".join(pieces[:n_taken])
@@ -263,7 +263,7 @@ class RankOutput(io.TextIOBase):
         return True
 
     def __reduce__(self) -> Any:
-        """As an attribute of `sys`: cloudpickle and dill pickle it, pickle and copy do not, which stop at modules."""
+        """Reduce to an attribute of `sys`: cloudpickle and dill pickle it, pickle and copy stop at the module."""
         return getattr, (sys, self.name.strip("<>"))
 
     @property
@@ -311,9 +311,9 @@ class RankInput(io.TextIOBase):
     stream : text stream
         The real standard input.
     prompt : RankOutput
-        Where the rank asks.
+        Output on which the rank asks.
     outlet : Outlet
-        Where that goes.
+        Stream that this output goes to.
     """
 
     name = "<stdin>"
@@ -374,7 +374,7 @@ def empty_input() -> TextIO:
 
 
 class Switchboard:
-    """What the interpreter itself finds in `sys`: passes everything on to the running rank's stream.
+    """Stream that the interpreter itself finds in `sys`: passes everything on to the running rank's stream.
 
     `print` and `input` take their streams from the dictionary of `sys`, where there can be but one for all ranks.
     """

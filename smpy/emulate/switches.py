@@ -16,7 +16,7 @@ class Switches:
     Parameters
     ----------
     patches : Patches
-        Where to note what to put back.
+        Notes how to undo the watch.
     """
 
     def __init__(self, patches: Patches) -> None:

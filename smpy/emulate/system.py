@@ -119,11 +119,11 @@ def install_system(
     Parameters
     ----------
     patches : Patches
-        Where to note what to put back.
+        Notes the attributes to put back.
     argv : list of str
         Every rank's `sys.argv`, to begin with.
     outlets : (Outlet, Outlet)
-        Where standard output and standard error go.
+        Streams that standard output and standard error go to.
     modules : ModuleTable
         `sys.modules` for the ranks.
 

@@ -44,9 +44,9 @@ class Threads:
     Parameters
     ----------
     engine : Engine
-        What a thread has to break off when it calls MPI.
+        The engine, which a thread has to break off when it calls MPI.
     patches : Patches
-        Where to note what to put back.
+        Notes the functions to put back.
     importer : Importer
         Tells when there are executors.
     """
@@ -123,9 +123,9 @@ class Threads:
         return thread.ident is None or self._of.get(thread.ident) is state  # without one: the rank is starting it
 
     def finish(self, state: RankState) -> None:
-        """What a process does with its threads when its program is over: it waits for those that are no daemons.
+        """Shut down the rank's executors and wait for its threads that are no daemons, as a process does at its end.
 
-        Those that a library has started end as it has arranged, with the process.
+        Threads that a library has started end as it has arranged, with the process.
         """
         for executor in state.executors or ():
             if (found := executor()) is not None:

@@ -1,7 +1,7 @@
-"""What PyTorch keeps once for a thread, exchanged as ranks switch: all ranks are one thread.
+"""Exchanges the state that PyTorch keeps once per thread as ranks switch: all ranks are one thread.
 
-The generator that draws where none is named, whether gradients are recorded, and the type of new tensors (1 us a switch
-in programs that import it).
+The state is the default generator, whether gradients are recorded, and the default type of new tensors (1 us a switch
+in programs that import PyTorch).
 """
 
 from __future__ import annotations

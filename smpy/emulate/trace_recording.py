@@ -40,7 +40,7 @@ class TraceRecording:
     Parameters
     ----------
     config : RunConfig
-        Where the trace goes, and what is wanted of it.
+        Settings of the run: the trace's folder and content.
     engine : Engine
         The world, before its first call.
     home : str

@@ -30,7 +30,7 @@ def report(error: BaseException) -> str:
 
 
 def _short_report(error: BaseException) -> str:
-    """Where the program was and the error's name, made of next to nothing."""
+    """Short traceback, the program's lines and the error, made with next to no memory and without `traceback`."""
     places = []
     at = error.__traceback__
     while at is not None:

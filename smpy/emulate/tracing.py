@@ -98,4 +98,4 @@ def _announced(
 
 
 def _nothing() -> None:
-    """What is looked up will be called later."""
+    """Change nothing yet: the function that was looked up will be called later."""

@@ -36,11 +36,11 @@ def wait(
     poll : callable
         Waits in real time, for so many seconds at the most or, when None, without end: what there is, false if nothing.
     timeout_s : float or None
-        How long to wait; None: without end.
+        Time to wait; None: without end.
     is_real : bool
         Whether something that is not simulated can end the wait.
     what : str
-        What waits, for the error.
+        Name of the waiting call, for the error.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _join(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _condition_wait(real: Callable[..., bool], has_threads: Callable[[], bool]) -> Callable[..., bool]:
-    """Of `threading.Condition`, by which events, queues, semaphores and futures wait, too."""
+    """`threading.Condition.wait` on a rank; events, queues, semaphores and futures wait by it, too."""
 
     def wait_(self: Any, timeout: float | None = None) -> bool:
         state = rank_here()

@@ -1,1 +1,1 @@
-"""What a program expects to be installed, for when it is not."""
+"""Packages that a program expects to be installed, for when they are not."""

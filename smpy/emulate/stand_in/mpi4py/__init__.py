@@ -43,7 +43,7 @@ def get_include() -> str:
 
 
 def get_config() -> dict[str, str]:
-    """How mpi4py was built: not at all."""
+    """Build configuration of mpi4py: empty, it was not built."""
     return {}
 
 

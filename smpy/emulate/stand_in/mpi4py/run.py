@@ -34,7 +34,7 @@ def _run() -> None:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     elif sys.argv[0] == "-c":
         code = compile(sys.argv.pop(1), "<string>", "exec")
-        exec(code, {"__name__": "__main__"})  # noqa: S102  # what was asked for
+        exec(code, {"__name__": "__main__"})  # noqa: S102  # running it was asked for
     else:
         sys.path[0] = os.path.realpath(os.path.dirname(sys.argv[0]))
         runpy.run_path(sys.argv[0], run_name="__main__")
