@@ -21,7 +21,7 @@ from typing import Any
 from smpy.compute.blas_calls import call_on_folded, has_folded, model_too
 from smpy.compute.blas_routines import ROUTINES
 
-_OF_NUMBERS = {"crotg", "drotg", "drotmg", "srotg", "srotmg", "zrotg"}  # they make rotations, and take no time
+_OF_NUMBERS = {"crotg", "drotg", "drotmg", "srotg", "srotmg", "zrotg"}  # make rotations, and take no time
 __all__ = list(ROUTINES.keys() | _OF_NUMBERS)
 
 

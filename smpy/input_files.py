@@ -20,7 +20,7 @@ def read_input(path: str | Path, what: str) -> bytes:
     path : str or path
         The file.
     what : str
-        What it is for, for the message: "platform file".
+        Purpose of the file, for the message: "platform file".
 
     Raises
     ------

@@ -30,7 +30,7 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
 }
 _BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
 _POWER: Final = {f"{prefix}W": scale for prefix, scale in _DECIMAL.items()} | {"mW": 1e-3}
-SMALLEST: Final = 1e-30  # what a number of a machine may be beside 0: farther out, what is computed of it is no number
+SMALLEST: Final = 1e-30  # least number of a machine, beside 0: farther out, results computed from it are no numbers
 LARGEST: Final = 1e30
 _LONGEST_IN_DAYS_S: Final = 86400e5
 
@@ -53,7 +53,7 @@ def _parse(text: str, units: dict[str, float], what: str, example: str) -> float
 
 
 def _advice(unit: str, units: dict[str, float], example: str) -> str:
-    """What to write in place of an unknown unit."""
+    """Advice on what to write in place of an unknown unit."""
     short = re.sub("bits?", "b", re.sub("[Bb]ytes?", "B", unit))
     if short in units:
         return f"did you mean {short!r}?"

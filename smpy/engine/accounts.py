@@ -1,4 +1,4 @@
-"""What the kernel has counted of each rank's calls, as columns."""
+"""The kernel's accounts of each rank's calls, as columns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Accounts:
     Parameters
     ----------
     rank, call, line, comm : sequence of int
-        Whose; the number of the call and of its line, 0 for none; the communicator, -1 for none.
+        World rank; numbers of the call and of its line, 0 for none; the communicator, -1 for none.
     count : sequence of int
-        Calls.
+        Number of calls.
     spent_s : sequence of sequence of float
-        A column for each kind, in the order of `smpy.engine.spent.Spent`.
+        Seconds, a column for each kind in the order of `smpy.engine.spent.Spent`.
     sent_bytes, received_bytes : sequence of int
-        In messages.
+        Bytes in messages.
     messages_of_size : sequence of sequence of int
-        A column for each size: 0 bytes, then by powers of 4.
+        Number of messages, a column for each size: 0 bytes, then by powers of 4.
     """
 
     rank: Sequence[int]
@@ -43,7 +43,7 @@ class Accounts:
 
 
 def accounts(sim: Any) -> Accounts:
-    """Of a world that is over."""
+    """Accounts of a world that is over."""
     listed = ffi.new("const call_account **")
     n = lib.sim_accounts(sim, listed)
     content = memoryview(ffi.buffer(listed[0], n * ffi.sizeof("call_account")) if n else b"")  # the kernel's own
@@ -72,7 +72,7 @@ def accounts(sim: Any) -> Accounts:
 
 
 def kept_waiting_s(sim: Any, n_ranks: int) -> array[float]:
-    """How long each rank kept others waiting."""
+    """Seconds that each rank kept others waiting."""
     kept_s = array("d", bytes(8 * n_ranks))
     lib.sim_kept_waiting_s(sim, ffi.from_buffer("double[]", kept_s))
     return kept_s
@@ -86,7 +86,7 @@ def caused_waits_s(sim: Any, n_ranks: int) -> array[float]:
 
 
 def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
-    """Of each link that was used: number, most flows at once, bytes, seconds with flows, and when it is full."""
+    """Rows of the links that were used: number, most flows at once, bytes, seconds with flows, seconds full."""
     n = lib.sim_link_loads(sim, ffi.NULL)
     loads = ffi.new("link_load[]", max(n, 1))
     lib.sim_link_loads(sim, loads)
@@ -94,7 +94,7 @@ def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
 
 
 def message_pairs(sim: Any) -> tuple[bool, bytes]:
-    """Who sent how much to whom: whether hosts, not ranks; and an array of message_pair, in no order."""
+    """Messages by pair: whether pairs are of hosts, not ranks; and an array of message_pair, in no order."""
     is_of_hosts = ffi.new("int *")
     n = lib.sim_message_pairs(sim, is_of_hosts, ffi.NULL)
     pairs = ffi.new("message_pair[]", max(n, 1))

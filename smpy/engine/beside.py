@@ -17,12 +17,12 @@ from smpy.errors import UsageError
 
 _real_s: Final = monotonic  # `time`'s functions give simulated time while a program runs
 OURS: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-"""Where smpy's own code lies."""
+"""Folder of smpy's own code, with a separator at its end."""
 
 
 class _Beside(threading.local):
     rank = -1
-    ahead_s = float("-inf")  # of its clock, compared with the real one
+    ahead_s = float("-inf")  # lead of its clock over the real one
 
 
 _here: Final = _Beside()

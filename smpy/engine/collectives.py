@@ -13,7 +13,7 @@ _MOST_TABLES = 4
 
 
 def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
-    """What the kernel copies the tables from, and what must live until it has."""
+    """Tables in the kernel's form, and the buffers that must live until the kernel has copied them."""
     if not tables:
         return ffi.NULL, None
     if len(tables) > _MOST_TABLES:
@@ -32,7 +32,8 @@ class Collectives(Loop):
     Attributes
     ----------
     algorithms : object
-        How this world chooses the algorithms of its collectives; kept here for who chooses (`smpy.collectives`).
+        This world's choice of algorithms of its collectives; kept here for the layer that chooses
+        (`smpy.collectives`).
     """
 
     algorithms: Any = None

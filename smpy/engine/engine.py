@@ -29,7 +29,7 @@ class Engine(PointToPoint, Collectives):
     platform : Platform
         The machine.
     models : Models
-        How long messages and calls take on it.
+        Times of messages and calls on it.
     host_of_rank : sequence of int
         Host number of each rank.
     """
@@ -81,7 +81,7 @@ class Engine(PointToPoint, Collectives):
         return self._waits_in[rank], -1
 
     def left_over(self) -> Iterator[LeftOver]:
-        """What the program started and did not complete, in no order that means anything."""
+        """Operations that the program started and did not complete, in no particular order."""
         kind = ffi.new("int *")
         number = 0
         while number := lib.sim_left_over(self._sim, number, kind):
@@ -93,7 +93,7 @@ class Engine(PointToPoint, Collectives):
         return int(lib.sim_comm_world_rank(self._sim, lib.sim_comm_other(self._sim, sent.comm), sent.peer))
 
     def _line(self, request: int) -> tuple[str, int]:
-        """Where it was posted."""
+        """File and line where a request was posted."""
         return self.place_of_line(lib.sim_request(self._sim, request).line)
 
     def place_of_line(self, number: int) -> tuple[str, int]:
@@ -120,11 +120,11 @@ class Engine(PointToPoint, Collectives):
         return dates_s
 
     def accounts(self) -> Accounts:
-        """What each rank's calls cost, once the run is over."""
+        """Accounts of each rank's calls, once the run is over."""
         return accounts(self._sim)
 
     def kept_waiting_s(self) -> array[float]:
-        """How long each rank kept others waiting."""
+        """Seconds that each rank kept others waiting."""
         return kept_waiting_s(self._sim, self.n_ranks)
 
     def caused_waits_s(self) -> array[float]:
@@ -173,7 +173,7 @@ class Engine(PointToPoint, Collectives):
             lib.sim_trace_noise_free(self._sim, self.timeline, number, flop, has_noisy)
 
     def n_trace_rows(self, table: str) -> int:
-        """How many rows of a table of the trace there are since they were taken last."""
+        """Number of rows of a table of the trace since they were taken last."""
         return n_rows(self._sim, table)
 
     def take_trace(self, table: str) -> dict[str, NDArray[Any]]:
@@ -190,7 +190,7 @@ class Engine(PointToPoint, Collectives):
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:
-        """What the time of all ranks together went to, up to now or to their ends."""
+        """Time of all ranks together by category, up to now or to their ends."""
         spent = ffi.new("double[]", lib.SPENT_KINDS)
         lib.sim_spent_s(self._sim, spent)
         return Spent(*spent)

@@ -1,7 +1,7 @@
-"""Memory of which only private zones have a content, by address: what arrays that share pages consist of.
+"""Memory of which only private zones have a content, by address: the memory of arrays that share pages.
 
-The kernel asks the same table whenever it moves bytes (kernels/event/folded_table.h): what is not private is neither
-read nor written by messages.
+The kernel asks the same table whenever it moves bytes (kernels/event/folded_table.h): messages neither read nor write
+the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LIMIT: Final = "/proc/sys/vm/max_map_count"
 _AREAS: Final = "/proc/self/maps"
 
 TABLE: Final[Any] = lib.folded_table_new()
-"""Of this process, which has one address space, however many worlds; arrays may outlive everything else."""
+"""Table of this process, one for all worlds: there is one address space, and arrays may outlive everything else."""
 
 
 class _Block:
@@ -59,13 +59,13 @@ def ceiled(nbytes: int, unit_bytes: int = PAGE_BYTES) -> int:
 
 
 class _Areas:
-    """How many areas of memory there are for us here."""
+    """Number of areas of memory that folded memory has in this process."""
 
     n = 0
 
 
 def areas_left() -> int:
-    """How many areas of memory may still be used so; an eighth of all stays for what else the process has."""
+    """Number of areas of memory left for folded memory; an eighth of all is for the rest of the process."""
     return max(_most_areas() * 7 // 8 - _Areas.n, 0)
 
 
@@ -80,12 +80,12 @@ def _most_areas() -> int:
 
 
 def new_memory(nbytes: int, block_bytes: int, mapped: Ranges, private: Ranges, what: str) -> Any:
-    """Memory that lives as long as the pointer that is returned, and what is made of it.
+    """Memory that lives as long as the returned pointer, and all objects made of it.
 
     Parameters
     ----------
     nbytes : int
-        How much; a multiple of a page.
+        Size; a multiple of a page.
     block_bytes : int
         Size of the block that the pages show which are not this memory's own; a multiple of a page.
     mapped : sequence of (int, int)
@@ -93,7 +93,7 @@ def new_memory(nbytes: int, block_bytes: int, mapped: Ranges, private: Ranges, w
     private : sequence of (int, int)
         Stretches that messages read and write, within those.
     what : str
-        What the user calls it.
+        The user's name for it, for the error.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def is_any() -> bool:
 
 
 def private_ranges(address: int, nbytes: int) -> Ranges | None:
-    """Which of the bytes at an address have a content, in order: offsets, or None: all."""
+    """Ranges of the bytes at an address that have a content, as offsets in order; None: all have."""
     if not nbytes or not is_any():
         return None
     found, at, end = [], 0, ffi.new("int64_t *")

@@ -49,41 +49,41 @@ TROUBLE = {
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
     lib.SIM_BAD_SIZE: "a message of fewer than 0 bytes",
 }
-"""What the kernel's error codes mean."""
+"""Meanings of the kernel's error codes."""
 
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
 
 
 class Clock(Protocol):
-    """What measures the running rank's own computing."""
+    """Clock that measures the running rank's own computing."""
 
     def start(self) -> None:
-        """The rank's own code begins."""
+        """Begin the rank's own code."""
 
     def stop(self) -> bool:
-        """The rank's own code ends: charge it. Whether the clock ran."""
+        """End the rank's own code and charge it; whether the clock ran."""
 
     def pause(self) -> float:
-        """What follows is not the rank's: what it has computed so far, in seconds; negative when the clock stood."""
+        """Suspend for work that is not the rank's; seconds it has computed so far, negative when the clock stood."""
 
     def resume(self, mark_s: float) -> None:
-        """The rank's own code goes on, if it was `pause` that stopped it."""
+        """Go on with the rank's own code, if it was `pause` that stopped it."""
 
     def charge_s(self, mark_s: float) -> float:
-        """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
+        """Simulated seconds that a mark of `pause` takes on a core of the rank's own."""
 
 
 class Bursts(Protocol):
-    """What keeps the bursts that a clock measures, or knows those of another run."""
+    """Recording of the bursts that a clock measures, or replay of another run's."""
 
     def take(self, measured_s: float) -> float:
-        """What is charged for the burst that the running rank has ended, in seconds of this machine."""
+        """Seconds of this machine to charge for the burst that the running rank has ended."""
 
     def look(self, measured_s: float) -> float:
-        """What a burst under way has come to, for shared code that looks at the date."""
+        """Seconds so far of a burst under way, for shared code that looks at the date."""
 
     def sample(self, measured_s: float) -> float:
-        """The same, for what measures a sampled region."""
+        """Seconds so far of a burst under way, when a sampled region is measured."""
 
 
 def check(code: int) -> None:
@@ -115,7 +115,7 @@ class Loop:
     platform : Platform
         The machine.
     models : Models
-        How long messages and calls take on it.
+        Times of messages and calls on it.
     host_of_rank : sequence of int
         Host number of each rank.
 
@@ -124,9 +124,9 @@ class Loop:
     wake : callable
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
     kept : dict of type to object
-        What layers above keep for this world, each in one object of a class of its own (`running.of_world`).
+        State that layers above keep for this world, each in one object of a class of its own (`running.of_world`).
     start_s : float
-        What starting MPI costs a rank.
+        Seconds that a rank takes to start MPI.
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
     call_numbers : dict of str to int
@@ -135,7 +135,7 @@ class Loop:
         Told of calls as they begin and end, by `begin_call` and `end_call`; knows lines by `line_at`: the compiled
         surface, or this.
     kernel_names : set of str
-        Of these calls, those that are kernels of computing.
+        Names among these calls that are kernels of computing.
     region_numbers : dict of str to int
         Names of regions that ranks have entered, and how the kernel names them.
     is_traced : bool
@@ -206,7 +206,7 @@ class Loop:
 
     @property
     def now_s(self) -> float:
-        """Where simulated time stands."""
+        """Present simulated time, in seconds."""
         return float(lib.sim_now_s(self._sim))
 
     @property
@@ -310,7 +310,7 @@ class Loop:
         )
 
     def _loss(self, error: int) -> str:
-        """Which host or link was off, and what needed it."""
+        """Message that names the host or link that was off, and the rank or message that needed it."""
         lost = ffi.new("loss_report *")
         lib.sim_lost(self._sim, lost)
         hosts = self.platform.host_names
@@ -457,7 +457,7 @@ class Loop:
         """In the middle of a rank's call: end the run at once; `run` then returns `why`."""
         self._broken_off = why
         self.interrupt()
-        raise why  # where no rank runs
+        raise why  # no rank runs here
 
     def leave_if_broken_off(self) -> None:
         """From a signal handler, for `wake`: leave the user's code if a thread wants it."""
@@ -535,8 +535,8 @@ class Loop:
     def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
         """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.
 
-        They are those of so many calls of a kernel, where one is named ("": the program itself); else of the call that
-        the program has made.
+        The operations are those of `n_calls` calls of a kernel, where one is named ("": the program itself); else of
+        the call that the program has made.
         """
         if memory_bytes:
             memory = self.memory()
@@ -562,7 +562,7 @@ class Loop:
         check(lib.sim_append_to_path(self._sim, self.timeline, number, amount, variance))
 
     def memory(self) -> Memory:
-        """Of the running rank's host."""
+        """Memory of the running rank's host."""
         return self.platform.memory(self._host_of_rank[self.rank])
 
     def speed_flop_per_s(self) -> float:

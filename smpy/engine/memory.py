@@ -11,7 +11,7 @@ from smpy.errors import UsageError
 from smpy.units import format_bytes
 
 _PROCESS: Final = "/proc/self/"
-_M_TRIM_THRESHOLD: Final = -1  # of <malloc.h>
+_M_TRIM_THRESHOLD: Final = -1  # from <malloc.h>
 _M_MMAP_MAX: Final = -4
 _CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -32,21 +32,21 @@ def limit_bytes() -> int | None:
 
 
 def check_fits(need_bytes: int, what: str, remedy: str, error: type[UsageError] = UsageError) -> None:
-    """Refuse what is larger than this machine's memory before any of it is made.
+    """Refuse a thing that is larger than this machine's memory before any of it is made.
 
     Parameters
     ----------
     need_bytes : int
-        What it takes at least.
+        Least memory that it takes, in bytes.
     what, remedy : str
-        What takes it, and what to do about it.
+        Name of the thing that takes it, and advice for the user.
     error : type
-        What to raise.
+        Type of the exception to raise.
 
     Raises
     ------
     UsageError
-        Or the kind that is asked for.
+        If it does not fit; or the type `error`.
     """
     limit = limit_bytes()
     if limit is not None and need_bytes > limit:
@@ -59,8 +59,8 @@ def check_fits(need_bytes: int, what: str, remedy: str, error: type[UsageError] 
 def peak_rss_bytes() -> int:
     """The most memory the process has held; 0: unknown.
 
-    Of this program alone, where the system tells: what getrusage says includes what the process was before it became
-    this one.
+    The value is this program's alone, where the system tells: that of getrusage includes the program that the process
+    ran before.
     """
     with suppress(OSError), open(_PROCESS + "status", encoding="ascii", errors="replace") as file:
         for line in file:

@@ -23,9 +23,9 @@ class PartialBytes:
     Parameters
     ----------
     data : bytes or memoryview
-        All of them.
+        All bytes of the message.
     private : sequence of (int, int)
-        Those that have one.
+        Ranges of the bytes that have a content.
     """
 
     data: bytes | memoryview
@@ -41,7 +41,7 @@ class PartialBytes:
 
 
 Carried: TypeAlias = bytes | memoryview | PartialBytes
-"""What a message carries; the view's format may be any, but for partial bytes."""
+"""Content of a message; the format of a view is free, except in partial bytes."""
 
 
 def copied(carried: Carried | None) -> bytes | PartialBytes | None:
@@ -67,14 +67,14 @@ class Load:
     nbytes : int
         Size of the message, or of the room for it, in bytes.
     address : int
-        Where the contiguous bytes are; 0 for folded memory, which carries nothing.
+        Address of the contiguous bytes; 0 for folded memory, which carries nothing.
     keep : object
         Kept alive until the transfer has ended.
     take : callable
         For a receive that wants the bytes handed over when the transfer ends; called with a view valid during the call,
         or with partial bytes.
     private : sequence of (int, int), optional
-        Of a send, the bytes that have a content; None: those at the address that are not folded.
+        Ranges of a send's bytes that have a content; None: those at the address that are not folded.
     """
 
     nbytes: int
@@ -99,10 +99,10 @@ class Envelope(NamedTuple):
 
 
 NO_MESSAGE = Envelope(ANY, ANY, 0, 0)
-"""What a completed send says of itself."""
+"""Envelope of a completed send."""
 
 CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
-"""What a request that was cancelled in time says of itself."""
+"""Envelope of a request that was cancelled in time."""
 
 
 class WaitingRank(NamedTuple):
@@ -123,7 +123,7 @@ class WaitingRank(NamedTuple):
 
 
 class LeftOver(NamedTuple):
-    """What a rank started and did not complete.
+    """Operation that a rank started and did not complete.
 
     `kind` is one of the kernel's LEFT_* numbers; `line` the program's file and line, an empty name where it is
     not known.

@@ -1,4 +1,4 @@
-"""How a run ends before its time: what a rank hands to `Engine.stop`, or its thread leaves."""
+"""Early ends of a run: objects that a rank hands to `Engine.stop`, or its thread leaves."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ class PointToPoint(Loop):
     def isend(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, *, is_blocking: bool = False) -> int:
         """Start a send: its request number, 0 when it is complete already.
 
-        That of a buffered send is never 0, and complete when the message has been delivered. `is_blocking`: it takes
-        the time that a blocking send takes to start.
+        The number of a buffered send is never 0; that request completes when the message has been delivered. With
+        `is_blocking` the start takes the time of a blocking send's.
         """
         number = int(lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, is_blocking))
         return 0 if self._post(number, load) and mode != BUFFERED else number

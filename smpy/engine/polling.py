@@ -20,9 +20,9 @@ def poll_until(question: Callable[..., object], *arguments: Any, **named: Any) -
     Parameters
     ----------
     question : callable
-        What is asked, such as ``comm.Iprobe`` or ``request.Test``.
+        Function to call, such as ``comm.Iprobe`` or ``request.Test``.
     *arguments, **named
-        What it is asked with, each time.
+        Arguments of each call.
 
     Examples
     --------

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN: Final = (TypeError, AttributeError, ValueError, LookupError, OverflowError)
-"""What a wrong argument may end in, unless somebody looked at it."""
+"""Exceptions that a wrong argument may raise if nothing has checked it."""
 
 _engine: Engine | None = None
 _explain: Callable[..., None] | None = None
@@ -41,7 +41,7 @@ def is_running() -> bool:
 
 
 def of_world(kind: type[K]) -> K:
-    """What a layer above keeps for the world that runs: its one object of a class, made when it is first asked for."""
+    """The running world's one object of a class, for a layer above; made when it is first asked for."""
     kept = current().kept
     found: K | None = kept.get(kind)
     if found is None:

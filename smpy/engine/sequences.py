@@ -39,7 +39,7 @@ or operations, and numbers, each a place (negative: none) and a summand."""
 
 
 class _PlainSequence:
-    """What the compiled surface has in C."""
+    """Python version of a class that the compiled surface has in C."""
 
     def __init__(self) -> None:
         self._written: list[_Step] = []
@@ -111,7 +111,7 @@ class _PlainSequence:
 
 
 class _PlainArrival:
-    """What the compiled surface has in C."""
+    """Python version of a class that the compiled surface has in C."""
 
     def __init__(self, comm: Any, source: int | None, tag: int, sequence: MessageSequence, *arrays: Any) -> None:
         if not isinstance(sequence, MessageSequence):
@@ -219,7 +219,7 @@ class MessageSequence(SequenceBase):
     def Perform(self, sequence: MessageSequence) -> None:
         """Perform another sequence, with the same arrays, tag, arrival and numbers; it does not change any more.
 
-        What it starts and does not wait for, it waits for at its own end.
+        At its own end it waits for the requests that it started and has not waited for.
         """
         self._add_sequence(sequence)
 
@@ -291,15 +291,15 @@ class Arrival(ArrivalBase):
     Parameters
     ----------
     comm : Comm
-        Where it comes from.
+        Communicator of the message.
     source : int or None
-        Who sends it; None: there is nothing to look for, and the first look goes on.
+        Rank of the sender; None: there is nothing to look for, and the first look goes on.
     tag : int
         Its tag, and that of the steps of `sequence` that have none.
     sequence : MessageSequence
-        What is performed when the message is there, such as its receive.
+        Sequence to perform when the message is there, such as its receive.
     *arrays : array
-        With which arrays.
+        Arrays of the sequence.
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
     if end == _WHOLE:
         return arrays[array]
     whole = arrays[array]
-    if not hasattr(whole, "__array_interface__"):  # what is no numpy array may copy its parts, as `array.array` does
+    if not hasattr(whole, "__array_interface__"):  # not numpy's: may copy its parts, as `array.array` does
         with contextlib.suppress(TypeError):  # or is no buffer: what is wrong with it, the call says
             whole = memoryview(whole)
     if end > len(whole):

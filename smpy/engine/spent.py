@@ -16,17 +16,17 @@ class Spent(NamedTuple):
     Parameters
     ----------
     computing, sleeping : float
-        Outside MPI.
+        Time outside MPI.
     overhead : float
-        What the model says that sending, receiving and looking at the clock take.
+        Time that the model says sending, receiving and looking at the clock take.
     polling : float
-        In polls that waited for nothing: their message had come before, or no poll of the row succeeded.
+        Time in polls that waited for nothing: their message had come before, or no poll of the row succeeded.
     probing : float
-        In blocking probes that have looked once and found nothing, to the end of the run.
+        Time in blocking probes that have looked once and found nothing, to the end of the run.
     transfer : float
-        Blocked or polling, while messages travelled.
+        Time blocked or polling, while messages travelled.
     late_sender, late_receiver, late_members : float
-        Blocked or polling, for a late side of a message, or for late ranks of a collective.
+        Time blocked or polling, for a late side of a message, or for late ranks of a collective.
     """
 
     computing: float
@@ -41,7 +41,7 @@ class Spent(NamedTuple):
 
     @property
     def communicating(self) -> float:
-        """Inside MPI, but for what `waiting_for_others` is."""
+        """Time inside MPI, but for `waiting_for_others`."""
         return self.overhead + self.polling + self.transfer
 
     @property

@@ -26,7 +26,7 @@ ACTIONS: Final = tuple(
         key=lambda name: int(getattr(lib, f"DID_{name.upper()}")),
     )
 )
-"""What ranks did, by the kernel's numbers."""
+"""Names of the actions of ranks, in the order of the kernel's numbers."""
 
 
 def dtype_of(table: str) -> np.dtype[Any]:
@@ -56,5 +56,5 @@ def take_columns(sim: Any, table: str) -> dict[str, NDArray[Any]]:
 
 
 def n_rows(sim: Any, table: str) -> int:
-    """How many rows of a table there are since they were taken last."""
+    """Number of rows of a table since they were taken last."""
     return int(lib.sim_trace_rows(sim, _STRUCTS[table][0]))

@@ -11,7 +11,7 @@ from smpy.runs.arguments import word
 
 
 def command_line(ranks: int, options: Mapping[str, object]) -> list[str]:
-    """What to write after `smpy run` for these options.
+    """Arguments to write after `smpy run` for these options.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from smpy.emulate.package_imports import user_cache_folder
 
 _WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
 _ABSENT: Final = "absent"
-_HASHED_MAX_BYTES: Final = 64 << 20  # of a larger file its size and its date stand for its content
+_HASHED_MAX_BYTES: Final = 64 << 20  # the content of a larger file is told by its size and its date
 _SYSTEM: Final = ("/proc", "/sys", "/dev")
 
 
@@ -56,7 +56,7 @@ class FilesRead:
                 self._read[name] = os.path.exists(name)
 
     def hashes(self) -> dict[str, str]:
-        """Of each file that was read, by its path; empty where it has changed since the run began."""
+        """Hash (`state_of`) of each file that was read, by its path; empty where it has changed since the run began."""
         known, versioned = _folders_of_python(), _folders_of_known_versions()
         paths: dict[str, bool] = {}
         for path, was_there in self._read.items():
@@ -107,7 +107,7 @@ def _folders_of_python() -> tuple[str, ...]:
 def _folders_of_packages() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     folders = {paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()}
-    folders |= {os.path.join(sys.base_prefix, "lib", "python3")}  # where Debian has its own
+    folders |= {os.path.join(sys.base_prefix, "lib", "python3")}  # Debian's own
     return tuple(os.path.join(folder, "") for folder in folders)
 
 
@@ -121,14 +121,14 @@ def is_of_the_program(path: str) -> bool:
 
 
 def state_of(path: str, before_ns: int | None = None) -> str | None:
-    """What stands for the content of a file: its hash, or for a large or installed one its size and date.
+    """Hash of the content of a file; for a large or installed file, its size and date.
 
     Parameters
     ----------
     path : str
         The file.
     before_ns : int, optional
-        Since when it must not have been written.
+        Date, in nanoseconds, after which it must not have been written.
 
     Returns
     -------
@@ -157,9 +157,9 @@ def are_as_they_were(files: Mapping[str, str], known: dict[str, str | None]) -> 
     Parameters
     ----------
     files : mapping of str to str
-        As `FilesRead.hashes` tells them.
+        Hashes by path, from `FilesRead.hashes`.
     known : dict
-        Where states that have been looked up are kept.
+        Keeps the states that have been looked up, by path.
     """
     for path, state in files.items():
         if path not in known:

@@ -108,7 +108,7 @@ def _importing(function: Any, args: tuple[object, ...], folder: str) -> MadeProg
 
 
 def _path() -> tuple[str, ...]:
-    """Where this process finds modules."""
+    """Folders, as absolute paths, where this process finds modules."""
     return tuple(os.path.abspath(entry) for entry in sys.path)
 
 
@@ -136,14 +136,14 @@ def _making(function: Any, args: tuple[object, ...], folder: str) -> MadeProgram
 
 
 class _Search:
-    """Finds what a function of the main module needs: imports, sources in the order to execute them, and values.
+    """Search for all that a function of the main module needs: imports, sources in execution order, and values.
 
     Parameters
     ----------
     namespace : dict
-        The main module's.
+        Names of the main module.
     folder : str
-        Where to write cells, so that tracebacks find their lines.
+        Folder to write cells to, so that tracebacks find their lines.
     """
 
     def __init__(self, namespace: Mapping[str, Any], folder: str) -> None:
@@ -225,7 +225,7 @@ def _names_in(text: str) -> list[str]:
 
 
 def _name_in_mpi(thing: object, name: str) -> str:
-    """What mpi4py calls one of its objects."""
+    """Name of an object of mpi4py's in `mpi4py.MPI`."""
     mpi = sys.modules.get("mpi4py.MPI")
     for known, value in vars(mpi).items() if mpi is not None else ():
         if value is thing or (type(value) is type(thing) and value == thing):

@@ -72,7 +72,7 @@ class Guard:
         self._memory = TreeMemory(limit_bytes) if limit_bytes else None
         self._limit_bytes = limit_bytes
         self._next_look_s = 0.0
-        self._over_limit_s: float | None = None  # when it went above the limit
+        self._over_limit_s: float | None = None  # date at which it went above the limit
         self._grace_s = GRACE_S
         self._heard_s: dict[int, float] = {}  # dates of signals to this process
         self._run = 0

@@ -26,7 +26,7 @@ from smpy.runs.simulate import run_line
 
 
 class Shell(Protocol):
-    """What is asked of IPython."""
+    """Part of IPython's shell that is used here."""
 
     user_ns: Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def run_cell(shell: Shell, line: str, cell: str) -> Run:
     Parameters
     ----------
     shell : Shell
-        Whose cell it is.
+        Shell of the cell.
     line : str
         Options of `smpy run`; behind `--` the program's arguments.
     cell : str
@@ -54,7 +54,7 @@ def run_cell(shell: Shell, line: str, cell: str) -> Run:
     Raises
     ------
     SmpyError
-        As `smpy.simulate` does.
+        Under the conditions of `smpy.simulate`.
     """
     number = len(shell.user_ns.get("In", "?")) - 1  # execution_count is the next cell's, in some versions
     with TemporaryDirectory(prefix="smpy-") as folder:

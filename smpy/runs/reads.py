@@ -1,4 +1,4 @@
-"""What a run has read beside its command line: where that is another, the run is another one."""
+"""Files and environment variables that a run has read: when one differs, the run is a different one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a run has read.
+    """Files and environment variables that a run has read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a caller asks of the process that performs a run, and what that process answers."""
+"""Requests of a caller to the process that performs a run, and the replies of that process."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
 WANTED: Final = struct.Struct("=Q")
-"""What goes to the server beside descriptors: the most memory the run may hold, in bytes; 0: no limit."""
+"""Format of the message to the server beside descriptors: memory limit of the run in bytes; 0: no limit."""
 
 N_DESCRIPTORS: Final = 5
-"""Of the control socket, the request, standard input, output and error."""
+"""Number of descriptors sent: control socket, request, standard input, output and error."""
 
 BEGUN: Final = b"b"
-"""What comes back through the control socket when there is a process for the run."""
+"""Message that comes back through the control socket when there is a process for the run."""
 
 ENDED: Final = struct.Struct("=i?")
-"""What comes when it has ended: the status of `waitpid`, and whether it held too much memory."""
+"""Format of the message at the end of that process: its `waitpid` status, whether it held too much memory."""
 
 Threads = Literal["one", "own"]
-"""How BLAS was loaded: with one thread, or as the environment says."""
+"""Threads with which BLAS was loaded: one, or as many as the environment says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class MadeProgram:
     file : str
         Its path.
     name : str
-        What the run's record calls the program.
+        Name of the program in the run's record.
     home : str
         Folder whose modules are the program's own.
     private : tuple of str
         Packages of which each rank has its own copy.
     path : tuple of str
-        Where to look for modules behind `sys.path`.
+        Folders to search for modules after `sys.path`.
     args : tuple of str
         The program's arguments, for the record.
     """
@@ -68,7 +68,7 @@ class Request:
     Attributes
     ----------
     arguments : tuple of str
-        What stands after `smpy run`.
+        Arguments of `smpy run`.
     directory : str
         Working directory.
     environment : mapping of str to str
@@ -94,26 +94,26 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How a run ended.
+    """End of a run.
 
     Attributes
     ----------
     exit_code : int
         The command's.
     failure : SmpyError or None
-        Why the run ended before all ranks had, or did not begin.
+        Error that ended the run before all ranks had ended, or kept it from beginning.
     first_exit : str
-        Whose exit code that is, if the run ended by itself; empty when it is 0.
+        Rank with that exit code, if the run ended by itself; empty when the code is 0.
     summary : Summary or None
-        What it took; None: it did not begin.
+        Summary of the run; None: it did not begin.
     encoding : str
-        Of what it printed.
+        Encoding of its output.
     trace : Path or None
         Folder that has its trace.
     reads : Reads
-        What it has read, if the request wants to know.
+        Files and variables that it has read, if the request wants to know.
     fingerprint : str
-        Of the machine and what it costs, if it was only read.
+        Fingerprint of the machine and its costs, if it was only read.
     """
 
     exit_code: int
@@ -144,7 +144,7 @@ def write_value(descriptor: int, value: Request | Reply | Elsewhere) -> None:
 
 def read_value(descriptor: int) -> Request | Reply | Elsewhere:
     """The value that is the content of a file."""
-    value = pickle.loads(read_bytes(descriptor))  # noqa: S301  # of a process that runs what this one asked for
+    value = pickle.loads(read_bytes(descriptor))  # noqa: S301  # written by a process that runs what this one asked for
     assert isinstance(value, Request | Reply | Elsewhere)
     return value
 

@@ -28,14 +28,14 @@ class Run:
     Attributes
     ----------
     summary : Summary
-        What it took.
+        Summary of the run.
     stdout, stderr : str
-        What the program printed; of more than 16 MiB the first and the last 8 MiB, and between them a line that says
-        how much is left out.
+        Output of the program; if more than 16 MiB, its first and last 8 MiB, and between them a line that says how much
+        is left out.
     exit_code : int
-        That of `smpy run`.
+        Exit code of `smpy run`.
     trace_folder : Path or None
-        What was recorded, where `trace` said so.
+        Folder of the recorded trace, if the run had `trace`.
     reads : Reads
         Files and environment variables that it has read, if they were noted.
     stdout_file, stderr_file : TextIO or None
@@ -62,12 +62,12 @@ class Run:
 
     @property
     def profile(self) -> Profile | None:
-        """Where its time and bytes went."""
+        """Profile of the run's time and bytes."""
         return self.summary.profile
 
     @property
     def trace(self) -> Trace | None:
-        """What was recorded, read; None: the run had no `trace=FOLDER`."""
+        """Recorded trace, read from its folder; None: the run had no `trace=FOLDER`."""
         return None if self.trace_folder is None else Trace(self.trace_folder)
 
     def to_json(self) -> str:
@@ -99,16 +99,16 @@ class RunError(SmpyError):
     Attributes
     ----------
     stdout, stderr : str
-        What the program had printed, as a `Run` has it.
+        Output of the program, in the form of `Run.stdout`.
     exit_code : int
-        That of `smpy run`.
+        Exit code of `smpy run`.
     summary : Summary or None
-        What the run took until then; None where its process could not say.
+        Summary of the run until then; None where its process could not say.
     failure : SmpyError or None
-        What went wrong, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
+        Error in the run, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
         process of the run died.
     reads : Reads
-        As a `Run` has it.
+        The same as in a `Run`.
     stdout_file, stderr_file : TextIO or None
         The same as in a `Run`; None in an error that was pickled.
     """

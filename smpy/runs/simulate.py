@@ -27,7 +27,7 @@ _SHOWN_BYTES: Final = 1 << 20  # at a time
 _SIGNALLED: Final = 128  # and the signal's number: the exit code that shells tell
 
 _threads: Threads = (
-    "one"  # how the last run's server had loaded BLAS: computing is measured unless options say otherwise
+    "one"  # threads of BLAS in the last run's server: computing is measured unless options say otherwise
 )
 
 
@@ -57,11 +57,11 @@ def simulate(
     ranks : int
         Number of ranks.
     timeout_s : float, optional
-        How long the run may take, in seconds of real time.
+        Longest time that the run may take, in seconds of real time.
     memory_limit_bytes : int, optional
         Memory that the run may hold with all processes that it starts; a page that several share counts once.
     stdin : str
-        What rank 0 reads from standard input.
+        Standard input of rank 0.
     **options : object
         The options of `smpy run`, as `smpy run --help` has them, with underscores for dashes: `platform`, `compute`,
         `map_by`, ... Those that may be repeated take a list, or a mapping: `set={"host.cores": 8}`,
@@ -70,7 +70,7 @@ def simulate(
     Returns
     -------
     Run
-        What it took, and what it printed.
+        The run: its summary and its output.
 
     Raises
     ------
@@ -127,17 +127,17 @@ def run_line(
     Parameters
     ----------
     arguments : list of str
-        What stands after `smpy run`.
+        Arguments of `smpy run`.
     platform : Description, optional
         The machine, if it was made in Python.
     made : MadeProgram, optional
         The program, if it was made for this run.
     timeout_s, memory_limit_bytes, stdin
-        As `simulate` has them.
+        The same as in `simulate`.
     show : callable, optional
-        Given what has been printed, on standard output and on standard error, as the run goes on.
+        Called with new text of standard output and of standard error, as the run goes on.
     directory : str, optional
-        Where it runs; by default, here.
+        Working directory of the run; by default, the present one.
     environment : mapping of str to str, optional
         All its environment variables; by default, those of this process.
     notes_reads : bool
@@ -146,7 +146,7 @@ def run_line(
     Raises
     ------
     UsageError, RunError, KeyboardInterrupt
-        As `simulate` does.
+        Under the conditions of `simulate`.
     """
     if running.is_running():
         raise UsageError("smpy.simulate: a program that is simulated cannot start another simulation")
@@ -189,7 +189,7 @@ def _answer(
     memory_limit_bytes: int | None,
     show: Callable[[bytes, bytes], None] | None,
 ) -> tuple[Reply | None, Ended, Output, Output]:
-    """What comes of a request, how its process ended, and what that printed."""
+    """Reply to a request, the end of its process, and the process's standard output and standard error."""
     global _threads
     threads = _threads
     while True:
@@ -247,7 +247,7 @@ def _perform(
 
 
 def _reply(files: Files) -> Reply | Elsewhere | None:
-    """What the run has left; None where it could not."""
+    """Reply that the run has left in its file; None where it could not."""
     try:
         reply = read_value(files.request)
     except (UnpicklingError, EOFError):  # it ended while it wrote

@@ -15,7 +15,7 @@ _ABSENT: Final = "absent"
 _ACCESSORS: Final = frozenset(
     {"os", "collections", "collections.abc", "_collections_abc", "string", "re", "smpy.emulate.environment", __name__}
 )
-"""Modules that read what others ask for; `posixpath` does so in `expandvars`."""
+"""Modules that read variables on behalf of others; `posixpath` does so in `expandvars`."""
 
 
 class VariablesRead:
@@ -32,14 +32,14 @@ class VariablesRead:
             vars(environ)["_data"] = self._variables
 
     def hashes(self) -> dict[str, str]:
-        """Of each variable that was read, by its name."""
+        """Hash of each variable that was read, by its name."""
         return {os.fsdecode(name): _state(value) for name, value in sorted(self._variables.read().items())}
 
 
 class Noting(dict[bytes, bytes]):
     """Encoded variables, which note those that are read before they are written.
 
-    What is read in the order in which all names were told is a copy, if that comes to its end.
+    Reads that follow the order of an iteration over all names are a copy if they come to its end, and are not noted.
     """
 
     def __init__(self, variables: Mapping[bytes, bytes]) -> None:
@@ -50,7 +50,7 @@ class Noting(dict[bytes, bytes]):
         self._written: set[bytes] = set()
 
     def read(self) -> dict[bytes, bytes | None]:
-        """Those that were read, as they were."""
+        """Variables that were read, with their values at that time; None: not set."""
         return {**self._read, **self._listed}
 
     def _note(self, name: bytes) -> None:

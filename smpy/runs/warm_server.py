@@ -56,12 +56,12 @@ _READ_ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the process of a run ended.
+    """End of the process of a run.
 
     Attributes
     ----------
     status : int
-        What `os.waitpid` tells.
+        Status from `os.waitpid`.
     by_memory_limit, by_time_limit : bool
         Whether it was ended because of one.
     """
@@ -73,14 +73,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a run reads and writes: descriptors.
+    """Descriptors of the files that a run reads and writes.
 
     Attributes
     ----------
     request : int
-        Of a file with the request, which is the reply's when the run has ended.
+        File with the request, which has the reply when the run has ended.
     stdin, stdout, stderr : int
-        As the run has them; the last two are files.
+        Standard streams of the run; the last two are files.
     """
 
     request: int
@@ -95,7 +95,7 @@ class WarmServer:
     Parameters
     ----------
     threads : {"one", "own"}
-        How it loads BLAS.
+        Threads with which it loads BLAS.
     environment : mapping of str to str
         Its environment variables.
     """
@@ -141,9 +141,9 @@ class WarmServer:
         Parameters
         ----------
         files : Files
-            What it reads and writes.
+            Files that it reads and writes.
         timeout_s : float, optional
-            How long it may take in real time, once its process is there.
+            Longest real time that it may take, once its process is there.
         memory_limit_bytes : int, optional
             Memory that its process may hold, with all processes that descend from it.
         show : callable, optional
@@ -194,7 +194,7 @@ class WarmServer:
         raise KilledError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
 
     def last_words(self) -> str:
-        """What it has told when it ended, to be put behind a sentence."""
+        """End of the text that the server printed, in a form to put behind a sentence; empty if there is none."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSING_S)
         text = read_bytes(self._stderr.fileno())[-_TOLD_MAX:].decode(errors="replace").strip()
@@ -275,7 +275,7 @@ def is_read_once(name: str) -> bool:
 
 
 def _state_of_files() -> Iterator[tuple[str, int, int]]:
-    """Of each of smpy's files, the name, when it was written, and its size."""
+    """Path, date of writing in nanoseconds, and size of each of smpy's files."""
     waiting = [str(_SMPY)]
     while waiting:
         for entry in os.scandir(waiting.pop()):
