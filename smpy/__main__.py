@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Not an exception: imports and callbacks from C swallow some."""
+    """Exit at once, without an exception: imports and callbacks from C swallow some."""
     os.write(2, b"smpy: interrupted before the simulation started\n")
     os._exit(128 + number)
 

@@ -65,7 +65,7 @@ def read_plain_file(path: str | Path, what: str) -> bytes:
 
 
 def _read_pipe(pipe: int, what: str) -> bytes:
-    """Waits for what comes, if there is anybody whom it may come from."""
+    """Content of a pipe; waits for it, if the other end is open."""
     select.select([pipe], [], [], _PIPE_WAIT_S)
     try:
         first = os.read(pipe, 1 << 20)

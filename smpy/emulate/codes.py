@@ -37,7 +37,7 @@ class CodeSupply:
     files : dict of str to None
         Source files of the code, in order of their first use.
     when_new : callable
-        Told of each other file, from when on it is set.
+        Called with each further file, from when on it is set.
     """
 
     def __init__(self, n_ranks: int) -> None:
@@ -69,7 +69,7 @@ def body_of(code: CodeType, globals_: dict[str, Any]) -> Callable[[], None]:
 
 
 def own_copy(code: CodeType) -> CodeType:
-    """A copy of a code object and of those within it that learns for itself."""
+    """Copy of a code object and of those within it, which the interpreter specialises for itself."""
     consts = tuple([own_copy(const) if type(const) is CodeType else const for const in code.co_consts])
     return code.replace(co_consts=consts)
 

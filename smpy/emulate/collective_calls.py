@@ -56,7 +56,7 @@ def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveOfRank | Non
 
 
 def missing_ranks(call: CollectiveOfRank) -> list[int]:
-    """World ranks of those who have not entered it."""
+    """World ranks that have not entered a collective."""
     communicator = call.communicator
     entered = _n_entered(communicator.joint)
     sides = communicator.groups() if communicator.is_inter else [communicator.world_ranks()]

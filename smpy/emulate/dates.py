@@ -78,6 +78,6 @@ def _today(real: Any) -> Any:
 
 
 def _named(function: Any, real: Any) -> Any:
-    """Found again by pickle under the name of what it replaces."""
+    """Give a function the names and documentation of the real one, under which pickle finds it again."""
     function.__name__, function.__qualname__, function.__doc__ = real.__name__, real.__qualname__, real.__doc__
     return function

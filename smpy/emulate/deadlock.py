@@ -114,17 +114,17 @@ def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
 
 
 def _operation(call: str, started_by: str, arguments: str) -> str:
-    """`Recv(source=1, tag=7)`, or `Wait(Irecv(source=1, tag=7))` for what was started before."""
+    """Text such as `Recv(source=1, tag=7)`, or `Wait(Irecv(source=1, tag=7))` for an operation started before."""
     return f"{call}({started_by}({arguments}))" if _is_completion(call) else f"{call}({arguments})"
 
 
 def _is_completion(call: str) -> bool:
-    """Whether a call is about what another one has started."""
+    """Whether a call waits for, or tests, an operation that another call has started."""
     return call.lower().startswith(("wait", "test", "get_status"))
 
 
 def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
-    """The call without what differs between ranks."""
+    """Text of the call without the parts that differ between ranks."""
     if collective is not None:
         return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
     match wait.kind:

@@ -141,7 +141,7 @@ def install_event_loops(patches: Patches, switches: Switches) -> None:
 
 
 def _allow_descriptors(patches: Patches) -> None:
-    """A process may have a thousand descriptors unless it asks for more; every loop of every rank has three."""
+    """Raise the process's limit of descriptors, usually a thousand: every loop of every rank has three."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -163,7 +163,7 @@ def _with_selector(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _counting(real: Callable[..., Any]) -> Callable[..., Any]:
-    """`asyncio.wrap_future`: what an executor does, an event loop waits for in real time."""
+    """`asyncio.wrap_future` that counts the future as a job: an event loop waits for executors in real time."""
 
     def wrap_future(future: Any, *, loop: Any = None) -> Any:
         wrapped = real(future, loop=loop)
@@ -203,7 +203,7 @@ def _watching(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _count(loop: Any, n: int) -> None:
-    """So many more jobs are under way that the loop may wait for."""
+    """Add `n` to the jobs under way that the loop may wait for."""
     selector = getattr(loop, "_selector", None)
     if isinstance(selector, _Selector):
         selector.n_jobs += n

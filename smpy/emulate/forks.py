@@ -35,12 +35,12 @@ def install_forks(patches: Patches, outlets: tuple[Outlet, Outlet]) -> None:
 
 @functools.cache
 def _register() -> None:
-    """For good: there is no way back."""
+    """Register the handlers of forks for good: Python cannot unregister them."""
     os.register_at_fork(before=_hold_signals, after_in_parent=_let_signals_come, after_in_child=_leave_run)
 
 
 def _hold_signals() -> None:
-    """A signal to the child must find it with the handlers of a child."""
+    """Block signals until the child has the handlers of a child."""
     _forking.mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_by_the_run())
 
 

@@ -78,7 +78,7 @@ class FrozenComputing:
         return frozen
 
     def note_shared_sources(self) -> None:
-        """Note what the modules hold that all ranks share, while they are still known."""
+        """Note the sources of modules that all ranks share, while they are still known."""
         if self._writer is not None:
             for file in _shared_files(self._home):
                 _add_source(self._writer, self._home, file)
@@ -92,7 +92,7 @@ class FrozenComputing:
         writer.close(cut_short)
 
     def end_of(self, exit_code: int, error: SmpyError | None) -> tuple[int, SmpyError | None]:
-        """Complete the recording of a run that ended so; how it ended, if nothing was lost of it."""
+        """Complete the recording; the run's exit code and error, with the error of a recording that is not whole."""
         cut_short = ""
         if error is not None:
             cut_short = "its run was interrupted" if isinstance(error, Interrupted) else "its run failed"
@@ -118,7 +118,7 @@ class FrozenComputing:
 
 
 def _add_source(writer: BurstsWriter, home: str, file: str) -> None:
-    """Note what a file of the program's holds when its code is read."""
+    """Note the content of a file of the program's when its code is read."""
     if os.path.isabs(file):
         writer.add_source(place_of(file, 0, home).rpartition(":")[0], _on_disk(Path(file)))
 

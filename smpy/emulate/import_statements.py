@@ -50,7 +50,7 @@ def imports_of(source: bytes, package: str) -> Imports:
 
 
 def parsed_imports_of(source: bytes, package: str) -> Imports:
-    """The same, and nothing that only reads like an import."""
+    """Find what a module in `package` imports by its syntax: no text that only reads like an import."""
     try:
         return _Parsed(package).imports(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

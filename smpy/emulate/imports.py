@@ -299,7 +299,7 @@ class Importer:
         return module
 
     def _share(self, name: str) -> ModuleType:
-        """One that was taken for private until it, or the package it lies in, was found to be shared."""
+        """Shared copy of a module taken for private until it, or the package it lies in, was found to be shared."""
         self._found_shared.add(name)
         self._privacy.declare(name, is_private=False)
         self._plain.pop(name, None)
@@ -342,7 +342,7 @@ class Importer:
         return reference
 
     def _to_load(self, name: str, path: Sequence[str] | None) -> ModuleType | None:
-        """For the import system: a substitute, or the facade of a private module that no rank has imported yet."""
+        """Module for the import system: a substitute, or the facade of a private module; None: neither."""
         if name in self._substitutes:
             self._patches.keep_entry(self._modules, name)
             return self._substitutes[name]()
@@ -372,7 +372,7 @@ class Importer:
     def _as_seen_by(
         self, importing: Mapping[str, Any] | None, name: str, module: ModuleType, state: RankState
     ) -> ModuleType:
-        """A shared module keeps what it imports for all ranks: it gets what stands for all copies of a private one."""
+        """Module as an import returns it: shared importers get a reference for all copies of a private one."""
         if importing is None or state.modules.get(name) is not module:
             return module
         importer = importing.get("__name__", "__main__")

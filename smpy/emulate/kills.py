@@ -20,7 +20,7 @@ _HARMLESS: Final = frozenset(
 
 
 def is_of_run(handler: object) -> bool:
-    """Whether what handles a signal is the run's, and not the program's."""
+    """Whether a signal's handler is the run's, and not the program's."""
     return str(getattr(handler, "__module__", "")).startswith("smpy.")
 
 

@@ -231,9 +231,9 @@ def install_exits(patches: Patches, importer: Importer) -> None:
 
 
 def _is_rank_code(variables: Mapping[str, Any], importer: Importer) -> bool:
-    """Whether code with these globals does for a rank what it does, and not for the process.
+    """Whether code with these globals acts for a rank, and not for the process.
 
-    For the process is what a shared package does when it is imported, and the standard library whenever it does it.
+    Calls of a shared package during its import are for the process, and those of the standard library at any time.
     """
     name = variables.get("__name__")
     if not isinstance(name, str) or name not in sys.modules or importer.is_private(name):

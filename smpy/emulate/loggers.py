@@ -71,7 +71,7 @@ def _delegate(kind: type, target: Callable[[], Any]) -> Any:
 
     class Delegate(kind):  # type: ignore[misc]  # any class
         def __init__(self) -> None:
-            """Nothing of its own."""
+            """Keep nothing of its own."""
 
         def __getattribute__(self, name: str) -> Any:
             return getattr(target(), name)

@@ -32,7 +32,7 @@ def _load_mpi(patches: Patches) -> ModuleType:
 
 
 def _set_abort_status(status: int) -> None:
-    """Have the run aborted when the running rank ends: what `mpi4py.run` asks of MPI when a program has failed."""
+    """Have the run aborted when the running rank ends: `mpi4py.run` asks for it when a program has failed."""
     state = running()
     if state is not None:
         state.abort_status = status
@@ -43,7 +43,7 @@ def _check_options() -> None:
 
 
 def finish_mpi(state: RankState) -> None:
-    """The program of a rank is over: MPI ends for it, if it has not done that itself."""
+    """Finalize MPI for a rank whose program is over, if the program has not done so itself."""
     environment = sys.modules.get("smpy.mpi.state.environment")
     if environment is not None and not state.is_child:
         environment.finish()
@@ -74,4 +74,4 @@ def _refuse_pools(core: Any) -> None:
 
 
 def _look_at_no_thread_level() -> None:
-    """In the place of mpi4py's look, which warns: threads that call no MPI need no level of thread support."""
+    """Replace mpi4py's check, which warns: threads that call no MPI need no level of thread support."""

@@ -44,7 +44,7 @@ class PollWatch:
         self._has_told_of_clocks = False
 
     def look(self) -> None:
-        """The kernel has worked for another 50 ms."""
+        """Look at the ranks' progress; called after each 50 ms of the kernel's work."""
         progress = self._engine.statistics().progress
         self._look_at_clocks(progress)
         if progress != self._progress:

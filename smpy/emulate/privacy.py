@@ -63,7 +63,7 @@ class Privacy:
         return self._home in _places(spec)
 
     def has_private_parts(self, name: str) -> bool:
-        """Whether modules in a package that is not private are."""
+        """Whether a package that is not private has private modules."""
         return self._users.has_some_in(name) or any(own.startswith(f"{name}.") for own in self._named)
 
     def is_decided(self, name: str) -> bool:
@@ -75,7 +75,7 @@ class Privacy:
         return self._known.get(name, False)
 
     def declare(self, name: str, *, is_private: bool) -> None:
-        """From now on this is so: it turned out when the module was made. What lies in a shared one is shared too."""
+        """Note that a module turned out private or shared when it was made; modules in a shared one are shared, too."""
         self._known[name] = is_private
         if not is_private:
             self._declared[name] = False
@@ -104,7 +104,7 @@ class Privacy:
         return name in self._users if by_place is None else by_place
 
     def _judge_by_place(self, top: str) -> bool | None:
-        """Whether a package is private by what was said of it and by where it lies; None: its sources tell."""
+        """Whether a package is private by the user's word or its place; None: its sources tell."""
         if top in self._declared:
             return self._declared[top]
         if top not in self._by_place:

@@ -58,7 +58,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
 
 
 def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequence[float]:
-    """Added up where several are of one row: the kernel tells calls in one line apart."""
+    """Column with the entries of one row added up: the kernel tells calls in one line apart."""
     if len(column) == n_rows:
         return column
     sums: list[float] = [0] * n_rows
@@ -68,7 +68,7 @@ def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequenc
 
 
 def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:
-    """The call sites, and which one each row is of.
+    """Call sites, and the number of the site of each row.
 
     Calls in one line are one site: the line is what a user sees.
     """

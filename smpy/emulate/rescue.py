@@ -17,7 +17,7 @@ _MODULES: Final = (
 
 
 class Rescue:
-    """Everything as it is now; made when a run is about to begin.
+    """State of the process before a run, to be restored at its end; made when the run is about to begin.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _limits() -> dict[int, tuple[int, int]]:
 
 
 def _raise_limit(number: int, before: tuple[int, int], hard: int) -> None:
-    """Back to what it was; as far as the hard limit allows, if the program has lowered that too."""
+    """Restore a limit; as far as the hard limit allows, if the program has lowered that too."""
     import resource
 
     for limits in (before, (before[0], hard), (hard, hard)):

@@ -200,7 +200,7 @@ def _turn(
     frozen: FrozenComputing,
     tracing: TraceRecording | None,
 ) -> tuple[int, SmpyError | None, Lifetime]:
-    """Run the ranks: exit code, error, and what they did from beginning to end."""
+    """Run the ranks: exit code, error, and their `Lifetime`."""
     patches = Patches()
     outlets = Outlet(sys.stdout), Outlet(sys.stderr)
     try:

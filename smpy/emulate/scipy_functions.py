@@ -62,7 +62,7 @@ class _Wrapped:
 
 
 def _wrapped(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of a function in Python, which pickle finds by its name."""
+    """Wrap a function written in Python, as `_Wrapped` does; a function, so that pickle finds it by its name."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return on_folded(args, kwargs) if _are_folded(args, kwargs) else original(*args, **kwargs)

@@ -132,7 +132,7 @@ class Settings:
             self._in_force = following
 
     def _store(self) -> None:
-        """The rank that has changed something leaves: keep what it had, with ranks that have the same."""
+        """Store the settings that the leaving rank has changed; ranks with equal ones share them."""
         state = self._changed_by
         if state is None:
             return

@@ -53,7 +53,7 @@ def _with_membership(real: Callable[[str], dict[str, Any]], config: RunConfig) -
 
 
 class _Membership:
-    """Has the child that unpickles it join the run: before it imports the program."""
+    """Object whose unpickling has a child join the run, before the child imports the program."""
 
     def __init__(self, config: RunConfig, rank: int) -> None:
         self._config = config

@@ -99,7 +99,7 @@ class Outlet:
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
-        """Signals wait: none makes a text come twice or never, or leaves a stream in the middle of a write."""
+        """Delay a signal's action: it must not repeat or lose a text, or leave a stream in the middle of a write."""
         self._is_busy = True
         try:
             yield
@@ -232,14 +232,14 @@ class RankOutput(io.TextIOBase):
             self._outlet.write_now(state.rank, self._take_all(state))
 
     def close(self) -> None:
-        """The stream is every rank's: it stays open."""
+        """Keep the stream open: it is every rank's."""
 
     def detach(self) -> Any:
-        """The stream of bytes; this one, which is every rank's, goes on with it."""
+        """Return the stream of bytes; this stream, which is every rank's, stays attached to it."""
         return self.buffer
 
     def reconfigure(self, **how: object) -> None:
-        """Lines are whole and their bytes are kept, whatever is asked."""
+        """Ignore the request: lines are whole and their bytes are kept."""
 
     def writable(self) -> bool:
         return True
@@ -291,7 +291,7 @@ class _OutputBytes(io.BufferedIOBase):
         self._text.flush()
 
     def close(self) -> None:
-        """The stream is every rank's: it stays open."""
+        """Keep the stream open: it is every rank's."""
 
     def writable(self) -> bool:
         return True
@@ -348,7 +348,7 @@ class RankInput(io.TextIOBase):
         return line
 
     def close(self) -> None:
-        """The real stream is not the program's to close."""
+        """Keep the real stream open: it is not the program's to close."""
 
     def readable(self) -> bool:
         return True

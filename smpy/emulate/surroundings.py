@@ -56,7 +56,7 @@ def install_surroundings(
     supply: CodeSupply,
     outlets: tuple[Outlet, Outlet],
 ) -> Lifetime:
-    """Prepare the process for a run, until the patches are undone; what each rank does from beginning to end."""
+    """Prepare the process for a run, until the patches are undone; the ranks' `Lifetime`."""
     path = [program.home, *sys.path]
     patches.attribute(sys, "path", path)
     sources = Sources(supply)
@@ -143,7 +143,7 @@ def _install_torch_state(patches: Patches, switches: Switches, lifetime: Lifetim
 
 
 def _spare_collections(patches: Patches, engine: Engine) -> None:
-    """One garbage collector works for all ranks: no more often than theirs would, and on nobody's account."""
+    """Have the garbage collector, one for all ranks, work no more often than theirs would, and charge no rank."""
     often, *seldom = gc.get_threshold()
     gc.set_threshold(min(often * engine.n_ranks, max(often, _MOST_UNCOLLECTED)), *seldom)
     patches.later(partial(gc.set_threshold, often, *seldom))

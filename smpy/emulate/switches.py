@@ -25,7 +25,7 @@ class Switches:
         patches.later(self._watch_no_more)
 
     def watch(self, exchange: Callable[[], None]) -> None:
-        """From now on call `exchange` after each switch."""
+        """Call `exchange` after each switch from now on."""
         if not self._exchanges:
             self._watched_before = greenlet.settrace(self._on_switch)
         self._exchanges += (exchange,)

@@ -105,7 +105,7 @@ class _RankSystem(ModuleType, metaclass=AnyModule):
 
 
 class _ImportSystem(ModuleType, metaclass=AnyModule):
-    """The class of what is `sys` for the import system: with the interpreter's own table of modules."""
+    """Class of the object that is `sys` for the import system, with the interpreter's own table of modules."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)

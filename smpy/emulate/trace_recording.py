@@ -70,7 +70,7 @@ class TraceRecording:
     # ---- while the run goes on ----
 
     def take(self) -> None:
-        """Take what the kernel has written, if it is much.
+        """Take the rows that the kernel has written, if they are many.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class TraceRecording:
     # ---- at its end ----
 
     def abandon(self) -> None:
-        """Leave it as it is: the run broke."""
+        """Close the trace as it is: the run broke."""
         with suppress(SmpyError):
             self._writer.close()
 

@@ -29,17 +29,17 @@ _here: Final = _Beside()
 
 
 def belong_to(rank: int) -> None:
-    """From now on the calling thread, or child process, is this rank's."""
+    """Make the calling thread, or child process, this rank's from now on."""
     _here.rank = rank
 
 
 def rank() -> int:
-    """World rank of the one whose thread, or child process, calls.
+    """World rank that the calling thread, or child process, belongs to.
 
     Raises
     ------
     UsageError
-        If it is nobody's.
+        If it belongs to no rank.
     """
     if _here.rank < 0:
         raise UsageError(f"thread {threading.current_thread().name!r} was started by no rank: it has no part in MPI")

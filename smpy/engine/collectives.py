@@ -72,7 +72,7 @@ class Collectives(Loop):
     def start_collective(
         self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), latch: int = 0
     ) -> int:
-        """Start a collective and go on: the number of a request that is complete when all the schedule started is.
+        """Start a collective and go on: number of a request that completes with all that its schedule starts.
 
         A schedule that is started waits for nothing. With a `latch`, the request is not complete before all its ranks
         have started.

@@ -48,15 +48,15 @@ class Engine(PointToPoint, Collectives):
         return None if body is None else body.gr_frame
 
     def waiting(self) -> list[WaitingRank]:
-        """Every rank that has not ended, and what it waits for."""
+        """Waits of all ranks that have not ended."""
         return self._found(lib.sim_waiting)
 
     def polling(self) -> list[WaitingRank]:
-        """Every rank whose last poll was in vain, if it has done nothing else since, and what it polls for."""
+        """Polls of all ranks whose last poll was in vain and that have done nothing else since."""
         return self._found(lib.sim_polling)
 
     def polls_in_vain(self) -> bool:
-        """Whether the running rank's last poll was, and it has only computed and slept since."""
+        """Whether the running rank's last poll was in vain, and it has only computed and slept since."""
         return bool(lib.sim_polls_in_vain(self._sim, lib.sim_running(self._sim)))
 
     def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
@@ -166,7 +166,7 @@ class Engine(PointToPoint, Collectives):
         return window_s is None and ranks is None
 
     def tell_noise_free(self, kernel: str, flop: float, *, has_noisy: bool) -> None:
-        """Write to the trace what calls of a kernel would be without noise; what they are is computed next, if any."""
+        """Write a kernel's operations without noise to the trace; `has_noisy`: those with noise are computed next."""
         if self.is_traced:
             number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
             self.kernel_names.add(kernel)
@@ -177,7 +177,7 @@ class Engine(PointToPoint, Collectives):
         return n_rows(self._sim, table)
 
     def take_trace(self, table: str) -> dict[str, NDArray[Any]]:
-        """Take them, each column as an array."""
+        """Take the rows of a table of the trace since they were taken last, each column as an array."""
         return take_columns(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float, bool]]:

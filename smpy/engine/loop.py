@@ -132,8 +132,8 @@ class Loop:
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
     sites : object
-        Told of calls as they begin and end, by `begin_call` and `end_call`; knows lines by `line_at`: the compiled
-        surface, or this.
+        The compiled surface, or this: hears of calls as they begin and end, by `begin_call` and `end_call`; knows lines
+        by `line_at`.
     kernel_names : set of str
         Names among these calls that are kernels of computing.
     region_numbers : dict of str to int
@@ -222,7 +222,7 @@ class Loop:
         return int(lib.sim_running(self._sim))
 
     def must_be_here(self) -> None:
-        """For a call that changes the world beside the timeline: other threads end here."""
+        """Check the thread of a call that changes the world beside the timeline: other threads end here."""
         if get_ident() != self._thread:
             self._refuse()
 
@@ -231,7 +231,7 @@ class Loop:
         return get_ident() == self._thread
 
     def is_in_hub(self) -> bool:
-        """Whether no rank runs, but the loop itself."""
+        """Whether the loop itself runs, and no rank."""
         return getcurrent() is self._hub
 
     def spawn(self, body: Callable[[int], None]) -> None:
@@ -291,7 +291,7 @@ class Loop:
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
 
     def _breakage(self) -> SmpyError:
-        """Why the kernel cannot go on."""
+        """Error to raise when the kernel cannot go on."""
         error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
         return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
@@ -368,7 +368,7 @@ class Loop:
         _next, block = surface.step, surface.block  # the same, compiled, of the world that is attached
 
     def interrupt(self) -> None:
-        """From a signal handler: leave the user's code at once; `run` raises `Interrupted`."""
+        """Leave the user's code at once, from a signal handler; `run` raises `Interrupted`."""
         self._is_interrupted = True
         lib.sim_interrupt(self._sim)
         if getcurrent() is not self._hub:
@@ -404,7 +404,7 @@ class Loop:
     # ---- call sites, where the compiled surface is not there to tell of them ----
 
     def begin_call(self, name: str, arguments: tuple[Any, ...]) -> bool:
-        """Whether the running rank's call of this name has begun; then, it will end."""
+        """Begin the running rank's call of this name; whether it has begun, and `end_call` must follow."""
         timeline = lib.sim_running(self._sim)
         if timeline < 0:
             return False
@@ -415,7 +415,7 @@ class Loop:
         return True
 
     def end_call(self) -> None:
-        """The call that has begun is over."""
+        """End the call that has begun."""
         lib.sim_end_call(self._sim, lib.sim_running(self._sim))
 
     def line_at(self, number: int) -> tuple[str, int]:
@@ -425,7 +425,7 @@ class Loop:
     # ---- threads and child processes ----
 
     def leave(self, rank: int) -> None:
-        """In a child process: the run goes on in its parent alone, and this thread is a rank's."""
+        """Leave the run in a child process: it goes on in the parent alone, and this thread is a rank's."""
         beside.belong_to(rank)
         self._thread = _NO_THREAD
         if surface is not None:
@@ -442,7 +442,7 @@ class Loop:
         self.break_off(CalledInThread(rank, call, current_thread().name, frame))
 
     def break_off(self, how: object) -> NoReturn:
-        """From a thread that a rank has started: end it, and the run, which then returns `how`."""
+        """End the calling thread, which a rank has started, and the run, which then returns `how`."""
         if not self._is_interrupted:
             self._broken_off = how
         self._is_interrupted = True
@@ -454,13 +454,13 @@ class Loop:
         raise SystemExit  # threads pass over it in silence
 
     def give_up(self, why: SmpyError) -> NoReturn:
-        """In the middle of a rank's call: end the run at once; `run` then returns `why`."""
+        """End the run at once, in the middle of a rank's call; `run` then returns `why`."""
         self._broken_off = why
         self.interrupt()
         raise why  # no rank runs here
 
     def leave_if_broken_off(self) -> None:
-        """From a signal handler, for `wake`: leave the user's code if a thread wants it."""
+        """Leave the user's code if a thread wants it; called from a signal handler, for `wake`."""
         if self._broken_off is not None:
             self.interrupt()
 

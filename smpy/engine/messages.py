@@ -106,9 +106,9 @@ CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
 
 
 class WaitingRank(NamedTuple):
-    """Why one rank does not go on; `kind` is one of the kernel's WAIT_* numbers.
+    """Wait of one rank; `kind` is one of the kernel's WAIT_* numbers.
 
-    In a `MessageSequence` it is the number of the step that it waits for; elsewhere `step` is -1.
+    `step` is the number of the step that it waits for in a `MessageSequence`, elsewhere -1.
     """
 
     rank: int

@@ -143,7 +143,7 @@ class PointToPoint(Loop):
         return _envelope_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
 
     def cancel(self, request: int) -> None:
-        """Take a request back: unless it has matched by then, it ends there and its message says so."""
+        """Cancel a request: unless it has matched by then, it ends, and its envelope says that it was cancelled."""
         check(lib.sim_append_cancel(self._sim, self.timeline, request))
         self._keep_pace()
 
@@ -180,7 +180,7 @@ class PointToPoint(Loop):
         return self._probed()
 
     def improbe(self, comm: int, source: int, tag: int) -> tuple[int, Envelope] | None:
-        """Look for a message, and hold it: a number for `imrecv`, which alone can receive it then, and what it is."""
+        """Look for a message, and hold it: its number, by which only `imrecv` receives it, and its envelope."""
         check(lib.sim_append_improbe(self._sim, self.timeline, comm, source, tag))
         self.block("Improbe")
         held = int(lib.sim_answer(self._sim, self.rank))

@@ -83,7 +83,7 @@ class ReplayEngine(Engine):
                 raise self._breakage()
 
     def n_left_alone(self) -> int:
-        """Sends that were complete at once in the trace, are not here, and that nobody waits for."""
+        """Number of sends that were complete at once in the trace, are not here, and have nobody who waits for them."""
         return int(lib.sim_replay_left_alone(self._sim))
 
 

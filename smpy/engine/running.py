@@ -1,4 +1,4 @@
-"""The one running world: how code shared by all ranks finds out for whom it runs."""
+"""The one running world, by which code shared by all ranks finds out for whom it runs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def named_call(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate what a program calls under another name, such as "sleep"; "": nothing that it calls MPI's."""
+    """Decorate a function that a program calls under another name, such as "sleep"; "": nothing that it calls MPI's."""
     return lambda method: _call(method, name)
 
 

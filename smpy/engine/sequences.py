@@ -120,16 +120,16 @@ class _PlainArrival:
         self.is_done = False
 
     def look(self) -> bool:
-        """Look whether it is there, and go on if so; whether it is, or was before."""
+        """Look whether the message is there, and go on if so; whether it is, or was before."""
         return self.is_done or self._look()
 
     def wait(self) -> None:
-        """Look until it is there, and go on."""
+        """Look until the message is there, and go on."""
         if not self.is_done:
             self._wait()
 
     def overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
-        """Perform a sequence and look, up to so many times, until it is there: how often."""
+        """Perform a sequence and look, up to `times` times, until the message is there: number of performances."""
         return self._overlap(sequence, times, numbers)
 
     def _overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
@@ -205,15 +205,15 @@ class MessageSequence(SequenceBase):
         self._add(*_step(_SENDRECV, part, dest, sendtag), *_step(_RECV, into, source, recvtag))
 
     def Wait(self, step: int) -> None:
-        """Wait for what a step has started."""
+        """Wait for the operation that a step has started."""
         self._add(_WAIT, 0, 0, _WHOLE, 0, 0, index(step))
 
     def Waitall(self) -> None:
-        """Wait for all that was started and not waited for, as happens at the end, too."""
+        """Wait for all operations started and not waited for, as happens at the end, too."""
         self._add(_WAITALL, 0, 0, _WHOLE, 0, 0, 0)
 
     def Look(self) -> None:
-        """Here `perform` looks for the arrival that it is given, as long as that is not done."""
+        """Have `perform` look here for the arrival that it is given, as long as that is not done."""
         self._add(_LOOK, 0, 0, _WHOLE, 0, 0, 0)
 
     def Perform(self, sequence: MessageSequence) -> None:
@@ -286,7 +286,7 @@ class MessageSequence(SequenceBase):
 
 
 class Arrival(ArrivalBase):
-    """A message that is awaited while other things go on, and what is done with it when it is there.
+    """An awaited message, and the sequence to perform when it is there; the program goes on meanwhile.
 
     Parameters
     ----------

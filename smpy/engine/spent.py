@@ -1,4 +1,4 @@
-"""The ranks' simulated time, by what it went to."""
+"""The ranks' simulated time, by category."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _source(path: str) -> str:
 
 
 def _first_of_package(path: str) -> str:
-    """For a file of an installed package the one that is imported first: both are installed at the same time."""
+    """First imported file of an installed package, for any of its files: all are installed at one time."""
     for folder in _INSTALLED:
         if path.startswith(folder):
             first = os.path.join(folder, path[len(folder) :].partition(os.sep)[0], "__init__.py")

@@ -234,7 +234,7 @@ def _name_in_mpi(thing: object, name: str) -> str:
 
 
 def _cell_name(file: str) -> str:
-    """A name for what is no file: the cell's, as IPython tells it."""
+    """Name for code without a file: the cell's, as IPython tells it."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     told = None if shell is None else shell.compile.format_code_name(file)
@@ -250,13 +250,13 @@ class _Pickler(pickle.Pickler):
         self._main_names = main_names
 
     def persistent_id(self, thing: Any) -> None:
-        """Nothing: everything is pickled as ever."""
+        """Note the name; return None, so that everything is pickled as ever."""
         if isinstance(thing, (type, FunctionType)) and thing.__module__ == _MAIN:
             self._main_names.add(thing.__qualname__.partition(".")[0])
 
 
 def _check(function: str, named: Mapping[str, object], args: tuple[object, ...]) -> set[str]:
-    """Raise unless all of it can be pickled; the names of the main module that this needs."""
+    """Raise unless all these values can be pickled; names of the main module that they need."""
     main_names: set[str] = set()
     for name, value in (*named.items(), *((f"argument {reprlib.repr(arg)}", arg) for arg in args)):
         try:

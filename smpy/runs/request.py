@@ -128,13 +128,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The run has not begun: it needs a process where BLAS was loaded otherwise."""
+    """Reply of a run that has not begun: it needs a process where BLAS was loaded with other threads."""
 
     threads: Threads
 
 
 def write_value(descriptor: int, value: Request | Reply | Elsewhere) -> None:
-    """Make a value the content of a file."""
+    """Replace the content of a file by a value."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     data = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
@@ -150,7 +150,7 @@ def read_value(descriptor: int) -> Request | Reply | Elsewhere:
 
 
 def read_bytes(descriptor: int) -> bytes:
-    """The whole content of a file, wherever it was read last."""
+    """The whole content of a file, whatever its position."""
     size = os.fstat(descriptor).st_size
     pieces, at = [], 0
     while at < size and (piece := os.pread(descriptor, size - at, at)):

@@ -258,7 +258,7 @@ def _reply(files: Files) -> Reply | Elsewhere | None:
 def _value(
     reply: Reply | None, ended: Ended, out: Output, err: Output, timeout_s: float | None, memory_limit_bytes: int | None
 ) -> Run:
-    """The run, or what is raised in its place."""
+    """The run, unless its error is raised."""
     code = os.waitstatus_to_exitcode(ended.status)
     exit_code = code if code >= 0 else _SIGNALLED - code
     failure = reply.failure if reply is not None else None

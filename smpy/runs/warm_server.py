@@ -211,7 +211,7 @@ class WarmServer:
         self._stderr.close()
 
     def forget(self) -> None:
-        """In a forked process, leave the server to the one that has started it."""
+        """Leave the server to the process that has started it; called in a forked process."""
         self._socket.close()
         self._stderr.close()
         for control in self._controls:
