@@ -1,1 +1,1 @@
-"""Measures this machine, and fits what a simulated one needs to know: kernels, memory, network."""
+"""Measures this machine, and fits the parameters of a simulated one: kernels, memory, network."""

@@ -22,8 +22,8 @@ from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_
 from smpy.errors import UsageError
 from smpy.units import exact_size, rounded_bandwidth, rounded_speed
 
-_DIGITS: Final = 4  # of speeds: they repeat to no more
-_WAITED_MAX: Final = 0.02  # of the time of measured calls
+_DIGITS: Final = 4  # digits of speeds: they repeat to no more
+_WAITED_MAX: Final = 0.02  # share of the time of measured calls
 _TIME_WAS_OVER: Final = "time was over"
 _SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that a measurement may not change midway
 
@@ -32,24 +32,24 @@ PlanName = Literal["quick", "full", "host"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be calibrated.
+    """Request for a calibration: kernels, sizes and options.
 
     Parameters
     ----------
     result : Path
         The TOML file; raw measurements stand beside it, in a CSV file of its name.
     plan : {"quick", "full", "host"}
-        How thoroughly; "host": the speeds of core and memory alone.
+        Thoroughness; "host": the speeds of core and memory alone.
     kernels : tuple of str
         Names of kernels; empty: all, but none of a host.
     seed : int
-        Of sizes and order.
+        Seed of sizes and order.
     dimension : int or None
         The largest of a matrix; None: as the plan has it.
     may_be_loaded : bool
         Whether a machine that does other things is measured all the same.
     noise_model : {"empirical", "half-normal", "none"}
-        How single calls differ from the cost.
+        Model of how single calls differ from the cost.
     """
 
     result: Path
@@ -67,20 +67,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was found.
+    """Results of a calibration.
 
     Parameters
     ----------
     about : dict
         The table [calibration].
     speed_flop_per_s : float
-        Of a core: the rate of its dgemm.
+        Speed of a core: the rate of its dgemm.
     memory : MemorySpeed or None
-        Of a core.
+        Speed of a core's memory.
     all_cores_bytes_per_s : float
-        What all cores move together; NaN if it was not measured.
+        Rate at which all cores move bytes together; NaN if it was not measured.
     costs : tuple of Cost
-        Of kernels, by name.
+        Costs of kernels, by name.
     failures : tuple of str
         Kernels without a cost, and why.
     """
@@ -116,14 +116,14 @@ def calibrate(
     clocks: Clocks | None = None,
     progress: Callable[[int, int, Visit], object] = lambda _number, _count, _visit: None,
 ) -> Calibration:
-    """Measure what is not yet in the raw file, and fit.
+    """Measure all that is not yet in the raw file, and fit.
 
     Parameters
     ----------
     request : Request
-        What.
+        Request to fulfil.
     command : str
-        That asked for it, for the record.
+        Command that asked for it, for the record.
     all_kernels : callable
         The kernels there are.
     clocks : Clocks, optional
@@ -160,7 +160,7 @@ def calibrate(
 
 
 def _recorded(raw: Path) -> Recorded | None:
-    """What is measured already; None if nothing is: a full disk may have left an empty file."""
+    """Measurements made already; None if there are none: a full disk may have left an empty file."""
     return read_samples(raw) if raw.exists() and (not raw.is_file() or raw.stat().st_size) else None
 
 
@@ -183,7 +183,7 @@ def _about(request: Request, command: str) -> dict[str, Any]:
 
 
 def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
-    """What the raw file says of itself, if it is of this measurement."""
+    """Description in the raw file's first line, if it is of this measurement."""
     about = recorded.about
     try:
         plan = Plan(**about["plan"])
@@ -243,7 +243,7 @@ def _measure(
 
 @contextmanager
 def _kept(request: Request, n_visits: int) -> Iterator[None]:
-    """An interruption says what is kept."""
+    """Name the file that keeps the measurements on an interruption."""
     try:
         yield
     except KeyboardInterrupt:

@@ -21,14 +21,14 @@ NoiseModel = Literal["empirical", "half-normal", "none"]
 _QUANTILES: Final = 51
 _GRID_POINTS: Final = 1000
 _ITERATIONS: Final = 4
-_STEPS: Final = 10_000  # of an integral
+_STEPS: Final = 10_000  # steps of an integral
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the cost of a kernel may consist of; the fields are those of `smpy.calibrate.kernels.Kernel`."""
+    """Terms that a kernel's cost may consist of; the fields are those of `smpy.calibrate.kernels.Kernel`."""
 
     sizes: tuple[str, ...]
     candidates: tuple[str, ...]
@@ -61,7 +61,7 @@ class Cost:
     Parameters
     ----------
     name : str
-        Of the kernel.
+        Name of the kernel.
     sizes : tuple of str
         Names of its sizes.
     fit : Fit
@@ -69,7 +69,7 @@ class Cost:
     fitted, held_out : Points
         Sizes that it was fitted to, and those that were kept out.
     noise : dict
-        As a machine file has it; empty: none.
+        Noise in the form of a machine file; empty: none.
     cold_over_warm : float
         Median ratio of the times of cold and warm calls; NaN if none was cold.
     is_tall : bool
@@ -122,9 +122,9 @@ def cost_of(
     Parameters
     ----------
     name : str
-        Of the kernel.
+        Name of the kernel.
     terms : Terms
-        What its cost may consist of.
+        Terms that its cost may consist of.
     samples : sequence of Sample
         All of this kernel.
     held_out : collection of tuple of int
@@ -133,7 +133,7 @@ def cost_of(
         The residuals of single calls, as quantiles, about a cost that is fitted to medians; or the standard deviation
         of the normal whose magnitude is how much longer a call takes than one without noise, which is fitted then.
     weighting : {"relative", "none"}
-        As `smpy.calibrate.regression.fit` takes it.
+        Weighting for `smpy.calibrate.regression.fit`.
 
     Returns
     -------
@@ -253,10 +253,10 @@ def _noise(
 
 
 def _half_normal_sigma(times: Sequence[Sequence[float]]) -> float:
-    """Of times t (1 + sigma |z|), z normal, where t is another one for each sequence.
+    """Sigma of times t (1 + sigma |z|), z normal, with another t for each sequence.
 
-    What calls take longer than the shortest one has the mean that it should have: its squares, which are more likely
-    for a true half-normal, would be those of the few calls that were disturbed. A call takes longer by a part of t,
+    The mean excess of calls over the shortest one is made equal to its expectation: the squares, which are more likely
+    for a true half-normal, would mostly be those of the few disturbed calls. A call takes longer by a part of t,
     which is less than the shortest: the sigma that takes this into account is found by iteration.
     """
     repeated = [(np.asarray(of_size) / min(of_size) - 1, *_least_of(len(of_size))) for of_size in times]
@@ -269,7 +269,7 @@ def _half_normal_sigma(times: Sequence[Sequence[float]]) -> float:
 
 @cache
 def _least_of(n: int) -> tuple[float, float]:
-    """Of the magnitudes of n normals: the mean of the least, and the mean distance of all from it."""
+    """Mean of the least magnitude of n normals, and the mean distance of all magnitudes from it."""
     from scipy.special import ndtri
 
     beyond = ((np.arange(_STEPS) + 0.5) / _STEPS) ** (1 / n)  # probability that a magnitude is larger than the least

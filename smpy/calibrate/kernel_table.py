@@ -1,4 +1,4 @@
-"""What a calibration says of a kernel."""
+"""Table of a kernel in a calibration's result file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CORRELATION_DECIMALS: Final = 4  # with three digits of a half width, a time's 
 def kernel_table(cost: Cost) -> Table:
     """The table [kernels.NAME] of a cost.
 
-    Besides what a machine takes from it: `r_squared`, in seconds squared; `residual_median` and `residual_largest`,
+    Beside a machine's entries it has `r_squared`, in seconds squared; `residual_median` and `residual_largest`,
     shares of the predicted time; `held_out_median`, `held_out_largest` and `held_out_total`, the same of sizes that the
     fit has not seen, and of their times together; `breusch_pagan_p`; `cold_over_warm`.
     """
@@ -48,7 +48,7 @@ def kernel_table(cost: Cost) -> Table:
 
 
 def _correlations(cost: Cost) -> list[list[float]]:
-    """Those of the coefficients, in the order of `seconds`."""
+    """Correlations of the coefficients, in the order of `seconds`."""
     rounded: list[list[float]] = (np.round(cost.fit.correlations, _CORRELATION_DECIMALS) + 0.0).tolist()  # no -0
     return rounded
 

@@ -42,7 +42,7 @@ class Call:
     run : callable
         The kernel's call.
     restore : callable or None
-        Makes the operands what they were; None: they may be used again as they are.
+        Restores the operands; None: they may be used again as they are.
     """
 
     run: Callable[[], object]
@@ -108,7 +108,7 @@ class Kernel:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The leading terms and what divides them, work on faces, edges and calls, an intercept last; and others."""
+        """The leading terms and their divisors, work on faces, edges and calls, an intercept last; and others."""
         return tuple(
             dict.fromkeys([*self.more, *self.leading, *(part for term in self.leading for part in _divisors(term))])
         )
@@ -120,9 +120,9 @@ class Pools:
     Parameters
     ----------
     size_bytes : int
-        Of the largest operand.
+        Size of the largest operand.
     rng : numpy.random.Generator
-        Fills them.
+        Generator of their contents.
     """
 
     def __init__(self, size_bytes: int, rng: np.random.Generator) -> None:
@@ -194,7 +194,7 @@ def _blas() -> Iterator[Kernel]:
 
     for letter, dtype in TYPES.items():
         real = letter in "sd"
-        flop = 1.0 if real else 4.0  # of a product and a sum together: half of them
+        flop = 1.0 if real else 4.0  # half the operations of a product and a sum together
         vector_names = {
             "axpy": f"{letter}axpy",
             "copy": f"{letter}copy",
@@ -459,16 +459,16 @@ def _memory() -> Iterator[Kernel]:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds drawn sizes.
+    """Bounds of drawn sizes.
 
     Parameters
     ----------
     dimension : int
-        Of a matrix.
+        Largest dimension of a matrix.
     work : float
         Floating-point operations of one call.
     elements : int
-        Of one operand.
+        Elements of one operand.
     """
 
     dimension: int
@@ -484,13 +484,13 @@ def draw_sizes(kernel: Kernel, limits: Limits, rng: np.random.Generator, n_draws
     Parameters
     ----------
     kernel : Kernel
-        Whose sizes.
+        Kernel to draw sizes for.
     limits : Limits
-        What bounds them.
+        Bounds of the sizes.
     rng : numpy.random.Generator
-        Draws.
+        Generator of the draws.
     n_draws : int
-        How many.
+        Number of draws.
 
     Returns
     -------

@@ -27,7 +27,7 @@ class Clocks:
     Parameters
     ----------
     processor_s : callable
-        Processor time of this thread: what `smpy run --compute measured` counts.
+        Processor time of this thread, which `smpy run --compute measured` counts.
     wall_s : callable
         The clock on the wall.
     """
@@ -37,7 +37,7 @@ class Clocks:
 
 
 class Timer:
-    """Times calls, and takes off what reading the clocks costs."""
+    """Times calls, and takes off the cost of reading the clocks."""
 
     def __init__(self, clocks: Clocks) -> None:
         self._clocks: Final = clocks
@@ -51,7 +51,7 @@ class Timer:
         return self._less_empty(self._block(call.run, 1), 1)
 
     def several(self, call: Call, once_s: float) -> tuple[float, float]:
-        """The same, of as many calls as a short one needs to be timed well; `once_s` is about what one takes."""
+        """The same, of as many calls as a short one needs to be timed well; `once_s` is about the time of one."""
         if call.restore is not None or once_s >= _BLOCK_S:
             return self.once(call)
         n_calls = min(int(_BLOCK_S / max(once_s, _BLOCK_S / _CALLS_MAX)) + 1, _CALLS_MAX)
@@ -87,7 +87,7 @@ def measure(
     Parameters
     ----------
     visits : sequence of Visit
-        What to measure, in order.
+        Visits to measure, in order.
     pools : Pools
         Operands.
     file : SampleFile

@@ -1,4 +1,4 @@
-"""How fast memory is read and written: by working set on one core, and on all cores at once."""
+"""Speed of reading and writing memory: by working set on one core, and on all cores at once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ALL_CORES: Final = "all_cores"
 _WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
 _PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
-_IN_CACHE: Final = 0.75  # of the last cache's size is surely in it: the rest is others'
-_STRAIGHT: Final = 0.05  # of a bandwidth may be lost between the points that are kept
+_IN_CACHE: Final = 0.75  # share of the last cache that surely holds the set: the rest is others'
+_STRAIGHT: Final = 0.05  # share of a bandwidth that may be lost between the points that are kept
 _ALL_CORES_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySpeed:
-    """What one core moves.
+    """Bandwidth of one core by working set.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class MemorySpeed:
         The points between which the curve is straight on logarithmic axes, as far as caches reach: a working set, of
         which a shared cache holds a core's part, and its bandwidth.
     core_bytes_per_s : float
-        Of the largest working set.
+        Bandwidth at the largest working set.
     is_beyond_caches : bool
         Whether the largest working set is larger than the last cache.
     """
@@ -52,7 +52,7 @@ class MemorySpeed:
 def working_set_kernel() -> Kernel:
     """A sum, y += x, in two arrays of together so many bytes.
 
-    They are allocated anew each time, as a program's are: where the pages lie decides what a cache can hold of them.
+    Arrays are allocated anew each time, as a program's are: the place of their pages decides how much a cache can hold.
     """
 
     def prepare(_pools: Pools, sizes: Sizes) -> Call:
@@ -69,7 +69,7 @@ def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -
     Parameters
     ----------
     samples : sequence of Sample
-        At least one; warm. Of several of a working set, their median counts.
+        At least one; warm. The median of several of a working set counts.
     caches : sequence of (int, int)
         Sizes of the machine's caches, rising, and of a core's part of each.
     """
@@ -79,7 +79,7 @@ def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -
         rates_of.setdefault(size_bytes, []).append(size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s)
     sets = np.array(sorted(rates_of), dtype=float)
     rates = np.array([np.median(rates_of[int(size)]) for size in sets])
-    fastest = int(rates.argmax())  # what a call costs makes smaller sets slower: it is not the caches
+    fastest = int(rates.argmax())  # the overhead of calls makes smaller sets slower: it is not the caches
     rates[:fastest] = rates[fastest]
     rates = _falling(rates)
     n_cached = int(np.searchsorted(sets, _IN_CACHE * caches[-1][0], side="right"))
@@ -111,7 +111,7 @@ def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
 
 
 def _part_of(size_bytes: float, caches: Sequence[tuple[int, int]]) -> int:
-    """What of a working set is a core's part: beyond the cache below, on logarithmic axes, as much as of the cache."""
+    """Core's part of a working set in bytes; beyond the cache below, interpolated on logarithmic axes."""
     i = next(i for i, (whole, _) in enumerate(caches) if size_bytes <= whole)
     (whole, part), below = caches[i], caches[i - 1][1] if i else 0
     if whole == part or part <= below:
@@ -134,14 +134,14 @@ def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
-    """How many bytes cores move together, each in memory of its own, and in which time.
+    """Measure the bytes that cores move together, each in memory of its own, and the time they take.
 
     Parameters
     ----------
     cores : sequence of int
         Their numbers.
     memory_bytes : int
-        That all of them work in: more than caches hold.
+        Memory that all of them work in: more than caches hold.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
     try:
         for thread in threads:
             thread.start()
-    except RuntimeError:  # of a system that has no more threads: those that have begun wait for the others
+    except RuntimeError:  # the system has no more threads: those that have begun wait for the others
         ready.abort()
         raise
     for thread in threads:
@@ -176,7 +176,7 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
 
 
 def _rate_bytes_per_s(core: int, n_words: int, ready: threading.Barrier) -> float:
-    """What this thread moves a second on a core, from when all threads are ready."""
+    """Bytes that this thread moves a second on a core, once all threads are ready."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
     x, y = np.zeros(n_words), np.ones(n_words)

@@ -1,4 +1,4 @@
-"""What is measured: which kernels at which sizes, how often, and for how long at most."""
+"""Plan of a measurement: kernels, their sizes, repetitions and time limits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Plan:
     name : str
         "quick", "full" or "host".
     seed : int
-        Of sizes and order.
+        Seed of sizes and order.
     n_sizes, n_held_out : int
         Sizes of each kernel, and how many of them are kept out of the fit.
     n_repetitions : int
         Rounds over all kernels and sizes.
     n_cold : int
-        How many of them begin with a cold call.
+        Number of rounds that begin with a cold call.
     dimension : int
         The largest of a matrix.
     work : float
@@ -45,7 +45,7 @@ class Plan:
     curve_step : float
         Ratio of one working set to the next.
     evicted_bytes : int
-        What is written to make caches cold.
+        Bytes written to make caches cold.
     time_limit_s : float
         No visit begins later.
     """
@@ -73,13 +73,13 @@ class Plan:
         name : str
             "quick", "full" or "host".
         seed : int
-            Of sizes and order.
+            Seed of sizes and order.
         dimension : int or None
             The largest of a matrix; None: the plan's own.
         memory_bytes : int
             Memory that is free.
         cache_bytes : int
-            Of the last cache.
+            Size of the last cache.
         """
         is_full = name == "full"
         curve_bytes = min(4 * cache_bytes, (1 << 30) if name != "quick" else 128 << 20, memory_bytes // 4)
@@ -100,7 +100,7 @@ class Plan:
         )
 
     def sizes_of(self, kernel: Kernel) -> tuple[tuple[int, ...], ...]:
-        """The sizes of a kernel, which do not depend on what else is measured."""
+        """The sizes of a kernel, which do not depend on other kernels."""
         if kernel.name == SPEED:
             return ((_SPEED_ORDER,),)
         if kernel.name == WORKING_SET:
@@ -111,7 +111,7 @@ class Plan:
         return tuple(draw_sizes(kernel, limits, rng, self.n_sizes))
 
     def held_out(self, sizes: Collection[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
-        """Those of a kernel's sizes that are kept out of its fit: by a checksum of theirs, whoever drew them."""
+        """Sizes of a kernel that are kept out of its fit, chosen by their checksums, whoever drew them."""
         if len(sizes) <= 2 * self.n_held_out:
             return frozenset()
         return frozenset(sorted(sizes, key=lambda one: crc32(repr(one).encode()))[: self.n_held_out])

@@ -7,7 +7,7 @@ until they are those of the fit). In plain seconds the largest sizes decide alon
 Screening goes backward from the least squares without negative coefficients (Lawson and Hanson 1974), for work takes
 time; only terms that the caller names may have one. The term with the largest p-value of its F test leaves while that
 is not significant after Bonferroni's adjustment for the terms that might stand in its place. The errors' variance in
-the test is that of the first fit: what terms that are gone leave unexplained is no error.
+the test is that of the first fit: the share that dropped terms leave unexplained is no error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
 _POINTS_PER_TERM: Final = 3
-_ROUNDING: Final = 1e-12  # of a time: a term that explains less explains errors of rounding
+_ROUNDING: Final = 1e-12  # relative to a time: a term that explains less explains errors of rounding
 
 
 Vector = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Fit:
     half_widths_s : dict of str to float
         Half of each coefficient's 95 % interval, in seconds: Student's t, as if errors were normal.
     correlations : (n_terms, n_terms) ndarray
-        Of the coefficients' errors, in the order of `seconds`.
+        Correlations of the coefficients' errors, in the order of `seconds`.
     r_squared : float
         Share of the variance of the times, in seconds squared, that the fit explains.
     relative_residuals : (n,) ndarray
@@ -85,7 +85,7 @@ def fit(
     time_s : (n,) array_like
         Measured times, in seconds.
     terms : sequence of str
-        As `smpy.calibrate.terms.evaluate` takes them.
+        Terms in the language of `smpy.calibrate.terms.evaluate`.
     weighting : {"relative", "none"}
         Whether residuals count as shares of the prediction, or in seconds.
 
@@ -138,7 +138,7 @@ def screen(
     Parameters
     ----------
     sizes, time_s, weighting
-        As `fit` takes them.
+        Arguments of `fit`.
     candidates : sequence of str
         Terms that may enter.
     leading : sequence of str
@@ -156,7 +156,7 @@ def screen(
     Raises
     ------
     UsageError
-        As `fit`; or if no term is significant.
+        For the reasons of `fit`; or if no term is significant.
     """
     times = _times(time_s)
     chosen = _Screening(sizes, times, weighting, candidates, frozenset(leading), frozenset(signed)).run()

@@ -1,4 +1,4 @@
-"""What a calibration found, as tables for a terminal."""
+"""Results of a calibration, as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
     Parameters
     ----------
     tables : mapping
-        As its file has them; kernels in a table [kernels], or in tables [kernels.NAME].
+        Tables of its file; kernels in a table [kernels], or in tables [kernels.NAME].
     name : str
-        What to call it.
+        Name of the calibration in the text.
     out : text stream, optional
         Standard output unless said.
     """

@@ -73,7 +73,7 @@ def read_result(path: Path) -> dict[str, Any]:
         tables = tomllib.loads(read_input(path, "calibration").decode())
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:  # of TOML or UTF-8
+    except ValueError as error:  # errors of TOML or UTF-8
         raise UsageError(f"{path} is no calibration: {error}") from error
     about = tables.get("calibration")
     if not isinstance(about, dict):

@@ -1,6 +1,6 @@
 """Raw measurements in a CSV file: each row is there as soon as it is measured, so that a measurement can go on from it.
 
-The first line is a comment with what was planned and where, as JSON. A last line that was cut off is dropped.
+The first line is a comment with the plan and place as JSON. A last line that was cut off is dropped.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Sample:
 
     @property
     def visit(self) -> tuple[str, tuple[tuple[str, int], ...], int]:
-        """What it is a measurement of."""
+        """Kernel, sizes and round of the measurement."""
         return self.kernel, self.sizes, self.repetition
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a file of samples holds.
+    """Content of a file of samples.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Recorded:
     is_ended : bool
         Whether nothing is left to measure.
     warnings : tuple of str
-        What disturbed it.
+        Disturbances of the measurement.
     n_bytes : int
-        Of the file, as far as its rows are whole.
+        Size of the file, as far as its rows are whole.
     """
 
     about: dict[str, Any]
@@ -150,7 +150,7 @@ class SampleFile:
     about : mapping
         Plan and place, for its first line.
     recorded : Recorded or None
-        What it holds already, to go on from.
+        Content of the file so far, to go on from.
 
     Raises
     ------
@@ -188,7 +188,7 @@ class SampleFile:
         self._append("".join(rows))
 
     def warn(self, text: str) -> None:
-        """Note a line of what disturbs the measurement from here on."""
+        """Note a disturbance of the measurement from here on, in a line."""
         self._append(f"{_WARNING}{text}\n")
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""The machine that is measured: what it is, whether it is quiet, and a core for the measurement alone."""
+"""The machine that is measured: its facts, whether it is quiet, and a core for the measurement alone."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _cpu() -> str:
 
 
 def free_memory_bytes() -> int:
-    """What can be taken without swapping."""
+    """Bytes of memory that can be allocated without swapping."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
@@ -74,7 +74,7 @@ def free_memory_bytes() -> int:
 def caches() -> list[tuple[int, int]]:
     """Sizes of a core's data caches in bytes, the smallest first, and of the core's part of each.
 
-    Where the machine does not tell, those of a usual core.
+    Sizes of a usual core if the machine tells none.
     """
     sizes = set()
     for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
@@ -108,12 +108,12 @@ def one_core() -> Iterator[tuple[int, ...]]:
 
 
 def check_quiet(*, may_be_loaded: bool) -> list[str]:
-    """Refuse a machine that does other things; or tell what disturbs, if it may be loaded.
+    """Refuse a machine that does other things; or tell the disturbance, if it may be loaded.
 
     Returns
     -------
     list of str
-        Warnings for who reads the result.
+        Warnings for readers of the result.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def disturbance(
     wall_s: Callable[[], float] = time.perf_counter,
     processor_s: Callable[[], float] = time.thread_time,
 ) -> str:
-    """What disturbs a measurement; empty if nothing does. The probe takes some milliseconds of this thread alone."""
+    """Name what disturbs measurements, or "". The probe takes some milliseconds of this thread alone."""
     busy = (busy_cores or _busy_cores)()
     if busy > _BUSY_CORES_MAX:
         load = f" (load {os.getloadavg()[0]:.2f})" if hasattr(os, "getloadavg") else ""
@@ -162,7 +162,7 @@ def disturbance(
 
 
 def _busy_cores() -> float:
-    """How many cores others use while this process sleeps."""
+    """Number of cores that others use while this process sleeps."""
     before = _processor_ticks()
     time.sleep(_LOOK_S)
     after = _processor_ticks()

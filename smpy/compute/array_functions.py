@@ -1,4 +1,4 @@
-"""Functions of numpy on folded arrays: what takes time, and what is a view or a question; others are refused."""
+"""Functions of numpy on folded arrays: some take time, some are views or questions; others are refused."""
 
 from __future__ import annotations
 
@@ -397,7 +397,7 @@ COPIES: Final[Mapping[str, Rule]] = {
     "roll": _roll,
     **{name: _triangle(getattr(np, name)) for name in ("tril", "triu")},
 }
-"""Functions that write what they read elsewhere."""
+"""Functions that copy their input elsewhere."""
 
 
 def _by_function() -> dict[Callable[..., Any], Rule]:

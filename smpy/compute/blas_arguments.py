@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 
 class BadArgument(Exception):
-    """What f2py's wrappers raise an `error` of their own for."""
+    """Invalid argument of a call: f2py's wrappers raise an `error` of their own for it."""
 
 
 class Bound:
@@ -45,7 +45,7 @@ class Bound:
         return value != 0
 
     def length(self, name: str) -> int:
-        """Of a vector."""
+        """Length of a vector."""
         return as_rank(self.shape(name), 1)[0]
 
     def matrix(self, name: str) -> tuple[int, int]:
@@ -54,7 +54,7 @@ class Bound:
         return n_rows, n_columns
 
     def shape(self, name: str) -> Shape:
-        """Of an array as it was given."""
+        """Shape of an array as it was given."""
         return tuple(np.shape(self._given[name]))
 
 

@@ -1,4 +1,4 @@
-"""Calls of BLAS routines on folded arrays: they take modelled time, and give what scipy gives in shape and type."""
+"""Calls of BLAS routines on folded arrays: they take modelled time; results have scipy's shapes and types."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[
     Parameters
     ----------
     name : str
-        Of the routine.
+        Name of the routine.
     error : callable
         Gives the class of f2py's errors.
     args, kwargs
-        Of the call.
+        Arguments of the call.
     """
     routine = ROUTINES[name]
     given = bind(routine, args, kwargs)
@@ -48,7 +48,7 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     name : str
-        Of the routine.
+        Name of the routine.
     function : callable
         Scipy's.
     """

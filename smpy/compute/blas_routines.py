@@ -1,7 +1,7 @@
-"""The routines of BLAS as `scipy.linalg.blas` has them: arguments, checks, shapes of results, and what each costs.
+"""The routines of BLAS as `scipy.linalg.blas` has them: arguments, checks, shapes of results, and costs.
 
-A family ("gemm") is written once for all its types. Its rule gets the arguments of a call and gives what scipy would
-return, without looking at the content of an array. Costs are the operations of the definition [1]_, a multiplication
+A family ("gemm") is written once for all its types. Its rule gets the arguments of a call and gives scipy's results
+without looking at the content of an array. Costs are the operations of the definition [1]_, a multiplication
 and an addition counted as two, four times as many in complex numbers, and the operands read once, results written once.
 
 References
@@ -41,7 +41,7 @@ class ArrayResult:
     shape : tuple of int
         Its shape.
     storage : str
-        The argument whose memory it may be; "": none.
+        Name of the argument that may lend it its memory; "": none.
     is_in_place : bool
         Whether it is that memory, if its type is the routine's.
     """
@@ -53,7 +53,7 @@ class ArrayResult:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a call returns, and what it costs.
+    """Results and cost of a call.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Done:
     variant : str
         Ending of the kernel's name: "_left".
     rewritten : float
-        Those of them that are in the place of others: read, and written again.
+        Elements among these that are read and then overwritten.
     """
 
     results: tuple[ArrayResult | complex, ...]
@@ -86,17 +86,17 @@ class Routine:
     Parameters
     ----------
     name : str
-        As scipy names it.
+        Scipy's name of it.
     kernel : str
-        As the machine's `[kernels]` do.
+        Name of the kernel in the machine's `[kernels]`.
     dtype : numpy.dtype
-        Of its arrays.
+        Type of its arrays.
     required, optional : tuple of str
         Its arguments, in order.
     arrays : tuple of str
-        Those that are arrays.
+        Arguments that are arrays.
     rule : callable
-        What a call does.
+        Function that gives a call's results and cost.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Routine:
     rule: Callable[[Bound], Done]
 
     def charge_of(self, done: Done) -> Charge:
-        """What a call costs."""
+        """Charge for a call."""
         factor = _COMPLEX_FLOP if self.dtype.kind == "c" else 1
         moved_bytes, rewritten_bytes = (count * self.dtype.itemsize for count in (done.elements, done.rewritten))
         name = self.kernel + done.variant
@@ -159,7 +159,7 @@ def _holds(length: int, offset: int, step: int, n: int, name: str) -> None:
 
 
 def _count(it: Bound, *names: str, rounds_up: bool = False, takes_fewest: bool = False) -> int:
-    """How many elements of its vectors a routine takes."""
+    """Number of elements of its vectors that a routine takes."""
     parts = [(name, it.length(name), _step(it, name)) for name in names]
     parts_with_offsets = [(name, length, step, _offset(it, name, length)) for name, length, step in parts]
     counts = [

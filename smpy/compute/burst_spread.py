@@ -38,7 +38,7 @@ class Spread(NamedTuple):
     n_pairs : int
         Pairs that were compared.
     largest_s : float
-        The largest difference of two equal bursts, in seconds: at most what a machine disturbs one for.
+        The largest difference of two equal bursts, in seconds: at most the time for which a machine disturbs one.
     """
 
     relative: float

@@ -1,15 +1,15 @@
 """Bursts of computing that are written down as they are measured, or read back instead of being measured.
 
-A burst is what a rank computes between two of its calls. It is known by its rank, the program's line of the call that
+A burst is the computing of a rank between two calls. It is known by its rank, the program's line of the call that
 ends it and of the one that it began behind, whether the rank polls in vain meanwhile, and its ordinal among the
 bursts of that rank that are alike in these. Each burst that ends is counted, also one too short to be charged, so that
-a replay charges what the recording has charged and nothing else.
+a replay charges the times that the recording has charged and nothing else.
 
 Polls are told apart because their number depends on the network: from a poll in vain on, until the rank does
 something else than poll, compute and sleep, its bursts are counted by themselves. A loop that polls longer than it did
-takes their recorded times again from the first one; what is counted otherwise does not notice.
+takes their recorded times again from the first one; other bursts do not change.
 
-Two things read the clock without a charge: shared code that looks at the date, and sampled regions. What they read is
+Two things read the clock without a charge: shared code that looks at the date, and sampled regions. Their readings are
 recorded, too.
 """
 
@@ -40,7 +40,7 @@ _LINE: Final = (1 << 32) - 2
 
 
 def _key(rank: int, begins: int, ends: int, kind: int) -> int:
-    """What a sequence is known by, as a number."""
+    """Number that identifies a sequence."""
     return ((rank << _PLACE_BITS | begins) << _PLACE_BITS | ends) << _KIND_BITS | kind
 
 
@@ -54,7 +54,7 @@ class _Sequences:
     place_of : callable
         A file and a line as text.
     places : list of str
-        Those that are numbered already; number 0 is outside the program.
+        Places that are numbered already; number 0 is outside the program.
     """
 
     def __init__(self, engine: Engine, place_of: Callable[[str, int], str], places: list[str]) -> None:
@@ -99,14 +99,14 @@ class _Sequences:
         return number
 
     def _number_of(self, line: int) -> int:
-        """Of the place that a line is at."""
+        """Number of the place that a line is at."""
         number = self._number_of_line.get(line)
         if number is None:
             number = self._number_of_line[line] = self._numbered(*surface.line_at(line >> 1))
         return number
 
     def _situation_in_python(self) -> int:
-        """The same as of the compiled surface; what it calls a line is here the number of a place."""
+        """The same as of the compiled surface; its lines are here numbers of places."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(OURS):
             frame = frame.f_back
@@ -133,7 +133,7 @@ class Recording(_Sequences):
     engine : Engine
         The world.
     writer : BurstsWriter
-        Where to.
+        Writer of the file of bursts.
     place_of : callable
         A file and a line as text.
     """
@@ -144,15 +144,15 @@ class Recording(_Sequences):
         self._n_short: Final = array("I")
 
     def take(self, measured_s: float) -> float:
-        """What is charged for the burst that the running rank has ended."""
+        """Seconds to charge for the burst that the running rank has ended."""
         return self._note(self._ended(), measured_s if measured_s >= THRESHOLD_S else 0.0)
 
     def look(self, measured_s: float) -> float:
-        """What a burst under way has come to, for shared code that looks at the date."""
+        """Seconds of a burst under way, for shared code that looks at the date."""
         return self._note(self._under_way(_LOOK), measured_s if measured_s >= THRESHOLD_S else 0.0)
 
     def sample(self, measured_s: float) -> float:
-        """The same, for what measures a sampled region."""
+        """The same, for the clock of a sampled region."""
         return self._note(self._under_way(_SAMPLE), measured_s)
 
     def finish(self) -> None:
@@ -196,7 +196,7 @@ class Replay(_Sequences):
     """
 
     def __init__(self, engine: Engine, recorded: RecordedBursts, place_of: Callable[[str, int], str]) -> None:
-        import numpy as np  # what other runs need not import
+        import numpy as np  # other runs need not import it
 
         super().__init__(engine, place_of, recorded.places)
         self._path: Final = recorded.path
@@ -216,7 +216,7 @@ class Replay(_Sequences):
         self._n_recorded: Final = array("q", n_bursts.astype(np.int64).tobytes())
         self._at: Final = self._first[:]  # the next row
         self._n_short_left: Final = array("I", bytes(4 * n))
-        self._then_s: Final = array("d", bytes(8 * n))  # what follows them
+        self._then_s: Final = array("d", bytes(8 * n))  # the longer bursts that follow them
         self._n_taken: Final = array("q", bytes(8 * n))
         self._polls: Final[dict[tuple[int, int], int]] = {}
         for number, (rank, begins, at_end, kind) in enumerate(recorded.sequences):
@@ -231,7 +231,7 @@ class Replay(_Sequences):
         return sum(max(has - taken, 0) for has, taken in zip(self._n_recorded, self._n_taken, strict=True))
 
     def take(self, measured_s: float) -> float:
-        """What was charged for the burst that the running rank has ended."""
+        """Recorded seconds of the burst that the running rank has ended."""
         number = self._ended()
         if self._looked_s:
             self._looked_s.pop(self._sequences[number][0], None)
@@ -239,7 +239,7 @@ class Replay(_Sequences):
         return self._again(number) if seconds is None else seconds
 
     def look(self, measured_s: float) -> float:
-        """What the burst under way had come to; where nobody looked then, what was last seen of it."""
+        """Recorded seconds of the burst under way; those of the last look if nobody looked here in the recorded run."""
         seconds = self._next(self._under_way(_LOOK))
         rank = self._engine.rank
         if seconds is None:
@@ -248,7 +248,7 @@ class Replay(_Sequences):
         return seconds
 
     def sample(self, measured_s: float) -> float:
-        """What the burst under way had come to when a sampled region was measured."""
+        """Recorded seconds of the burst under way when a sampled region was measured."""
         number = self._under_way(_SAMPLE)
         seconds = self._next(number)
         return self._miss(number) if seconds is None else seconds

@@ -1,4 +1,4 @@
-"""What an operation costs: calls of kernels, in the terms of `charge_kernel`; and how it is charged."""
+"""Charges of operations: calls of kernels, in the terms of `charge_kernel`, and the functions that charge them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Charge:
     Parameters
     ----------
     kernel : str
-        As the machine's `[kernels]` name it: "dgemm".
+        Name of the kernel in the machine's `[kernels]`: "dgemm".
     sizes : tuple of int
-        Of each call.
+        Sizes of each call.
     flop : float
-        Of each call.
+        Operations of each call.
     moved_bytes : float
-        What each call reads and writes at least.
+        Bytes that each call reads and writes at least.
     n_calls : int
-        How many.
+        Number of calls.
     rewritten_bytes : float
-        Those of the moved ones that were moved before: what is read and then written, or read again.
+        Bytes among the moved ones that were moved before: read and then written, or read again.
     """
 
     kernel: str

@@ -2,9 +2,9 @@
 
 It runs while a rank's own code runs. A burst shorter than the threshold is nothing, and costs one reading of a cheap
 monotonic clock at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer
-bursts only: what the thread did not run since that clock was last read (the anchor) is taken off the burst. A burst
-starts with an anchor younger than 50 us, which bounds what it can lose for time that passed before it.
-Threads that ranks start have no part in it: what they do with the clock does nothing.
+bursts only: time that the thread did not run since that last reading (the anchor) is taken off the burst. A burst
+starts with an anchor younger than 50 us, which bounds its loss for time that passed before it.
+Threads that ranks start have no part in it: their calls of the clock do nothing.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Clock:
     Parameters
     ----------
     engine : Engine
-        Where the computing is charged.
+        Engine that charges the computing.
     flop_per_s : float
         Speed of this machine: a measured second is that many operations of the simulated host. 0: as fast as a core of
         the rank's own host, so that a measured second is a simulated one.
     bursts : Bursts or None
-        Is told every burst that ends, short ones too, and says what is charged for it.
+        Gets every burst that ends, short ones too, and gives the seconds to charge for it.
     observer : callable or None
         Called with the seconds of bursts that are not short, before they are charged (`smpy.compute.observed_bursts`).
     """
@@ -82,7 +82,7 @@ class Clock:
         return True
 
     def pause(self) -> float:
-        """What follows is not the rank's: what it has computed so far, in seconds, to be given to `resume`.
+        """Stop before code that is not the rank's; return the seconds it has computed so far, for `resume`.
 
         Negative when the clock did not run.
         """
@@ -97,7 +97,7 @@ class Clock:
             self._start_after(mark_s)
 
     def charge_s(self, mark_s: float) -> float:
-        """What a mark of `pause` comes to on a core of the rank's own, in simulated seconds."""
+        """Convert a mark of `pause` to simulated seconds on a core of the rank's own."""
         if mark_s >= 0 and self._bursts is not None and self._engine.is_here():
             mark_s = self._bursts.look(mark_s)
         if mark_s < THRESHOLD_S:

@@ -56,7 +56,7 @@ def _loop(
 def _along(
     path: Sequence[Sequence[int]], terms: Sequence[Term], result: Term, sizes: Mapping[Any, int], dtype: np.dtype[Any]
 ) -> tuple[Charge, ...]:
-    """Charges of the steps of a path; each takes some terms, and puts what they make at the end."""
+    """Charges of the steps of a path; each takes some terms, and puts their product at the end."""
     left = list(terms)
     charges: list[Charge] = []
     for step in path:

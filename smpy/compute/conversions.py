@@ -1,4 +1,4 @@
-"""What makes arrays of arrays: conversions of folded arrays stay folded."""
+"""Functions that make arrays of arrays: conversions of folded arrays stay folded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _refuse_if_unwanted(copy: Any) -> None:
 
 
 def _joined(parts: Sequence[Any], dtype: Any, ndmin: int) -> Modelled:
-    """An array of what a list has, also in lists of its own."""
+    """An array of a list's elements, also of those in lists of its own."""
     if dtype is not None and np.dtype(dtype).hasobject:
         raise refused("numpy.array", " as an object in a list")
     shape, arrays = _shape_and_arrays(parts)

@@ -44,7 +44,7 @@ def of_ufunc(
     ufunc : numpy.ufunc
         The function.
     method : str
-        As `numpy.ndarray.__array_ufunc__` gets it.
+        Method of the ufunc, as `numpy.ndarray.__array_ufunc__` gets it.
     inputs, out, named
         Likewise. Arrays in `out` are not touched.
 
@@ -128,7 +128,7 @@ def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
 
 
 def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], out: Any, n_passes: int = 1) -> Modelled:
-    """A reduction; `named` are the arguments besides the array and what receives the result."""
+    """A reduction; `named` are the arguments besides the array and the one that receives the result."""
     cut = _cut(named)
     for name in ("where", "mean"):
         if not fits_into(shape := np.shape(named.get(name, 0)), array.shape):
@@ -163,7 +163,7 @@ def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[
 
 
 def broadcast(*arrays: Any) -> Shape:
-    """The shape of what arrays make together.
+    """The common shape of arrays.
 
     Raises
     ------

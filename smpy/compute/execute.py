@@ -20,18 +20,18 @@ __all__ = ["execute", "inject_seconds", "is_simulated"]
 def execute(flop: float, bytes: float = 0, working_set_bytes: float = 0) -> None:  # noqa: A002  # the field's word
     """Let the running rank compute on a core of its simulated host; nothing outside a simulated run.
 
-    It takes until the core has done all operations and the memory has moved all bytes, both at once (a roofline). What
-    stays in the core's caches is moved at their speed. What does not is moved by the host's memory, which its cores
-    share fairly, each up to what one core can have.
+    It takes until the core has done all operations and the memory has moved all bytes, both at once (a roofline). Bytes
+    that stay in the core's caches are moved at their speed. The others are moved by the host's memory, which its cores
+    share fairly, each up to the bandwidth of one core.
 
     Parameters
     ----------
     flop : float
         Floating-point operations.
     bytes : float, optional
-        What is read and written.
+        Bytes read and written.
     working_set_bytes : float, optional
-        How much memory that is, each byte counted once: whether caches hold it. 0: it is in main memory.
+        Size of that memory, each byte counted once: it decides whether caches hold it. 0: it is in main memory.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> Non
 
 
 def core_and_memory(engine: Engine, flop: float, moved_bytes: float, working_set_bytes: float) -> tuple[float, float]:
-    """What work comes to on the running rank's host: operations of a core, and bytes of the memory that cores share."""
+    """Split work on the running rank's host into operations of a core and bytes of the memory that cores share."""
     if not moved_bytes:
         return flop, 0.0
     memory = engine.memory()

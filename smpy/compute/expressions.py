@@ -9,7 +9,7 @@ from math import log2
 from typing import Any, Final
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {"len": len, "log2": log2, "max": max, "min": min}
-"""What an expression may call."""
+"""Functions that an expression may call."""
 
 _ARITHMETIC: Final = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
@@ -25,9 +25,9 @@ def over_arguments(
     Parameters
     ----------
     function : callable
-        Whose parameters the expressions name.
+        Function with the parameters that the expressions name.
     expressions : mapping of str to str or float
-        Arithmetic by what it says: numbers, parameters, their attributes and items (`a.shape[0]`), and the functions
+        Arithmetic by name of value: numbers, parameters, their attributes and items (`a.shape[0]`), and the functions
         of `FUNCTIONS`.
 
     Raises

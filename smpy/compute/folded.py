@@ -74,8 +74,8 @@ _getitem: Final = np.ndarray.__getitem__
 class Folded(np.ndarray):
     """An array of one element for all; made by `folded`, by taking parts of one, and by computing with one.
 
-    Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. What would be a number is
-    one, computed as if an array were its one element.
+    Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. Numbers are results, too,
+    computed as if an array were its one element.
     """
 
     _taken: tuple[Any, Any] = (None, None)
@@ -133,7 +133,7 @@ class Folded(np.ndarray):
     __str__ = __repr__
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
-        """As of `numpy.ndarray`."""
+        """Convert to another type, as `numpy.ndarray.astype` does."""
         if not self.__smpy_folded__:
             return super().astype(dtype, order, casting, subok, copy)
         self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, order, casting)  # refuses what cannot be
@@ -141,7 +141,7 @@ class Folded(np.ndarray):
 
     @property
     def real(self) -> Any:
-        """As of `numpy.ndarray`."""
+        """Real part, as of `numpy.ndarray`."""
         return np.ndarray.real.__get__(self)
 
     @real.setter
@@ -150,7 +150,7 @@ class Folded(np.ndarray):
 
     @property
     def imag(self) -> Any:
-        """As of `numpy.ndarray`."""
+        """Imaginary part, as of `numpy.ndarray`."""
         if self.__smpy_folded__ and self.dtype.kind != "c":
             return _of_element(self.shape, np.zeros(1, self.dtype))
         return np.ndarray.imag.__get__(self)
@@ -167,7 +167,7 @@ class Folded(np.ndarray):
 
     @property
     def flat(self) -> Any:
-        """Not modelled: what would be put there would be in all elements."""
+        """Not modelled: an element put there would be in all places."""
         if self.__smpy_folded__ and self.ndim:
             raise refused("numpy.ndarray.flat")
         return np.ndarray.flat.__get__(self)
@@ -179,7 +179,7 @@ class Folded(np.ndarray):
         vars(np.ndarray)["flat"].__set__(self, value)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """As of `numpy.ndarray`; the last axis of an array of larger or smaller elements is shorter or longer."""
+        """View, as of `numpy.ndarray`; the last axis of an array of larger or smaller elements is shorter or longer."""
         dtype = kwargs.get("dtype", args[0] if args else None)
         if dtype is None or (isinstance(dtype, type) and issubclass(dtype, np.ndarray)) or not self.__smpy_folded__:
             return super().view(*args, **kwargs)
@@ -190,7 +190,7 @@ class Folded(np.ndarray):
         return without_backing(self.shape[:-1] + found.view(element).shape[1:], element)
 
     def copy(self, order: Any = "C") -> Any:
-        """As of `numpy.ndarray`."""
+        """Copy, as `numpy.ndarray.copy` does."""
         return perform(COPIES["copy"], self, order) if self.__smpy_folded__ else super().copy(order)
 
     def __copy__(self) -> Any:
@@ -200,14 +200,14 @@ class Folded(np.ndarray):
         return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """As many bytes as of a real array: messages of objects and files have its size, and what is read is folded."""
+        """Pickle to as many bytes as a real array: messages and files keep its size; it is loaded as a folded array."""
         if not self.__smpy_folded__ or not self.nbytes:
             return super().__reduce_ex__(protocol)
         if self.dtype.hasobject:
             raise refused("pickle", " where its elements are objects")
         if protocol < 5:
             return _frombuffer, (super().tobytes(), self.dtype, self.shape, "C"), None
-        content: Any = np.zeros(self.nbytes, np.uint8)  # of which only the first element is read again
+        content: Any = np.zeros(self.nbytes, np.uint8)  # only its first element is read again
         content[: self.itemsize] = memoryview(_getitem(self, (0,) * self.ndim).tobytes())
         return _frombuffer, (PickleBuffer(content), self.dtype, self.shape, "C"), None
 
@@ -215,15 +215,15 @@ class Folded(np.ndarray):
         return self.__reduce_ex__(2) if self.__smpy_folded__ and self.nbytes else super().__reduce__()
 
     def __setstate__(self, state: Any) -> None:
-        if state is not None:  # of one that is not folded
+        if state is not None:  # the array is not folded
             super().__setstate__(state)
 
     def flatten(self, order: Any = "C") -> Any:
-        """As of `numpy.ndarray`."""
+        """Copy to one dimension, as `numpy.ndarray.flatten` does."""
         return self.copy(order).reshape(-1) if self.__smpy_folded__ else super().flatten(order)
 
     def fill(self, value: Any) -> None:
-        """As of `numpy.ndarray`."""
+        """Fill with a value, as `numpy.ndarray.fill` does."""
         np.empty(0, self.dtype).fill(value)  # refuses what is no element
         self[...] = value
 
@@ -262,7 +262,7 @@ for _name in _REFUSED:
 
 @named_call("")
 def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
-    """Take the time of an operation, and make what it gives."""
+    """Take the time of an operation, and make its result."""
     modelled = rule(*args, **kwargs)
     charge(modelled.charges)
     return _made(modelled.result)

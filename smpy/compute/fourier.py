@@ -45,7 +45,7 @@ def _of_one_axis(name: str, function: Callable[..., Any]) -> Rule:
     def rule(a: Any, n: Any = None, axis: int = -1, *, out: Any = None, **named: Any) -> Modelled:
         a = np.asanyarray(a)
         if not -a.ndim <= axis < a.ndim:
-            function(one_of_each(a), n=n, axis=axis, **named)  # which refuses it; in a stack it would be another one
+            function(one_of_each(a), n=n, axis=axis, **named)  # refuses it; in a stack it would be another one
         stack, at = np.empty((0, *a.shape), a.dtype), axis - a.ndim if axis >= 0 else axis
         found = function(stack, n=n, axis=at, **named)
         made = new(found.shape[1:], found.dtype, is_array=True)
@@ -111,7 +111,7 @@ def transforms(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Rule]:
 
 
 def _of_numpy(name: str, rule: Rule) -> Rule:
-    """With numpy's order of arguments: the norm is the fourth, what receives the result the fifth."""
+    """With numpy's order of arguments: the norm is the fourth, the array that receives the result the fifth."""
 
     def in_order(a: Any, size: Any = None, *axis: Any, **named: Any) -> Modelled:
         for told in (size, *axis[:1], named.get("s"), named.get("axes")) if name in _OF_AXES else ():

@@ -1,4 +1,4 @@
-"""Parts of folded arrays that are copies: those taken by arrays of indices, and what is assigned to parts.
+"""Parts of folded arrays that are copies: those taken by arrays of indices, and values assigned to parts.
 
 Shapes and errors are numpy's own: it indexes an array of the same shape whose elements are empty.
 """
@@ -72,7 +72,7 @@ def _is_folded_mask(part: Any) -> bool:
 
 
 def _shape(array: Any, keys: tuple[Any, ...]) -> Shape:
-    """Of a part."""
+    """Shape of a part."""
     empty = np.empty((*array.shape, 0), np.uint8)
     rest = (slice(None),) if any(part is ... for part in keys) else (..., slice(None))
     if not any(map(is_folded, arrays_in(keys))):

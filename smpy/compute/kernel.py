@@ -34,23 +34,23 @@ def kernel(
 
     With ``--compute models`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
     the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
-    function that are whole numbers; or flop, bytes or working_set_bytes, what the function says here.
-    Measured, or where computing is free, the function is what it was. A call with a folded array among its arguments
+    function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
+    Measured, or where computing is free, the function is unchanged. A call with a folded array among its arguments
     does not run the body and returns None; unless computing is free, it takes the modelled time. Outside a simulated
-    run the function is what it was.
+    run the function is unchanged.
 
     Parameters
     ----------
     flop, bytes, working_set_bytes : str or float
-        As of `smpy.execute`: numbers, or arithmetic over the arguments, such as ``"2*m*n*k"`` or ``"8*a.shape[0]**2"``;
-        `len`, `log2`, `max` and `min` may be called.
+        Arguments of `smpy.execute`: numbers, or arithmetic over the function's arguments, such as ``"2*m*n*k"`` or
+        ``"8*a.shape[0]**2"``; `len`, `log2`, `max` and `min` may be called.
     name : str, optional
-        What records call the kernel; the function's own name unless given.
+        Name of the kernel in records; the function's own name unless given.
 
     Raises
     ------
     ValueError
-        If an expression is none, or names what is no argument; of a call, if it gives no number of at least 0.
+        If an expression is none, or has a name that is no argument; on a call, if it gives no number of at least 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What kernels of computing cost the running rank: by the machine's costs, by a roofline, or as a program tells it."""
+"""Charge the running rank for computing kernels: by the machine's costs, by a roofline, or as a program tells it."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def charge_kernel(
     working_set_bytes: float = 0,
     n_calls: int = 1,
 ) -> None:
-    """Let the running rank take the time of calls; nothing outside a simulated run. Who calls has asked `takes_time`.
+    """Let the running rank take the time of calls; nothing outside a simulated run. Callers have asked `takes_time`.
 
-    If the machine says what the kernel costs (`[kernels]`), that is its time on one busy core; what it moves through
+    If the machine has a cost of the kernel (`[kernels]`), that is its time on one busy core; moving bytes through
     the memory of its host then takes longer where other cores want more than there is. Otherwise it is a roofline's, as
     of `smpy.execute`. A call with a size of 0 takes no time.
 
@@ -66,13 +66,13 @@ def charge_kernel(
     sizes : sequence of int
         Its sizes, in the order in which the machine names them.
     flop : float
-        What a call computes.
+        Operations of a call.
     moved_bytes : float, optional
-        What it reads and writes.
+        Bytes it reads and writes.
     working_set_bytes : float, optional
-        How much memory that is, each byte counted once; 0: it is in main memory.
+        Size of that memory, each byte counted once; 0: it is in main memory.
     n_calls : int, optional
-        How many calls, one after the other.
+        Number of calls, one after the other.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def charge_kernel(
 
 
 def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, alone_s: float) -> float:
-    """What goes through the memory that cores share, at most as much as one core alone could move in that time."""
+    """Bytes through the memory that cores share, at most as many as one core alone could move in that time."""
     if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
         return 0.0
     return min(moved_bytes, alone_s * core_bandwidth_bytes_per_s(memory))
@@ -132,7 +132,7 @@ def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, 
 def _add_uncertainty(
     engine: Engine, modelling: Modelling, cost: KernelCost, seconds: float, half_width_s: float, n_calls: int
 ) -> None:
-    """Note what of calls is uncertain: coefficients, alike in all calls of a kernel, and noise, of each its own."""
+    """Note the uncertainty of calls: coefficients, alike in all calls of a kernel, and noise, of each its own."""
     mean, variance = modelling.moments(cost)
     if half_width_s or variance:
         engine.add_to_path(
@@ -160,17 +160,17 @@ class KernelModels:
     ----------
     dgemm_s_per_mnk : float or None
         Seconds that C := C - A B takes for each m n k, on a core of 1 Gf; a faster one takes less in proportion.
-        None: what the machine's `[kernels]` say that dgemm costs.
+        None: the cost of dgemm in the machine's `[kernels]`.
     dtrsm_s_per_mnn : float or None
-        Seconds that B := B L^-1 takes for each m n n, on a core of 1 Gf; or B := L^-1 B for each m m n. None: what the
-        machine's `[kernels]` say that dtrsm_right and dtrsm_left cost.
+        Seconds that B := B L^-1 takes for each m n n, on a core of 1 Gf; or B := L^-1 B for each m m n. None: the
+        costs of dtrsm_right and dtrsm_left in the machine's `[kernels]`.
 
     Raises
     ------
     ValueError
         If a cost is negative, infinite or not a number.
     UsageError
-        Of a call, if the machine is to say its cost and does not.
+        If the machine is to say the cost of a call and does not.
 
     References
     ----------
@@ -251,7 +251,7 @@ def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:
 
 
 def _above_peak(kernel: str, ratio: float) -> None:
-    """The kernel does so many times what the running rank's core can do."""
+    """The kernel does so many times the operations that the running rank's core can do."""
     engine = current()
     if kernel in engine.kernels_above_peak:
         return

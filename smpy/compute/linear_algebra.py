@@ -51,7 +51,7 @@ def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     if not (a.ndim and b.ndim):
         room = None if out is None else np.empty(1, out.dtype)
-        np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # which refuses numbers
+        np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # refuses numbers
     if out is not None:
         one, other = (np.empty((0, 1, 1), array.dtype) for array in (a, b))
         np.matmul(one, other, room_like(out, (0, 1, 1)), **named)  # refuses types
@@ -183,7 +183,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
 
 
 def _stacked(function: Any, *arrays: Any, **named: Any) -> Any:
-    """What a function gives for empty stacks of matrices: types, shapes behind the first axis, errors."""
+    """Result of a function for empty stacks of matrices: types, shapes behind the first axis, errors."""
     return function(*(np.empty((0, *np.shape(array)), np.asanyarray(array).dtype) for array in arrays), **named)
 
 
@@ -198,7 +198,7 @@ def _unstacked(found: Any) -> New:
 
 
 def _is_matrix(a: Any) -> None:
-    if np.ndim(a) < 2:  # which an axis more would make one
+    if np.ndim(a) < 2:  # an axis more would make it a matrix
         raise np.linalg.LinAlgError(f"{np.ndim(a)}-dimensional array given. Array must be at least two-dimensional")
 
 
@@ -206,7 +206,7 @@ def _solve(a: Any, b: Any) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     _is_matrix(a)
     if not b.ndim:
-        np.linalg.solve(np.empty((1, 1)), np.empty(()))  # which refuses a number
+        np.linalg.solve(np.empty((1, 1)), np.empty(()))  # refuses a number
     right = b.shape if b.ndim > 1 else (*b.shape, 1)
     n_dimensions = max(a.ndim, len(right))
     left, right = ((1,) * (n_dimensions - len(shape)) + shape for shape in (a.shape, right))

@@ -1,4 +1,4 @@
-"""What dense linear algebra costs: calls of BLAS and LAPACK kernels, with the operations that textbooks count.
+"""Costs of dense linear algebra: calls of BLAS and LAPACK kernels, with the operations that textbooks count.
 
 A complex number is four times the operations. Sizes of a factorisation's kernel have the larger one first: kernels are
 measured with tall matrices, and a wide one takes as many operations as its transpose.
@@ -52,7 +52,7 @@ def kernel_charges(
 ) -> Charges:
     """Calls of a kernel in numbers of a type; of a type that BLAS has not, operations are as many, by roofline.
 
-    Of the elements that are read and written, the rewritten ones are in the place of others.
+    Rewritten elements are those of the read and written ones that are in the place of others.
     """
     if dtype.kind == "c":
         flop *= _COMPLEX_FLOP
@@ -157,7 +157,7 @@ def svd_charges(
 ) -> Charges:
     """Singular values of an m x n matrix, and as many vectors as are wanted: the cheaper of two algorithms [1]_.
 
-    They are Golub and Reinsch's, and the one that begins with a QR factorisation.
+    The two are Golub and Reinsch's, and the one that begins with a QR factorisation.
     """
     tall, short = float(max(m, n)), float(min(m, n))
     if vectors == "none":

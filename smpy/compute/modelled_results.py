@@ -1,4 +1,4 @@
-"""What operations on folded arrays give and cost, before it is made: shapes, one element each, and kernels."""
+"""Results and costs of operations on folded arrays, as shapes, one element each, and kernels."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ class New:
 
     @property
     def nbytes(self) -> int:
-        """Of the array that it stands for."""
+        """Size in bytes of the array that it stands for."""
         return int(np.prod(self.shape, dtype=object)) * self.element.itemsize
 
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """What an operation gives and costs.
+    """Result and cost of an operation.
 
     Parameters
     ----------
     result : object
-        A `New`, a tuple or list with such, or what is returned as it is.
+        A `New`, a tuple or list with such, or an object that is returned as it is.
     charges : tuple of Charge
         Its kernels.
     """
@@ -115,7 +115,7 @@ def as_shape(told: Any) -> tuple[int, ...]:
 def one_of_each(argument: Any) -> Any:
     """An argument with its arrays cut to one element, of as many dimensions.
 
-    What is done with that one has the type that the whole would have, and the errors that do not depend on shapes.
+    An operation on it has the type that the whole would have, and the errors that do not depend on shapes.
     """
     if isinstance(argument, np.ndarray):
         plain = argument.view(np.ndarray)
@@ -140,14 +140,14 @@ def one_pass(read: Sequence[Any], written: Sequence[Any], flop: float = 0) -> tu
 
 
 def fits_into(shape: tuple[int, ...], room: tuple[int, ...]) -> bool:
-    """Whether what has a shape can be assigned to another: by axes of 1, and more of them in front."""
+    """Whether an array of a shape can be assigned to another: by axes of 1, and more of them in front."""
     n_more = max(len(shape) - len(room), 0)
     pairs = zip(reversed(shape[n_more:]), reversed(room), strict=False)
     return all(size == 1 for size in shape[:n_more]) and all(size in (1, place) for size, place in pairs)
 
 
 def room_like(out: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """What numpy is given in place of an array that receives a result: it refuses types and flags."""
+    """Array with the type and flags of `out`: numpy refuses to write a result to it where it would refuse `out`."""
     room = np.empty(shape, out.dtype)
     room.flags.writeable = out.flags.writeable
     return room
@@ -163,9 +163,9 @@ def into(out: Any, made: New, found: Any, call: Callable[[Any], Any], *, is_broa
     made : New
         The result.
     found : array_like
-        What numpy gives for the small arrays that stand for the arguments.
+        Result of numpy for the small arrays that stand for the arguments.
     call : callable
-        The same call, given an array as small to receive what it gives: numpy refuses types and flags.
+        The same call, given an array as small to receive its result: numpy refuses types and flags.
     is_broadcast : bool
         Whether a result may be repeated along axes of the array.
 

@@ -1,4 +1,4 @@
-"""How the computing of a world is modelled, and which kernels took how much of it."""
+"""Model of a world's computing, and the time of each kernel."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from smpy.platforms.kernel_costs import KernelCost, KernelCosts
 
 ComputeMode = Literal["measured", "models", "none"]
-"""How computing becomes simulated time; measured is also what is recorded, or replayed."""
+"""Way from computing to simulated time; "measured" includes recorded and replayed bursts."""
 
 NOISE_SUM: Final = lib.PATH_VARIANCE - 1
-"""Of the sums over a critical path, the one of what noise adds; those before are kernels' half widths."""
+"""Index of the sum over a critical path of the time that noise adds; sums before it are kernels' half widths."""
 
 
 @dataclass(slots=True)
 class KernelUse:
-    """What the calls of one kernel came to, on all ranks.
+    """Totals of the calls of one kernel, on all ranks.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class KernelUse:
     n_calls : int
         Its calls.
     seconds : float
-        What they took, each on a core of its own.
+        Time they took, each on a core of its own.
     n_extrapolated : int
         Calls of sizes that the calibration did not measure.
     n_without_time : int
@@ -50,24 +50,24 @@ class Modelling:
     Parameters
     ----------
     mode : {"measured", "models", "none"}
-        How computing becomes simulated time.
+        Way from computing to simulated time.
     costs : KernelCosts or None
-        Of the machine.
+        Costs of the machine.
     host_speed_flop_per_s : float
         Speed of a core of this machine; 0: as fast as each simulated one.
     noise_seed : int or None
-        Of the noise on the time of kernels; None: there is none.
+        Seed of the noise on the time of kernels; None: there is none.
 
     Attributes
     ----------
     uses : dict of str to KernelUse
         By kernel.
     path_sums : dict of str to int
-        Where the uncertain time of a kernel is added up along the critical path; the last one takes several.
+        Index of the sum of a kernel's uncertain time along the critical path; several kernels share the last one.
     noisy : set of int
         Ranks that called kernels whose noise is a part of the uncertainty.
     inside : set of int
-        Ranks in the body of a kernel whose time is charged: what else they compute there takes none.
+        Ranks in the body of a kernel whose time is charged: their computing there takes none.
     bytes_without_bandwidth : float
         Memory traffic that took no time, on hosts whose memory bandwidth is not known.
     """

@@ -16,14 +16,14 @@ _MOST_DRAWS: Final = 100
 
 
 class Moments(NamedTuple):
-    """Mean and variance of what a call takes longer, relative to its model."""
+    """Mean and variance of the time that a call takes longer, relative to its model."""
 
     mean: float
     variance: float
 
 
 def moments(noise: Noise) -> Moments:
-    """Of a draw less 1.
+    """Mean and variance of a draw less 1.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class NoiseDraws:
     Parameters
     ----------
     seed : int
-        Where all streams begin.
+        Seed of all streams.
     """
 
     def __init__(self, seed: int) -> None:
@@ -65,7 +65,7 @@ class NoiseDraws:
 
     @property
     def n_drawn(self) -> int:
-        """How many have been drawn, of all ranks."""
+        """Number of draws, of all ranks."""
         return sum(self._n_drawn.values())
 
     def sum_of_factors(self, noise: Noise, rank: int, n_calls: int) -> float:

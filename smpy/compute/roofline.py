@@ -13,7 +13,7 @@ from smpy.platforms.memory import Memory
 
 
 def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> float:
-    """What a core reads and writes of a working set that stays in its caches; 0: it does not, or none is known.
+    """Bandwidth of a core for a working set that stays in its caches; 0: it does not, or none is known.
 
     Up to the size of the smallest cache it is that cache's bandwidth; between two sizes it is interpolated, linear in
     logarithms, and never rises. A working set of 0 bytes is one of unknown size: it is in memory.
@@ -21,9 +21,9 @@ def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> flo
     Parameters
     ----------
     memory : Memory
-        Of the core's host.
+        Memory of the core's host.
     working_set_bytes : float
-        What is read and written again and again.
+        Size of the memory that is read and written again and again.
 
     Examples
     --------
@@ -46,5 +46,5 @@ def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> flo
 
 
 def core_bandwidth_bytes_per_s(memory: Memory) -> float:
-    """What one core reads and writes of main memory while the others do not; 0: not known."""
+    """Bandwidth of main memory for one core while the others do not use it; 0: not known."""
     return memory.core_bandwidth_bytes_per_s or memory.bandwidth_bytes_per_s

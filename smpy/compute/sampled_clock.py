@@ -1,4 +1,4 @@
-"""The clock of a run that samples: it knows who is in the body of a sampled region, and what that may not do."""
+"""The clock of a run that samples: it knows the ranks in bodies of sampled regions, and the calls refused there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from smpy.engine.loop import Clock
 
 _REFUSED: Final = tuple(f"{beside.OURS}{part}/" for part in ("mpi", "compute", "engine"))
-_SLEEP: Final = "sleep_s"  # of smpy.emulate.virtual_time
+_SLEEP: Final = "sleep_s"  # a name of smpy.emulate.virtual_time
 _FOLDED: Final = f"{beside.OURS}compute/folded.py"
-_ON_FOLDED: Final = "call_on_folded"  # of routines of BLAS, and scipy's
+_ON_FOLDED: Final = "call_on_folded"  # a name of calls of BLAS, and scipy's
 
 
 @dataclass(slots=True)
@@ -30,13 +30,13 @@ class Body:
     name : str
         The region's.
     is_charged : bool
-        Whether what it computes takes time as if it were not sampled.
+        Whether its computing takes time as if it were not sampled.
     since_s : float
-        What the clock showed when it began, or went on after a pause.
+        Time on the clock when it began, or went on after a pause.
     computed_s : float
-        What it had computed before that.
+        Time it had computed before that.
     kept_s : float
-        What the clock shows when it goes on.
+        Time on the clock when it goes on.
     """
 
     name: str
@@ -50,13 +50,13 @@ class SampledClock:
     """A run's clock, once it samples.
 
     In the body of a sampled region a rank computes. It cannot call MPI or sleep, which would let other ranks run, and
-    would be missing where the body is skipped. It may print, import modules and ask what time it is: there the clock
+    would be missing where the body is skipped. It may print, import modules and ask for the time: there the clock
     stands, as it does outside.
 
     Parameters
     ----------
     engine : Engine
-        Whose clock it replaces.
+        Engine with the clock that this one replaces.
     """
 
     def __init__(self, engine: Engine, real: Clock) -> None:
@@ -66,7 +66,7 @@ class SampledClock:
         self.pause, self.resume, self.charge_s = real.pause, real.resume, real.charge_s
 
     def read(self) -> float:
-        """The rank's mark, as of `pause`, which what comes of samples depends on: it is recorded with the bursts."""
+        """The rank's mark, as of `pause`; results of samples depend on it, so it is recorded with the bursts."""
         mark_s, bursts = self._real.pause(), self._engine.bursts
         return mark_s if mark_s < 0 or bursts is None else bursts.sample(mark_s)
 

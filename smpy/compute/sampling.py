@@ -33,13 +33,13 @@ class Region:
     Parameters
     ----------
     name : str
-        What the program calls it.
+        Name that the program gives it.
     scope : {"rank", "world"}
-        Whose samples count.
+        Ranks with samples that count: the rank itself, or all.
     rule : StoppingRule
-        When there are enough.
+        Rule that says when there are enough.
     n_ranks : int
-        Of the world.
+        Number of ranks of the world.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Region:
     has_been_left : bool
         Whether a loop was left before its end.
     results : dict of int to object
-        What a function returned last, by slot.
+        Last result of a function, by slot.
     """
 
     def __init__(self, name: str, scope: Scope, rule: StoppingRule, n_ranks: int) -> None:
@@ -61,7 +61,7 @@ class Region:
         self.results: dict[int, Any] = {}
 
     def slot(self, rank: int) -> int:
-        """Where a rank's samples are."""
+        """Index of a rank's samples."""
         return rank if self.scope == "rank" else 0
 
     def is_enough(self, slot: int) -> bool:
@@ -90,7 +90,7 @@ class Region:
         return n, sum_s, squares_s2
 
     def facts(self) -> dict[str, Any]:
-        """What came of its samples, if it has any: runs, their mean, and the widest interval of a rank."""
+        """Statistics of its samples, if it has any: runs, their mean, and the widest interval of a rank."""
         slots = [self._samples(slot) for slot in range(len(self._numbers) // _NUMBERS)]
         used = [samples for samples in slots if samples[_COUNT]]
         n_run, sum_s, _ = (sum(column) for column in zip(*used, strict=True))
@@ -124,7 +124,7 @@ class Sampling:
         self.clock: SampledClock | None = None
 
     def clock_of(self, engine: Engine, name: str) -> SampledClock | None:
-        """What measures the running rank, which comes to a region; None where nothing is measured."""
+        """Clock that measures the running rank in a region; None where nothing is measured."""
         if engine.clock is None:
             self.unmeasured[name] = None
             return None
@@ -172,13 +172,13 @@ def sample(
     """Run a loop, or a function, until its mean time is known; from then on it takes that time and is not run.
 
     ``for item in sample("name", items):`` runs the body for the first items, and leaves the loop when there are enough
-    samples. What is left takes the mean time of a run for each item. ``@sample("name")`` does the same with a function
-    that is called again and again: a call that is skipped takes the mean time, and returns what the last call that ran
-    has returned, the very object.
+    samples. Items that are left take the mean time of a run each. ``@sample("name")`` does the same with a function
+    that is called again and again: a skipped call takes the mean time, and returns the result of the last call that
+    ran, the very object.
 
     Times are measured, so a run samples with ``--compute measured`` alone: otherwise, and outside a simulated run, all
     is run, and no time is added. All runs of a body should do alike work: a mean says nothing of the rest of a loop
-    whose steps shrink. What skipped runs would have computed is missing from the program's results.
+    whose steps shrink. Results of skipped runs are missing from the program's.
 
     There are enough samples when half of the 95 % confidence interval of their mean (Student's) is at most a part
     `half_width` of it. It is looked at after each run, so that the mean is within this bound a little less often than
@@ -187,11 +187,11 @@ def sample(
     Parameters
     ----------
     name : str
-        Of the region, in the summary. Loops and functions of one name share their samples.
+        Name of the region in the summary. Loops and functions of one name share their samples.
     iterable : collection, optional
-        What the loop is over; it has a length. None: decorate a function.
+        Items that the loop is over; it has a length. None: decorate a function.
     scope : {"rank", "world"}, optional
-        Whose samples count: the rank's own, or those of all ranks, as if all did the same on the same core.
+        Samples that count: the rank's own, or those of all ranks, as if all did the same on the same core.
     half_width : float, optional
         Bound on half the interval, as a part of the mean.
     least : int, optional
@@ -240,7 +240,7 @@ def sample(
 
 
 class _Loop:
-    """What a sampled loop is over: each iteration is a new one, as of a list."""
+    """Iterable over the items of a sampled loop; each iteration begins anew, as over a list."""
 
     def __init__(self, name: str, scope: Scope, rule: StoppingRule, items: Collection[Any]) -> None:
         self._name, self._scope, self._rule, self._items = name, scope, rule, items
@@ -263,7 +263,7 @@ class _Loop:
 
 def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]) -> Iterator[Any]:
     mark_s = clock.read()
-    if mark_s < 0:  # where an import runs, say
+    if mark_s < 0:  # an import runs, say
         yield from items
         return
     slot, n_run, is_whole = region.slot(rank), 0, region.rule.is_injected_whole
@@ -274,7 +274,7 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]
         n_skipped = 0
         for item in items:
             if region.is_enough(slot):
-                n_skipped = max(len(items) - n_run, 1)  # of a list, say, that the body makes longer
+                n_skipped = max(len(items) - n_run, 1)  # the body may make a list longer
                 break
             body = clock.enter(region.name, mark_s, is_charged=not is_whole)
             is_ended = False

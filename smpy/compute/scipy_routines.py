@@ -39,7 +39,7 @@ from smpy.engine.running import named_call
 
 __all__ = ["LAPACK", "SCIPY_LINALG", "Routine", "call_on_folded", "of_lapack", "of_linalg"]
 
-_WORK_PER_COLUMN: Final = 3  # of what scipy gives a routine that is given none
+_WORK_PER_COLUMN: Final = 3  # workspace that scipy gives a routine by default
 _BLOCK: Final = 32  # columns of a block of LAPACK's
 _WORK_OF_SMALL: Final = 10_000  # is enough for small arrays
 _LSTSQ_RANK_AT: Final = 2
@@ -232,7 +232,7 @@ SCIPY_LINALG: Final[Mapping[str, ChargeRule]] = {
     "lstsq": _lstsq,
     "norm": _norm,
 }
-"""What functions of `scipy.linalg` cost."""
+"""Cost rules of functions of `scipy.linalg`."""
 LAPACK: Final[Mapping[str, ChargeRule]] = {
     letter + family: rule
     for letters, family, rule in (
@@ -262,7 +262,7 @@ LAPACK: Final[Mapping[str, ChargeRule]] = {
     )
     for letter in letters
 }
-"""What routines of `scipy.linalg.lapack` cost."""
+"""Cost rules of routines of `scipy.linalg.lapack`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,17 +274,18 @@ class Routine:
     function : callable
         Scipy's own.
     names : tuple of str
-        Of its arguments.
+        Names of its arguments.
     rule : callable
-        What it costs.
+        Rule that gives its cost.
     required : tuple of str
-        Those that a call must give.
+        Arguments that a call must give.
     work_at : int
-        Which of its results is its workspace; -1: none.
+        Index of the result that is its workspace; -1: none.
     rank_at : int
-        Which of them is the rank of a matrix, full here; -1: none.
+        Index of the result that is the rank of a matrix, full here; -1: none.
     flag_at : int
-        Which of them is the argument ``lower``, or an array of it, one for each matrix of a stack; -1: none.
+        Index of the result that is the argument ``lower``, or an array of it, one for each matrix of a stack;
+        -1: none.
     """
 
     function: Callable[..., Any]
@@ -321,7 +322,7 @@ def call_on_folded(routine: Routine, args: tuple[Any, ...], kwargs: Given) -> An
     """
     given = dict(zip(routine.names, args, strict=False)) | dict(kwargs)
     if len(args) > len(routine.names):
-        routine.function(*args, **kwargs)  # which refuses so many
+        routine.function(*args, **kwargs)  # refuses so many
     asked = {name: value for name, value in given.items() if name != "lwork"}
     n_work = given.get("lwork")
     if n_work is not None and "lwork" in routine.required:

@@ -18,12 +18,12 @@ OnFolded = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 
 def scipy_transforms(functions: Mapping[str, Callable[..., Any]]) -> dict[str, OnFolded]:
-    """What to call with folded arrays instead of a module's transforms, by name.
+    """Functions to call with folded arrays instead of a module's transforms, by name.
 
     Parameters
     ----------
     functions : mapping
-        Of the module, by name.
+        Functions of the module, by name.
     """
     names_of = {name: tuple(signature(functions[name]).parameters) for name in transforms(functions)}
     with_sizes = {
@@ -45,7 +45,7 @@ def _on_folded(rule: Rule, names: tuple[str, ...], is_of_all_axes: bool) -> OnFo
         if "shape" in given:
             shape = given["s"] = given.pop("shape")
             if is_of_all_axes and given.get("axes") is None and shape is not None:
-                given["axes"] = range(np.ndim(given["x"]))  # of which there must be as many
+                given["axes"] = range(np.ndim(given["x"]))  # there must be as many of them
         return perform(rule, given.pop("x"), **given)
 
     return call

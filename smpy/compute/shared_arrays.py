@@ -1,10 +1,10 @@
 """Arrays whose pages several arrays share: real memory, less of it than there seems to be.
 
-A simulated run holds the arrays of all its ranks at once. Where their content does not matter they may share their
-pages, as a whole (`shared_array`) or but for private zones (`partial_shared_array`); messages copy what is private on
+A simulated run holds the arrays of all its ranks at once. If their content does not matter they may share their
+pages, as a whole (`shared_array`) or but for private zones (`partial_shared_array`); messages copy zones private on
 both sides, and leave the rest as it is. So numbers in a run that has shared anything are not results; its record says
 so. Unlike `smpy.folded`, which has no pages at all, these arrays can be written and read, by compiled code too, and
-what computes on them does compute.
+programs do compute on them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHARE_OF_AREAS: Final = 8
 _LARGEST_BYTES: Final = 1 << 46
 
 _shared: Final[weakref.WeakValueDictionary[tuple[Any, ...], Any]] = weakref.WeakValueDictionary()
-"""Memory by what shares it; it goes with its last array."""
+"""Memory by the key of the arrays that share it; it goes with its last array."""
 
 
 def shared_array(
@@ -86,7 +86,7 @@ def partial_shared_array(
 ) -> NDArray[Any]:
     """An array of which some zones are the rank's own, and the rest is memory that many arrays share.
 
-    Private zones begin as zeros and hold what is put there. The rest is one small block of memory, over and over, as
+    Private zones begin as zeros and hold their content. The rest is one small block of memory, over and over, as
     far as there are whole pages between the zones; its content has no meaning, and messages neither read nor write
     it. Outside a simulated run the array is ``np.zeros``.
 
@@ -186,7 +186,7 @@ def _array(memory: Any, dimensions: tuple[int, ...], element: np.dtype[Any]) -> 
 
 @named_call("")
 def _shared_memory(nbytes: int, scope: str, line: tuple[str, int]) -> Any:
-    """What all arrays of a line, or all whose size is between two powers of two, have in common."""
+    """Memory that all arrays of a line share, or all arrays with a size between two powers of two."""
     current().has_folded = True
     size = ceiled(nbytes) if scope == "local" else max(_BLOCK_BYTES, 1 << (nbytes - 1).bit_length())
     key = (scope, size, *(line if scope == "local" else ()))

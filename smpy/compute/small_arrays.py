@@ -1,6 +1,6 @@
 """Small arrays in place of folded ones: a function that is asked with them tells types, errors and shapes.
 
-Sizes keep their order, and 0 and 1 stay, so that what fits together still does; each size of a result is one of the
+Sizes keep their order, and 0 and 1 stay, so that shapes that fit together still do; each size of a result is one of the
 arguments'.
 """
 
@@ -23,7 +23,7 @@ class SmallSizes:
     Parameters
     ----------
     arguments : iterable
-        Of a call; arrays are looked for in lists and tuples, too.
+        Arguments of a call; arrays are looked for in lists and tuples, too.
     """
 
     def __init__(self, arguments: Iterable[Any]) -> None:

@@ -17,7 +17,7 @@ _NORMAL: Final = 1.959964
 
 
 class StoppingRule(Protocol):
-    """When there are enough samples."""
+    """Rule that says when there are enough samples."""
 
     @property
     def is_injected_whole(self) -> bool:
@@ -114,7 +114,7 @@ def relative_half_width(n: int, sum_s: float, squares_s2: float) -> float:
     Parameters
     ----------
     n : int
-        How many samples there are.
+        Number of samples.
     sum_s, squares_s2 : float
         Their sum, and that of their squares.
 

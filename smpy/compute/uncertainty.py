@@ -1,4 +1,4 @@
-"""How uncertain the makespan of a run is: what is uncertain along the critical path that ends last."""
+"""Uncertainty of a run's makespan, from the uncertain times along the critical path that ends last."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from smpy.records.uncertainty import Uncertainty
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
-_SAME_DATE: Final = 1e-9  # of the makespan, and seconds
+_SAME_DATE: Final = 1e-9  # relative to the makespan, and seconds
 
 
 def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty:
-    """Of the makespan of a run in which every rank has ended.
+    """Uncertainty of the makespan of a run in which every rank has ended.
 
     Coefficients of one kernel are off together on all ranks and in all calls, those of different kernels independently;
-    noise is independent from call to call. Of ranks that end last together, the most uncertain one counts.
+    noise is independent from call to call. If ranks end last together, the most uncertain one counts.
     """
     last_s = max(finish_s)
     early_s = last_s - _SAME_DATE * max(1.0, last_s)

@@ -1,1 +1,1 @@
-"""Calibrates messages: what calls cost, latency and bandwidth by size, and the eager limit."""
+"""Calibrates messages: overheads of calls, latency and bandwidth by size, and the eager limit."""

@@ -25,7 +25,7 @@ REPETITIONS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be calibrated.
+    """Request for a calibration of a network.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Request:
     mpiexec : str or None
         The command that starts MPI programs; None: it is looked for.
     latency_s, bandwidth_bytes_per_s : float or None
-        Of the route that was measured, if known.
+        Latency and bandwidth of the route that was measured, if known.
     is_inside_host : bool
         Both ranks were on one host, whatever is known of their hosts' names.
     largest_bytes, seed : int
@@ -63,14 +63,14 @@ class Request:
 def calibrate_network(
     request: Request, command: str, progress: Callable[[int, int], object] = lambda _n, _of: None
 ) -> dict[str, Table]:
-    """Measure or read times of messages, and fit what they cost.
+    """Measure or read times of messages, and fit their costs.
 
     Parameters
     ----------
     request : Request
-        What.
+        Request to fulfil.
     command : str
-        That asked for it, for the record.
+        Command that asked for it, for the record.
     progress : callable
         Told how many of how many sizes are measured.
 

@@ -19,7 +19,7 @@ from typing import IO, Final
 from smpy.errors import UsageError
 
 _PROGRAM: Final = Path(__file__).with_name("measure.py")
-_ALONE: Final = 3  # as the program says it
+_ALONE: Final = 3  # exit status of the program
 _END_S: Final = 5.0
 _LINES_SHOWN: Final = 6
 

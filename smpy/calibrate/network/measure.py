@@ -26,10 +26,10 @@ ROUND_TRIPS_S = 2e-4  # short round trips are timed so long together
 ROUND_TRIPS_MAX = 32
 CALLS_MAX = 8  # calls of a short message are timed so many together
 CALLS_BYTES = 1 << 14
-WINDOW_BYTES = 1 << 22  # of messages under way at once in a stream
+WINDOW_BYTES = 1 << 22  # messages under way at once in a stream
 WINDOW_MAX = 16
-LATE_S = 1e-2  # of a receive, to see whether its send waits; at least, and longer than a turn of other processes
-LATE_TIMES = 4  # as long as a message takes
+LATE_S = 1e-2  # delay of a receive, to see whether its send waits; at least, and longer than a turn of other processes
+LATE_TIMES = 4  # in times of a message
 LATE_TRIALS = 5
 CLOCK_READINGS = 1000
 
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 
 class Pair:
-    """Two ranks, and what they time; each method gives rank 0 the time in seconds."""
+    """Two ranks, and their measurements; each method gives rank 0 the time in seconds."""
 
     def __init__(self, comm: MPI.Comm, plan: Plan) -> None:
         self.comm, self.is_first, self.peer = comm, comm.rank == 0, 1 - comm.rank
@@ -92,7 +92,7 @@ class Pair:
         return 0.0
 
     def send(self, size: int, late_s: float, n_calls: int = 1) -> float:
-        """Per Send, of so many whose receives are posted so late."""
+        """Time per Send, of so many with receives that are posted so late."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
 
         def sends() -> None:
@@ -109,7 +109,7 @@ class Pair:
         return 0.0
 
     def isend(self, size: int, n_calls: int) -> float:
-        """Per Isend, of so many whose receives are posted."""
+        """Time per Isend, of so many with receives that are posted."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
         requests: list[MPI.Request] = []
 

@@ -1,8 +1,8 @@
-"""What messages cost, from their measured times.
+"""Costs of messages, from their measured times.
 
 The model is that of the machines: a blocking message takes the overhead of its send, a transfer, and the overhead of
 its receive; a transfer takes latency times a factor, and bytes over bandwidth times a factor, both by size. Overheads
-are measured alone; what a ping-pong takes beside them is the transfer.
+are measured alone; the rest of a ping-pong's time is the transfer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from smpy.calibrate.network.pieces import POINTS_MIN, Piece, Vector, fit_pieces,
 from smpy.calibrate.network.samples import Kind, Samples
 from smpy.errors import UsageError
 
-ENVELOPE_BYTES: Final = 34.0  # that of machines that say nothing else
+ENVELOPE_BYTES: Final = 34.0  # the default of machine files
 TRANSFER_PIECES_MAX: Final = 12  # below and above the eager limit each: machines have room for 32 together
 _HELD_OUT_EVERY: Final = 5
-_FASTEST: Final = 0.1  # of the time of a byte in the fastest message: no piece has less
+_FASTEST: Final = 0.1  # relative to a byte's time in the fastest message: no piece has less
 _STREAM_DIFFERS: Final = 0.1
 _OFF_MAX: Final = 0.25
 
@@ -71,7 +71,7 @@ class MessageCosts:
     fitted, held_out : Compared
         Ping-pongs that were fitted, and those of sizes that the fit has not seen.
     warnings : tuple of str
-        What whoever uses the costs should know.
+        Warnings for users of the costs.
     """
 
     eager_limit_bytes: int | None
@@ -156,7 +156,7 @@ def _one_way(samples: Samples, warnings: list[str]) -> tuple[Vector, Vector]:
 
 
 def _held_out(sizes: Vector) -> NDArray[np.bool_]:
-    """Which sizes the fit does not see: each fifth, but neither the smallest nor the largest."""
+    """Mask of the sizes that the fit does not see: each fifth, but neither the smallest nor the largest."""
     unseen = np.zeros(len(sizes), dtype=bool)
     if len(sizes) >= _HELD_OUT_EVERY * POINTS_MIN:
         unseen[_HELD_OUT_EVERY // 2 : -1 : _HELD_OUT_EVERY] = True
@@ -191,7 +191,7 @@ def _overhead(samples: Samples, kind: Kind, unseen: Vector, above: float, larges
 
 
 def _byte_s(samples: Samples, sizes: Vector, times: Vector) -> float:
-    """What a byte takes at the least: of the message that carries most bytes a second, alone or in a stream."""
+    """Least time per byte: that of the message that carries most bytes a second, alone or in a stream."""
     streamed, per_message_s = samples.medians("stream")
     shares = [of_kind[at > 0] / at[at > 0] for at, of_kind in ((sizes, times), (streamed, per_message_s))]
     return float(np.concatenate(shares).min(initial=np.inf))

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 RESOLUTION: Final = 1e-3
 SMALLEST_S: Final = 1e-8  # shorter times have the weight of this one: clocks tell no less
-POINTS_MIN: Final = 4  # of a piece
+POINTS_MIN: Final = 4  # least sizes of a piece
 _CONFIDENCE: Final = 0.95
 
 Vector = NDArray[np.float64]
@@ -32,16 +32,16 @@ class Piece:
     Parameters
     ----------
     above_bytes : float
-        Where it begins; the first piece of all holds for every smaller size.
+        Size at which it begins; the first piece of all holds for every smaller size.
     constant_s, per_byte_s : float
-        Of the line.
+        Intercept and slope of the line.
     constant_half_width_s, per_byte_half_width_s : float
         Half of their 95 % intervals (Student's t), each while the other is what it may be; NaN where there are too few
-        sizes for one, and of what is not fitted: at its bound, or a neighbour's.
+        sizes for one, and for coefficients that are not fitted: at their bounds, or a neighbour's.
     begins_after_bytes, begins_by_bytes : float
         The measured sizes between which it begins.
     n_sizes : int
-        How many it was fitted to.
+        Number of sizes that it was fitted to.
     """
 
     above_bytes: float
@@ -102,13 +102,13 @@ def fit_pieces(
     time_s : (n,) array_like
         In seconds.
     above_bytes : float
-        Where the first piece begins; without the envelope.
+        Size at which the first piece begins; without the envelope.
     envelope_bytes : float
         Added to each size: the pieces are lines of the sum, and begin at sums.
     slope_min_s_per_byte : float
         No slope is less.
     relative_to_s : (n,) array_like, optional
-        What errors are shares of; the times, unless said.
+        Times that errors are shares of; the measured ones by default.
     pieces_max : int
         No more pieces.
 
@@ -149,7 +149,7 @@ def with_told_slopes(
     pieces : sequence of Piece
         By rising `above_bytes`, as `fit_pieces` made them of these sizes and times.
     sizes, time_s, envelope_bytes, relative_to_s
-        As `fit_pieces` takes them.
+        Arguments of `fit_pieces`.
     """
     whole = _points(sizes, time_s, envelope_bytes, relative_to_s)
     which = np.searchsorted([piece.above_bytes for piece in pieces[1:]], whole.x, side="left")
@@ -177,7 +177,7 @@ def with_told_slopes(
 
 
 def _between(before: float, after: float) -> float:
-    """Where a piece begins: at a power of two, if one lies between the sizes, for that is where libraries switch."""
+    """Size at which a piece begins: a power of two, if one lies between the sizes, for libraries switch there."""
     power = 2.0 ** math.floor(math.log2(after))
     power = power / 2 if power == after else power
     return power if before <= power else float(math.floor(math.sqrt(max(before, 1.0) * after)))
@@ -194,7 +194,7 @@ class _Points(NamedTuple):
     weights: Vector
 
     def squares(self, line: Piece) -> float:
-        """Weighted ones of what the line leaves over."""
+        """Weighted residuals of the line."""
         return float((self.weights * (self.times - line.constant_s - line.per_byte_s * self.x) ** 2).sum())
 
 

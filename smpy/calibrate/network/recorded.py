@@ -1,7 +1,7 @@
-"""Reads what benchmarks of messages printed: OSU, IMB, mpi4py.bench, and our own raw measurements.
+"""Reads the output of benchmarks of messages: OSU, IMB, mpi4py.bench, and our own raw measurements.
 
-Of OSU: osu_latency (microseconds one way) and osu_bw (MB/s of a stream). Of IMB: PingPong (microseconds one way) and
-Sendrecv (the mean over the ranks). Of `python -m mpi4py.bench`: pingpong (seconds one way, or MB/s alone). Other
+OSU: osu_latency (microseconds one way) and osu_bw (MB/s of a stream). IMB: PingPong (microseconds one way) and
+Sendrecv (the mean over the ranks). `python -m mpi4py.bench`: pingpong (seconds one way, or MB/s alone). Other
 benchmarks of these suites are skipped: one-sided ones, of several threads or pairs, in both directions at once. A file
 without any that is known is refused.
 """
@@ -23,7 +23,7 @@ _SIZE_MAX_BYTES: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Which table of a benchmark it is: a kind, and the time in seconds of a row's numbers, the first a size."""
+    """Layout of a benchmark's table: its kind, and the time in seconds of a row's numbers, the first a size."""
 
     name: str
     kind: Kind
@@ -99,7 +99,7 @@ def _rows(path: Path, lines: Sequence[str]) -> tuple[list[Sample], list[str], li
             if name not in names:
                 names.append(name)
         elif (processes and int(processes[1]) != _PAIR) or (not line.strip() and n_of_table):
-            table = None  # of more than a pair, or at its end
+            table = None  # a table of more than a pair, or the end of one
         elif table is not None and line.strip() and not line.lstrip().startswith("#"):
             rows.append(_row(path, number, line, table))
             n_of_table += 1

@@ -35,7 +35,7 @@ class Sample:
         whose message is there. "stream": per message, of many in one direction. "exchange": of a Sendrecv that
         both ranks call. "waits", "returns": a Send whose receive was posted much later, which waited for it, or not.
     size_bytes : int
-        Of the message.
+        Size of the message.
     repetition : int
         The round it belongs to.
     time_s : float
@@ -57,7 +57,7 @@ class Samples:
     rows : tuple of Sample
         In the order in which they were measured.
     about : dict
-        Where, and with what.
+        Machine and software of the measurement.
     """
 
     rows: tuple[Sample, ...]

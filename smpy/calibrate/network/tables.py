@@ -1,4 +1,4 @@
-"""What messages cost, as tables that a machine file includes."""
+"""Costs of messages, as tables that a machine file includes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smpy.calibrate.network.pieces import Piece
 from smpy.errors import UsageError
 from smpy.units import exact_size, parse_bandwidth_bytes_per_s, parse_time_s, rounded_bandwidth, rounded_time
 
-_CABLES: Final = 2  # of a route through one switch
+_CABLES: Final = 2  # cables of a route through one switch
 _DIGITS: Final = 6
 _DIGITS_OF_FACTORS: Final = 5
 _NOTHING_S: Final = 1e-15  # rounding errors of clocks
@@ -24,14 +24,15 @@ Place = Literal["host", "network"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What lies between the ranks that were measured.
+    """Route between the ranks that were measured.
 
     Parameters
     ----------
     place : {"host", "network"}
         "host": both ranks were on one host.
     latency_s, bandwidth_bytes_per_s : float or None
-        Of the route, if told: the factors multiply these. None: those of the shortest, and of the longest messages.
+        Latency and bandwidth of the route, if given: the factors multiply these. None: those of the shortest, and of
+        the longest messages.
     """
 
     place: Place
@@ -45,9 +46,9 @@ def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, obj
     Parameters
     ----------
     costs : MessageCosts
-        What was found.
+        Fitted costs.
     route : Route
-        Where.
+        Route between the measured ranks.
 
     Raises
     ------
@@ -87,12 +88,12 @@ def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, obj
 
 
 def quality(costs: MessageCosts) -> dict[str, Any]:
-    """How good the costs are, for the table [calibration].
+    """Quality of the costs, for the table [calibration].
 
     `r_squared` is of one-way times in seconds; `residual_median` and `residual_largest` are predicted over measured
     times less 1, `held_out_median` and `held_out_largest` the same of sizes that the fit has not seen, `errors` both
-    by size. `transfers` has the pieces: latency and bandwidth with half of their 95 % intervals, and between which
-    measured sizes each begins. `half_widths` are those of the overheads, and of what a byte adds to them.
+    by size. `transfers` has the pieces: latency and bandwidth with half of their 95 % intervals, and the two
+    measured sizes between which each begins. `half_widths` are those of the overheads, constant and per byte.
     """
     seen, unseen = np.abs(costs.fitted.errors), np.abs(costs.held_out.errors)
     return {
@@ -116,7 +117,7 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
 
 
 def _nominal_latency_s(costs: MessageCosts) -> float:
-    """That of the shortest messages; where the calls take all of their time, the largest there is."""
+    """Latency of the shortest messages; where the calls take all of their time, the largest of all pieces."""
     first_s = costs.transfer[0].constant_s
     return first_s or max(piece.constant_s for piece in costs.transfer)
 
@@ -141,7 +142,7 @@ def _beginning(piece: Piece) -> str:
 
 
 def _half_widths(piece: Piece) -> dict[str, float]:
-    """Of an overhead and of what a byte adds to it; of neither where it was not fitted."""
+    """Half widths of an overhead, constant and per byte; none where it was not fitted."""
     widths = {"s": piece.constant_half_width_s, "s_per_byte": piece.per_byte_half_width_s}
     return {name: _share(width) for name, width in widths.items() if math.isfinite(width)}
 
