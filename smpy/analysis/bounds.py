@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 FACTOR: Final = 1.1
 _KERNELS: Final = 20
-_DIGITS: Final = 9  # of a share: those that differ by less are in the order in which they were found
+_DIGITS: Final = 9  # digits of a share: equal shares are in the order in which they were found
 _IN_THE_HEAD: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # in the head
 _SHOWN_SHARE: Final = 0.001  # in the table
@@ -78,7 +78,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How much a part bounds a run.
+    """Bound that a part sets on a run.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Bound:
         "computing", "cores", "core_memory", "memory", "kernel", "host", "latency", "bandwidth", "contention", "link" or
         "overhead".
     name : str
-        Name of the kernel, link or host; else empty. Of a kernel, empty: computing outside of kernels.
+        Name of the kernel, link or host; else empty. An empty kernel is computing outside of kernels.
     kernel : str or None
         Kernel that is better on a host; empty: computing outside of kernels; None: all computing, or no host.
     level : int
@@ -116,7 +116,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds(Result):
-    """What bounds a run.
+    """Bounds of a run, by its parts.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Bounds(Result):
     bounds : sequence of Bound
         Parts of the run, each followed by its own parts; parts of one whole by falling share.
     remarks : sequence of str
-        What a reader should know.
+        Remarks for readers.
     """
 
     makespan_s: float
@@ -176,7 +176,7 @@ class Bounds(Result):
                 yield part
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the result."""
         return {
             "makespan_s": self.makespan_s,
             "bounds": [{**asdict(it), "words": it.words} for it in self.bounds],
@@ -202,7 +202,7 @@ def bounds(
     n_hosts: int = 3,
     told: Callable[[str], None] | None = None,
 ) -> Bounds:
-    """Find what bounds a run.
+    """Find the bounds of a run.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def bounds(
     n_links, n_hosts : int
         Numbers of links, those saturated longest, and of hosts of each kernel, those that computed it longest.
     told : callable, optional
-        Called with what is done next.
+        Called with the name of the next step.
 
     Raises
     ------

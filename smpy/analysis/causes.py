@@ -1,6 +1,6 @@
-"""The causes of waits: whose delay each wait is due to, passed on along chains of waits to the ranks that began them.
+"""The causes of waits: the delay behind each wait, passed on along chains of waits to the ranks that began them.
 
-A wait of rank r for rank o ends at a date e, when o does what r waited for. Let b be the date at which r last got out
+A wait of rank r for rank o ends at a date e, when o does its part. Let b be the date at which r last got out
 of MPI's waits and transfers, before that wait, or its begin: from b on r ran freely until it waited, and o, in the same
 time and that of the wait, did more. The time of o from b to e is compared with the time of r from b to the begin of the
 wait, line by line and kind by kind:
@@ -8,15 +8,15 @@ wait, line by line and kind by kind:
 * where o spent more than r in computing, sleeping, overheads, polls or transfers at a line, the excess is a delay;
 * time that o itself waited for others is a delay, too, and not its own.
 
-Each delay is charged with its share of the wait. What is charged to waits of o is passed on: it is added to these
+Each delay is charged with its share of the wait. A charge to waits of o is passed on: it is added to these
 waits, and charged to their causes in the same way, until all of it lies with computing, sleeping, overheads, polls or
 transfers. So a rank that only waited for another one causes nothing, and the causes add up to the waits.
 
 This is the delay analysis of [1]_, with two departures. There, two ranks are compared from their last synchronisation
 with each other on, and with clocks of their own; simulated time is one clock, so that the delays of the two differ by
 the very length of the wait whatever the date b, and that needs no search for a common synchronisation. And costs of
-chains are not told apart from those of direct delays. Polls that do not tell whom they waited for waited for whom the
-next ones did, if the rank only computed and slept in between; any other wait that does not is its own cause.
+chains are not told apart from those of direct delays. Polls with an unknown partner waited for the rank that the next
+ones waited for, if the rank only computed and slept in between; other waits with an unknown partner cause themselves.
 
 References
 ----------
@@ -47,18 +47,18 @@ _NO_LABEL: Final = -1  # time that is spent waiting for others
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Causes:
-    """What the waits of a run are due to.
+    """Causes of a run's waits.
 
     Parameters
     ----------
     rank : (n_causes,) array of int
-        Who delayed others.
+        Rank that delayed others.
     place : (n_causes,) array of int
-        Where: number in the timeline's `places`.
+        Place of the delay: number in the timeline's `places`.
     kind : (n_causes,) array of int
-        With what: number in `KINDS`; that of a wait where it is not known who was waited for.
+        Activity that delayed them: number in `KINDS`; that of a wait where the late rank is not known.
     seconds : (n_causes,) array of float
-        How long others waited because of it; together as long as all waits.
+        Time that others waited because of it; adds up to the time of all waits.
     """
 
     rank: NDArray[np.int64]
@@ -75,15 +75,15 @@ class _Waits(NamedTuple):
     other: NDArray[np.int64]  # -1: not known
     free: NDArray[np.int64]  # first interval of the rank's free run before it; that of the wait: none
     since_s: NDArray[np.float64]  # date b
-    low: NDArray[np.int64]  # what the other rank did between b and the end of the wait: intervals low to high - 1
+    low: NDArray[np.int64]  # the other rank between b and the end of the wait: intervals low to high - 1
     high: NDArray[np.int64]
 
 
 class _Charges(NamedTuple):
-    """What waits are charged to.
+    """Charges of waits to their causes.
 
-    What their ranks did themselves is in `own`, by (rank, place, kind) as one number. Waits of theirs are one by one in
-    `on`; or, in wide windows, all from number low_wait to high_wait - 1, so much a second of each.
+    Activities of the late ranks are in `own`, by (rank, place, kind) as one number. Waits of theirs are one by one in
+    `on`; or, in wide windows, all from number low_wait to high_wait - 1, at `per_s` per second of each.
     """
 
     own: Pieces  # seconds: shares of the wait
@@ -94,12 +94,12 @@ class _Charges(NamedTuple):
 
 
 def causes_of_waits(timeline: Timeline) -> Causes:
-    """Find whose delays the waits of a run are due to.
+    """Find the delays that caused the waits of a run.
 
     Parameters
     ----------
     timeline : Timeline
-        Of all ranks.
+        Intervals of all ranks.
     """
     waits = _waits(timeline)
     charges = _charges(timeline, waits)
@@ -128,7 +128,7 @@ def _labels(timeline: Timeline) -> NDArray[np.int64]:
 
 
 def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[n_waits] who was waited for; -1: not known."""
+    """[n_waits] rank that was waited for; -1: not known."""
     other, n = timeline.other[interval].astype(np.int64), len(interval)
     following = np.minimum.accumulate(np.where(other >= 0, np.arange(n), n)[::-1])[::-1]
     unknown = np.flatnonzero((other < 0) & (following < n))
@@ -188,7 +188,7 @@ def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
 
 
 def _chunks(waits: _Waits) -> Iterator[NDArray[np.int64]]:
-    """Numbers of waits that tell for whom, in order, so many that what is compared has its limit; at least one."""
+    """Waits with a known partner, by number, in chunks that compare at most `_TOGETHER` pieces; at least one each."""
     known = np.flatnonzero(waits.other >= 0)
     widths = waits.high[known] - waits.low[known], waits.interval[known] - waits.free[known]
     n = np.cumsum(np.minimum(widths[0], _WIDE) + np.minimum(widths[1], _WIDE))
@@ -203,7 +203,7 @@ def _chunks(waits: _Waits) -> Iterator[NDArray[np.int64]]:
 def _compared(
     timeline: Timeline, waits: _Waits, some: NDArray[np.int64], label: NDArray[np.int64]
 ) -> tuple[Pieces, Pieces, Pieces]:
-    """What the late ranks of waits did more than the waiting ones, by label; how long they waited themselves.
+    """Excess of the late ranks' time over the waiting ones', by label; and the time that the late ranks waited.
 
     The latter is interval by interval; but, together, for all but the first and last interval of a wide window.
     """
@@ -244,9 +244,9 @@ def _excess(spent: Pieces, n_labels: int) -> Pieces:
 
 
 def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What each wait is charged with, its own length included; and what could not be passed on.
+    """Time that each wait is charged with, its own length included; and the part that could not be passed on.
 
-    The latter is that of a circle: a wait that was passed on already is charged to itself. What is passed on to all
+    The latter belongs to circles: a wait that was passed on already is charged to itself. A charge passed on to all
     waits between two is kept as a change at the last and one before the first: a rank's waits are met in order.
     """
     length_s = timeline.duration_s()[waits.interval]

@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     place : Place
         The line.
     kind : str
-        What time went to, of `KINDS`.
+        Kind of time, of `KINDS`.
     before_s, after_s : float
         Seconds on the critical path, or of all ranks.
     """
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How much more the second run has."""
+        """Seconds that the second run has more."""
         return self.after_s - self.before_s
 
 
@@ -65,9 +65,9 @@ class RunTotals:
     name : str
         Its folder.
     n_ranks : int
-        Of it.
+        Number of its ranks.
     makespan_s : float
-        Its.
+        Makespan of it.
     rank_seconds : float
         The time of all its ranks, the time after their ends included.
     """
@@ -134,7 +134,7 @@ class Comparison(Result):
         return table + (f"\n  ... {left:,} more: --json has them all" if left > 0 else "")
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the result."""
 
         def run(it: RunTotals) -> dict[str, Any]:
             return {"run": it.name, "ranks": it.n_ranks, "makespan_s": it.makespan_s, "rank_seconds": it.rank_seconds}

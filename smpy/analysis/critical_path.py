@@ -1,7 +1,7 @@
 """The critical path of a run: the chain of computing, overheads and messages that its makespan consists of.
 
 Its parts follow each other without a gap from the makespan back to the begin of the run, and add up to the makespan.
-How it is walked is in `path_walk`.
+`path_walk` has the algorithm.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _PARTS_DRAWN: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PathRow:
-    """What a line of the program has of the path.
+    """Share of a line of the program in the path.
 
     Attributes
     ----------
     place : Place
         The line; of a message, where its end was waited for.
     kind : str
-        What time went to, of `KINDS`.
+        Kind of time, of `KINDS`.
     seconds : float
-        On the path.
+        Time on the path.
     messages, bytes : int
-        Of transfers: messages on the path.
+        Messages on the path, and their size; transfers only.
     """
 
     place: Place
@@ -62,7 +62,7 @@ class CriticalPath(Result):
     Attributes
     ----------
     time_s : float
-        How long the trace tells of: the run's makespan, or the length of a window.
+        Time covered by the trace: the run's makespan, or the length of a window.
     rows : sequence of PathRow
         The path by line and kind, the longest first.
     by_rank_s : (n_ranks,) array of float
@@ -72,13 +72,13 @@ class CriticalPath(Result):
     messages, bytes : int
         Messages on the path.
     contention_s : float
-        How much longer these took than they would have with nothing else on their links, as far as that is known.
+        Time that these took longer than they would have with nothing else on their links, as far as that is known.
     hottest_link : str
         The link that was saturated longest; empty: not known.
     parts : PathParts
         The path in pieces.
     places : sequence of Place
-        Where the program calls what.
+        Lines of the program, and their calls.
     shared_hosts : str
         Kernels that took longer than alone on their hosts, in words.
     """
@@ -116,7 +116,7 @@ class CriticalPath(Result):
         return "\n\n".join(parts)
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the result."""
         return {
             "time_s": self.time_s,
             "messages": self.messages,
@@ -189,8 +189,8 @@ def critical_path(trace: Trace) -> CriticalPath:
     Parameters
     ----------
     trace : Trace
-        Of the run. With `--trace-window` the path is that of the window; of an unfinished run, it goes back from the
-        last event.
+        Trace of the run. With `--trace-window` the path is that of the window; of an unfinished run, it goes back from
+        the last event.
 
     Returns
     -------

@@ -32,13 +32,13 @@ class Messages:
     source, target : (n_messages,) array of int
         Ranks; -1: not known.
     bytes : (n_messages,) array of int
-        Of each.
+        Size of each.
     is_early : (n_messages,) array of bool
         Whether it started when it was sent, whatever its receiver did.
     started_s, ended_s : (n_messages,) array of float
         Dates; one that is not early starts when both of its sides are posted.
     alone_s : (n_messages,) array of float
-        How long each would have taken with nothing else on its links; NaN: not known.
+        Time that each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
         Whether its sender started it: it is early, or was sent after its receive was posted.
     is_inner : (n_messages,) array of bool
@@ -73,7 +73,7 @@ def hottest_links(trace: Trace) -> list[str]:
     Parameters
     ----------
     trace : Trace
-        Of a run.
+        Trace of a run.
     """
     links = (trace.info.get("profile") or {}).get("links") or {"link": [], "saturated_s": [], "busy_s": []}
     heat = zip(links["saturated_s"], links["busy_s"], links["link"], strict=True)
@@ -86,7 +86,7 @@ def read_messages(trace: Trace) -> Messages:
     Parameters
     ----------
     trace : Trace
-        Of a run.
+        Trace of a run.
     """
     table = trace.table(
         "messages",

@@ -1,15 +1,15 @@
 """The walk along the critical path, from the last event back to the first.
 
-What the rank did itself before an event is on the path. At a wait the path goes on with who ended it:
+A rank's own activity before an event is on the path. At a wait the path goes on with the rank that ended it:
 
 * at the end of a transfer it follows the message to its start, and there goes on with the side that let it start: the
   sender of an early message, else the side that was posted last;
 * at the end of a wait for others it goes on, at that date, with the rank that was waited for;
-* where a message of a collective was sent or received beside what its rank did (a collective that was started), it
+* at a message of a collective that was sent or received in the background (a collective that was started), it
   goes on with the message whose end at that rank and date let that happen, if there is one.
 
-A wait itself is on the path only where the trace does not tell who ended it. Dates never increase; a circle within one
-date is cut. A jump costs O(log n).
+A wait itself is on the path only if the trace does not tell which rank ended it. Dates never increase; a circle at a
+single date is cut. A jump costs O(log n).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class PathParts:
     Parameters
     ----------
     rank : (n_parts,) array of int
-        Whose; of a message, who waited for its end.
+        Rank of the part; of a message, the rank that waited for its end.
     start_s, end_s : (n_parts,) array of float
         Dates.
     kind, place : (n_parts,) array of int
-        As in `Timeline`; of a message, where its end was waited for.
+        Kind and place of `Timeline`; of a message, those of the wait for its end.
     message : (n_parts,) array of int
         Row in `Messages`; -1: none.
     """
@@ -56,7 +56,7 @@ class PathParts:
 
 
 class _Cause(NamedTuple):
-    """Where the path goes on: with what rank did until a date; before, it followed a message."""
+    """Continuation of the path: a rank's activity up to a date, and the message that the path followed to get there."""
 
     rank: int
     date_s: float
@@ -69,9 +69,9 @@ def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
     Parameters
     ----------
     timeline : Timeline
-        Of all ranks; a rank without an interval cannot be on the path.
+        Intervals of all ranks; a rank without an interval cannot be on the path.
     messages : Messages
-        Between them.
+        Messages between them.
     """
     walk = _Walk(timeline, messages)
     walk.back()
@@ -82,8 +82,8 @@ def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
 class _Walk:
     """The path so far, as rows (low, high, from, until, message).
 
-    Of a piece without message, the intervals low to high of a rank, the first one from a date on, the last one up to
-    another; of a message, the interval whose end it is, twice, and the dates between which the path follows it.
+    A piece without message has the intervals low to high of a rank, the first one from a date on, the last one up to
+    another; a piece with one has the interval that it ends, twice, and the dates between which the path follows it.
     """
 
     timeline: Timeline
@@ -143,7 +143,7 @@ class _Walk:
         return int(np.argmax(np.where(self.timeline.kind == IDLE, -np.inf, self.timeline.end_s)))
 
     def _interval(self, rank: int, date_s: float) -> int:
-        """What a rank did up to a date: the interval that ended then, else the one that was under way."""
+        """Index of a rank's interval before a date: the one that ended then, else the one that was under way."""
         end_s = self.timeline.end_s.data
         low, high = int(self.timeline.first[rank]), int(self.timeline.first[rank + 1])
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
@@ -154,7 +154,7 @@ class _Walk:
         return at
 
     def _cause(self, at: int, rank: int, date_s: float, came_with: int) -> _Cause | None:
-        """Who let happen what a rank did at a date, when that was the end of a wait."""
+        """Continuation of the path with the rank that ended a wait at a date; None if no wait ended."""
         timeline, kind = self.timeline, self.timeline.kind[at]
         cause = None
         if date_s < timeline.end_s[at] - ONE_DATE_S:

@@ -1,6 +1,6 @@
 """Efficiencies of a run, or of runs on several numbers of ranks: the hierarchy of the POP centre of excellence [1]_.
 
-With C_r the time that rank r computes, T that of the run, and T_x that of its replay without what x names:
+Let C_r be the time that rank r computes, T that of the run, and T_x that of its replay without x:
 
     parallel efficiency     mean(C_r) / T                       = load balance x communication
       load balance          mean(C_r) / max(C_r)
@@ -15,13 +15,13 @@ With C_r the time that rank r computes, T that of the run, and T_x that of its r
 The dependences between ranks stay in T_ideal: a receive waits for its send, a large send for its receive.
 
 Computing is bound by three parts of the machine. With C the sum of C_r, C_alone that of a replay in which hosts' memory
-has no limit but what each core has at most, and C_cores that of one in which moving bytes takes no time:
+has no limit but the bandwidth of each core, and C_cores that of one in which moving bytes takes no time:
 
     memory of a host        (C - C_alone) / C
     memory of a core        (C_alone - C_cores) / C
     cores                   C_cores / C
 
-Of runs on several numbers P of ranks, those of fewest ranks are the reference:
+Runs on several numbers P of ranks are compared with a reference, the run of fewest ranks:
 
     computing scales        C of the reference / C; with as much work a rank (weak), times P / P_ref
       operations            the same of the operations that were computed, where the trace tells them
@@ -72,27 +72,27 @@ PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
 MEMORY_PARTS: Final = ("memory", "core_memory")
 """Limits of moving bytes, in the order in which they are taken away: of a host's memory, of a core's."""
 
-_LONGER: Final = 1e-9  # of the time: a replay that takes longer by more than that is told
+_LONGER: Final = 1e-9  # relative to the time: a replay that takes longer by more than that is told
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiencies:
-    """Of one run; None: not known without a replay.
+    """Efficiencies of one run; None: not known without a replay.
 
     Attributes
     ----------
     n_ranks : int
-        Of the run.
+        Number of ranks of the run.
     time_s : float
         T: the makespan; of a region, the longest that a rank was in it.
     computing_s, longest_computing_s : float
         Sum and maximum of C_r.
     parallel, load_balance, communication, serialisation, transfer, contention, bandwidth, latency, overhead : float
-        As above.
+        Factors, as defined above.
     ideal_s : float or None
         T_ideal.
     operations : float or None
-        That the ranks computed together, in flop; None: the trace does not tell.
+        Operations of all ranks together, in flop; None: the trace does not tell.
     alone_s, cores_s : float or None
         C_alone and C_cores.
     n_hosts, ranks_on_a_host : int
@@ -139,14 +139,14 @@ class Efficiencies:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Of one run, to the reference.
+    """Scaling of one run from the reference.
 
     Attributes
     ----------
     computing, operations, speed, core_memory, memory : float or None
-        How computing scales, and its parts; memory's are None where all is bytes, or none of it.
+        Scaling of computing, and its parts; memory's are None where all is bytes, or none of it.
     global_efficiency : float
-        Parallel efficiency times that.
+        Parallel efficiency times the scaling of computing.
     speedup : float
         Time of the reference / time, with weak scaling times P / P_ref.
     """
@@ -173,13 +173,13 @@ class Pop(Result):
     scalings : sequence of Scaling
         Likewise; empty for one run.
     noise_free : sequence of Efficiencies
-        Of the same runs without noise, where asked for; else empty.
+        Efficiencies of the same runs without noise, where asked for; else empty.
     is_weak : bool
         Whether runs are said to have as much work a rank.
     remarks : sequence of str
-        What a reader should know.
+        Remarks for readers.
     predictions : FactorPredictions or None
-        Of other numbers of ranks, where asked for.
+        Predictions for other numbers of ranks, where asked for.
     """
 
     region: str | None
@@ -222,7 +222,7 @@ class Pop(Result):
         return "\n\n".join(parts)
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the result."""
         return {
             "region": self.region,
             "is_weak": self.is_weak,
@@ -297,7 +297,7 @@ def pop(
     Parameters
     ----------
     traces : sequence of Trace
-        Of runs of one program; several: on different numbers of ranks.
+        Traces of runs of one program; several: on different numbers of ranks.
     replay : Replay, optional
         Performs a trace again, four times each, six where it moves memory; without it serialisation and transfer
         are not told apart, nor cores and memory.
@@ -310,7 +310,7 @@ def pop(
     denoise : sequence of {"cpu", "net"}
         Find the efficiencies without noise of computing, or of the network, too: by five replays more.
     told : callable, optional
-        Called with what is done next.
+        Called with the name of the next step.
 
     Raises
     ------
@@ -460,12 +460,12 @@ def _operations(trace: Trace) -> float | None:
 
 
 def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> Scaling:
-    """How a run scales.
+    """Scaling of a run from the reference.
 
     Parameters
     ----------
     run, reference : Efficiencies
-        Of it, and of that of fewest ranks.
+        Efficiencies of the run, and of the one of fewest ranks.
     is_weak : bool
         Whether it is said to have as much work a rank.
     """

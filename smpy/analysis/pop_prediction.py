@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 _FARTHEST: Final = 1_000_000
 _GRID: Final = 600
-_STANDARD_ERRORS: Final = 2.0  # of a 95 % interval
+_STANDARD_ERRORS: Final = 2.0  # half width of a 95 % interval
 _WITH_REPLAYS: Final = ("load_balance", "serialisation", "transfer")
 _WITHOUT: Final = ("load_balance", "communication")
 
 
 class Factors(Protocol):
-    """What there is of a run."""
+    """Factors of a run."""
 
     @property
     def n_ranks(self) -> int:
-        """Of the run."""
+        """Number of ranks of the run."""
 
 
 class Crossover(NamedTuple):
@@ -38,9 +38,9 @@ class Crossover(NamedTuple):
     Attributes
     ----------
     ranks : float
-        From so many on.
+        Number of ranks from which on it is the smallest.
     before, after : str
-        The smallest factor.
+        The smallest factor below and above it.
     """
 
     ranks: float
@@ -82,7 +82,7 @@ class FactorPredictions:
         Parameters
         ----------
         name : str
-            Of the factor; "parallel": the product, whose relative widths add up as independent errors do.
+            Name of the factor; "parallel": the product, whose relative widths add up as independent errors do.
         ranks : array_like
             Numbers of ranks.
         """
@@ -101,7 +101,7 @@ class FactorPredictions:
         Parameters
         ----------
         ranks : float
-            How many.
+            Number of ranks.
         """
         return min(self.factors, key=lambda name: float(self.factors[name].curve.at(ranks)))
 
@@ -125,7 +125,7 @@ class FactorPredictions:
         return "\n".join(lines)
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the predictions."""
         return {
             "ranks": list(self.ranks),
             "factors": {
@@ -181,12 +181,12 @@ def predict_factors(runs: Sequence[Factors], ranks: Sequence[int]) -> FactorPred
     runs : sequence of Factors
         Three or more, of different numbers of ranks.
     ranks : sequence of int
-        What to predict.
+        Numbers of ranks to predict.
 
     Raises
     ------
     UsageError
-        Of fewer runs, or if a number of ranks is below 1.
+        If there are fewer runs, or a number of ranks is below 1.
     """
     if min(ranks) < 1:
         raise UsageError(f"{min(ranks)} ranks cannot be predicted: say a number from 1 on")

@@ -21,18 +21,18 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
     Parameters
     ----------
     trace : Trace
-        Of a run.
+        Trace of a run.
     timeline : Timeline
-        What it says of each rank's time.
+        Intervals of the trace.
     region : str
-        As the program named it.
+        Name that the program gave it.
 
     Returns
     -------
     computing_s : (n_ranks,) array of float
-        Of each rank.
+        Time that each rank computed in it.
     time_s : float
-        The longest.
+        Longest time of a rank in it.
 
     Raises
     ------

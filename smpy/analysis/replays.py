@@ -1,4 +1,4 @@
-"""What analyses ask of a replay: how long a run would have taken were something otherwise."""
+"""Interface of replays for analyses: the time that a run would have taken were something otherwise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Replayed(Protocol):
 
     @property
     def computing_s(self) -> ArrayLike:
-        """How long each rank computed."""
+        """Time that each rank computed."""
 
     @property
     def n_left_alone(self) -> int:
@@ -34,7 +34,7 @@ class Replayed(Protocol):
 
     @property
     def noise_removed(self) -> str:
-        """What was done about noise, in sentences."""
+        """Sentences about the removal of noise."""
 
 
 class Replay(Protocol):
@@ -62,7 +62,7 @@ def why_not_replayed(trace: Trace) -> str | None:
     Parameters
     ----------
     trace : Trace
-        Of a run.
+        Trace of a run.
     """
     facts = trace.info["trace"]
     if not facts.get("is_complete", True):
@@ -82,7 +82,7 @@ def check_can_replay(trace: Trace) -> None:
     Raises
     ------
     UsageError
-        If it lacks what a replay performs.
+        If it lacks the actions that a replay performs.
     """
     reason = why_not_replayed(trace)
     if reason is not None:
@@ -90,7 +90,7 @@ def check_can_replay(trace: Trace) -> None:
 
 
 def depends_on_time(trace: Trace) -> bool:
-    """Whether the program took what came first, or looked in vain: on another machine it may do something else."""
+    """Whether the program took the first message to come, or looked in vain: elsewhere it may do something else."""
     facts = trace.info["trace"]
     return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Result(ABC):
-    """What every analysis returns."""
+    """Result of an analysis."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class Result(ABC):
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
-        """All of the result as JSON has it: numbers in SI units, units in the names."""
+        """JSON-serialisable dict of the whole result: numbers in SI units, units in the names."""
 
     @abstractmethod
     def plot(self) -> Figure:
@@ -54,7 +54,7 @@ def escaped(text: object) -> str:
 
 
 def needed(module: str, extra: str = "analysis") -> Any:
-    """A module that only analyses need, or what another extra of ours has.
+    """A module that only analyses need, or one of another extra of ours.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Curves through the efficiencies of some numbers of ranks, and what they say of others.
+"""Curves through the efficiencies of some numbers of ranks, and their predictions for others.
 
 The family is that of [1]_, with x = P^(1/d), the side of a grid of P ranks in d = 1, 2 or 3 dimensions:
 
@@ -57,7 +57,7 @@ class Prediction:
     others: Sequence[Curve]
 
     def jackknife(self, ranks: ArrayLike) -> NDArray[np.float64]:
-        """Standard error from what changes when a point is left out, the choice of the curve included.
+        """Standard error by leaving out one point at a time, the choice of the curve included.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Curve:
     Parameters
     ----------
     family : {"constant", "amdahl", "pipeline"}
-        Which.
+        Family of the curve.
     dimension : int
         d.
     a, f : float
@@ -93,7 +93,7 @@ class Curve:
 
     @property
     def text(self) -> str:
-        """As text: "Amdahl, d = 2: a = 0.98, f = 0.999"."""
+        """Text such as "Amdahl, d = 2: a = 0.98, f = 0.999"."""
         if self.family == "constant":
             return f"constant: {self.a:.4g}"
         name = {"amdahl": "Amdahl", "pipeline": "pipeline"}[self.family]
@@ -133,7 +133,7 @@ class Curve:
         shape = _shape(self.family, self.f, self.dimension, np.atleast_1d(ranks))
         if self.family == "constant":
             return shape[:, None]
-        growth = 1 - x if self.family == "amdahl" else (2 * x - 2) / x  # of the denominator, with f
+        growth = 1 - x if self.family == "amdahl" else (2 * x - 2) / x  # growth of the denominator, with f
         return np.stack([shape, -self.a * growth * shape**2], axis=1)
 
 
@@ -174,7 +174,7 @@ def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured:
 
 
 def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline: bool) -> Prediction:
-    """Choose a curve: a constant for what hardly changes, else what predicts the largest number of ranks best.
+    """Choose a curve: a constant if values hardly change, else the one that predicts the largest number of ranks best.
 
     It predicts that from the others; of curves that do it equally well, Amdahl's with d = 1 is taken.
 
@@ -190,7 +190,7 @@ def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline:
     Raises
     ------
     UsageError
-        Of fewer than three numbers of ranks, or when one is there twice.
+        If there are fewer than three numbers of ranks, or one is there twice.
     """
     order = np.argsort(ranks)
     x, y = np.asarray(ranks, np.float64)[order], np.asarray(measured, np.float64)[order]
@@ -217,7 +217,7 @@ def _chosen(x: NDArray[np.float64], y: NDArray[np.float64], *, can_be_pipeline: 
 
 
 def _slope_t(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """How many standard errors the slope of a straight line is from 0."""
+    """Distance of a straight line's slope from 0, in standard errors."""
     from_mean = x - x.mean()
     slope = (from_mean @ y) / (from_mean @ from_mean)
     rest = y - y.mean() - slope * from_mean

@@ -18,7 +18,7 @@ def shared_hosts(trace: Trace) -> str:
     Parameters
     ----------
     trace : Trace
-        Of a run.
+        Trace of a run.
     """
     lines = [
         f"  {name} took {format_time(kernel['seconds'])}, alone {format_time(kernel['alone_s'])}"

@@ -1,4 +1,4 @@
-"""What each rank did when: the intervals of a trace as columns, those of a rank in a row and in the order of time."""
+"""Timeline of each rank: the intervals of a trace as columns, those of a rank in a row and in the order of time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ONE_DATE_S: Final = 1e-9
 
 
 class Place(NamedTuple):
-    """A line of the program, and what it calls there.
+    """A line of the program, and its call there.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ class Place(NamedTuple):
 
     @property
     def where(self) -> str:
-        """As text: "late.py:10"."""
+        """Text such as "late.py:10"."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def text(self) -> str:
-        """As text: "Recv late.py:10"."""
+        """Text such as "Recv late.py:10"."""
         return f"{self.what} {self.where}".rstrip()
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the place."""
         return {"call": self.call or None, "file": self.file or None, "line": self.line or None}
 
 
@@ -84,9 +84,9 @@ class Timeline:
     Parameters
     ----------
     n_ranks : int
-        Of the run.
+        Number of ranks of the run.
     time_s : float
-        How long the trace tells of: the run's makespan, or the length of a window.
+        Time covered by the trace: the run's makespan, or the length of a window.
     first : (n_ranks + 1,) array of int
         Intervals of rank r are those from first[r] to first[r + 1] - 1; each begins where the one before ended.
     start_s, end_s : (n_intervals,) array of float
@@ -100,7 +100,7 @@ class Timeline:
     message : (n_intervals,) array of int
         The message that ended a wait or a transfer; -1: none.
     places : sequence of Place
-        Where the program calls what.
+        Lines of the program, and their calls.
     """
 
     n_ranks: int
@@ -121,7 +121,7 @@ class Timeline:
 
     @property
     def rank(self) -> NDArray[np.int32]:
-        """[n_intervals] whose each is."""
+        """[n_intervals] rank of each."""
         return np.repeat(np.arange(self.n_ranks, dtype=np.int32), np.diff(self.first))
 
     def duration_s(self) -> NDArray[np.float64]:
@@ -140,7 +140,7 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
     Parameters
     ----------
     trace : Trace
-        Of a run; what there is of an unfinished one.
+        Trace of a run, or the part there is of an unfinished one.
     with_messages : bool
         Whether `message` is read; else it is empty.
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
-_ROUNDING: Final = 1e-9  # of all waits: tables leave out what is less
-_SMALLEST_SHARE: Final = 0.005  # of the ranks' time: contention or polls with a smaller share get no table
+_ROUNDING: Final = 1e-9  # share of all waits: tables leave out smaller ones
+_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: contention or polls with less get no table
 _BARS: Final = 30
 
 
@@ -47,15 +47,15 @@ class Wait:
     Attributes
     ----------
     rank : int
-        Who waited.
+        Rank that waited.
     place : Place
-        Where.
+        Place of the wait.
     kind : str
         Kind of wait: "late_sender", "late_receiver", "late_members"; with nobody late "transfer", "polling", "probing".
     seconds : float
-        Together.
+        Total time of the waits.
     count : int
-        How many waits.
+        Number of waits.
     """
 
     rank: int
@@ -72,18 +72,18 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What let others wait.
+    """Cause of waits of other ranks.
 
     Attributes
     ----------
     rank : int
-        Who delayed others.
+        Rank that delayed others.
     place : Place
-        Where.
+        Place of the delay.
     kind : str
-        With what, of `KINDS`; a kind of wait: who was waited for is not known.
+        Activity that delayed them, of `KINDS`; a kind of wait: the late rank is not known.
     seconds : float
-        How long others waited because of it.
+        Time that others waited because of it.
     """
 
     rank: int
@@ -147,7 +147,7 @@ class Waits(Result):
         return "\n\n".join(filter(None, [*tables, self.shared_hosts]))
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """JSON-serialisable dict of the result."""
         return {
             "rank_seconds": self.rank_seconds,
             "wait_s": self.seconds,
@@ -231,7 +231,7 @@ def waits(trace: Trace) -> Waits:
     Parameters
     ----------
     trace : Trace
-        Of the run.
+        Trace of the run.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How long ranks did what, in windows of their time: piece by piece, or, of wide windows, from running sums."""
+"""Time of ranks by label, in windows of their time: piece by piece, or, in wide windows, from running sums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Windows(NamedTuple):
     Parameters
     ----------
     owner : (n_windows,) array of int
-        What each is for.
+        Item that each window is for.
     low, high : (n_windows,) array of int
         Intervals.
     since_s, until_s : (n_windows,) array of float
@@ -43,11 +43,11 @@ class Pieces(NamedTuple):
     Parameters
     ----------
     owner : (n_pieces,) array of int
-        What the window is for.
+        Item that the window is for.
     what : (n_pieces,) array of int
-        An interval; or what time was spent with.
+        An interval; or a label of time.
     seconds : (n_pieces,) array of float
-        How much of it lies in the window.
+        Part of it that lies in the window.
     """
 
     owner: NDArray[np.int64]
@@ -61,9 +61,9 @@ def pieces_of(timeline: Timeline, windows: Windows) -> Pieces:
     Parameters
     ----------
     timeline : Timeline
-        Of all ranks.
+        Intervals of all ranks.
     windows : Windows
-        Which; costs as much as they have intervals.
+        Windows to cut; takes time in proportion to their intervals.
     """
     n = windows.high - windows.low
     interval = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n - windows.low, n)
@@ -73,17 +73,17 @@ def pieces_of(timeline: Timeline, windows: Windows) -> Pieces:
 
 
 def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> Pieces:
-    """How much of each window has each label.
+    """Time of each label in each window.
 
     Parameters
     ----------
     timeline : Timeline
-        Of all ranks.
+        Intervals of all ranks.
     windows : Windows
-        Which, none without an interval; costs as much as these and all their ranks' intervals, times the labels of a
-        rank.
+        Windows, none without an interval; takes time in proportion to these and all their ranks' intervals, times the
+        labels of a rank.
     label : (n_intervals,) array of int
-        What time is spent with.
+        Label of each interval.
     """
     rank = np.searchsorted(timeline.first, windows.low, side="right") - 1
     order = np.argsort(rank, kind="stable")
@@ -110,7 +110,7 @@ def together(pieces: list[Pieces]) -> Pieces:
     Parameters
     ----------
     pieces : list of Pieces
-        Which.
+        Pieces to put together.
     """
     if not pieces:
         return Pieces(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

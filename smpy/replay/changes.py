@@ -1,4 +1,4 @@
-"""What is changed of a machine, or of what ranks did, before a trace is performed."""
+"""Changes of a machine, or of the ranks' work, before a trace is performed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def memory_factors(ideal: Iterable[str], better: Sequence[Change]) -> tuple[floa
 
 
 def with_less_overhead(machine: Description, factor: float) -> Description:
-    """A machine whose calls and polls cost so many times less."""
+    """A machine with calls and polls that cost so many times less."""
 
     def less(table: tuple[Overhead, ...]) -> tuple[Overhead, ...]:
         return tuple(

@@ -1,4 +1,4 @@
-"""What computing takes without noise: what models of kernels say, and what the program computed at its quickest."""
+"""Work of computing without noise: by models of kernels, and, where it was measured, by a low percentile."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 NOISY_PARTS: Final = ("cpu", "net")
-"""What there may be no noise of: computing, and the latencies and bandwidths of links."""
+"""Parts that noise can be removed from: computing, and the latencies and bandwidths of links."""
 PERCENTILE: Final = 5
-"""Of what was computed before one call on one rank, in the order of size: the one that is taken for all."""
+"""Percentile, of the work before one call on one rank, that is taken for all of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuietWork:
     """The work of a trace's ranks without noise.
 
-    Work that a kernel names has no noise but what ``--noise`` has drawn, and then the trace has what it is without.
+    Work that a kernel names has no noise but that drawn by ``--noise``, and then the trace has the work without it.
     Other work was measured, or told by the program: each piece takes the percentile of those that the same rank
-    computed before the same call. So pieces that do differ are taken for alike.
+    computed before the same call. So pieces of different work are taken for alike.
 
     Attributes
     ----------
     flop_of_site : (n_sites + 1,) array of float
         The percentile, by site; NaN: of kernels, and where nothing was computed.
     n_modelled, n_measured : int
-        Pieces of work that are what a model says, and that take the percentile.
+        Pieces of work that take a model's value, and that take the percentile.
     """
 
     flop_of_site: NDArray[np.float64]
@@ -46,7 +46,7 @@ class QuietWork:
     n_measured: int
 
     def __str__(self) -> str:
-        """What is done about noise, for people."""
+        """Sentence about the removal of noise."""
         said = [
             (self.n_modelled, "what the kernel's model says without noise"),
             (self.n_measured, f"the {PERCENTILE}th percentile of what the rank computed before the same call"),
@@ -56,7 +56,7 @@ class QuietWork:
 
 
 def quiet_work(trace: Trace) -> QuietWork:
-    """Find what the computing of a trace takes without noise.
+    """Find the work of a trace's computing without noise.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def checked_noise(denoise: Iterable[str]) -> tuple[str, ...]:
 
 
 def told_of_noise(denoise: Iterable[str], quiet: QuietWork | None) -> str:
-    """What is done about noise, in sentences."""
+    """Sentences about the removal of noise."""
     network = "Links keep their latency and bandwidth, whatever profiles say." if "net" in denoise else ""
     return " ".join(filter(None, (str(quiet or ""), network)))
 

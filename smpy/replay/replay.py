@@ -1,4 +1,4 @@
-"""Performing a trace: the event kernel does what its ranks did, and no Python runs."""
+"""Performing a trace: the event kernel repeats the actions of its ranks, and no Python runs."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _POLL_S: Final = 1e-9
-"""Of a poll that costs nothing: time goes on, so that what it looks for can come."""
-_COMPUTING: Final = 0  # of the kernel's kinds of time
+"""Duration of a poll that costs nothing: time goes on, so that the event it looks for can come."""
+_COMPUTING: Final = 0  # one of the kernel's kinds of time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayResult:
-    """What performing a trace took.
+    """Result of performing a trace.
 
     Attributes
     ----------
     makespan_s : float
-        When the last rank ended, in seconds.
+        Date at which the last rank ended, in seconds.
     finish_s : array of float, [ranks]
-        When each did.
+        Date at which each rank ended.
     computing_s : array of float, [ranks]
-        How long each computed.
+        Time that each rank computed.
     messages, bytes : int
-        As the summary of a run has them.
+        Messages and bytes, as in the summary of a run.
     n_left_alone : int
         Sends that were complete at once in the trace and are not on this machine: when the program waited for them is
         not known, and the replay does not wait.
@@ -66,7 +66,7 @@ class ReplayResult:
         Whether the traced program may do something else on another machine: it took messages from any source, polled,
         or waited for any of several.
     noise_removed : str
-        What was done about noise, in sentences.
+        Sentences about the removal of noise.
     """
 
     makespan_s: float
@@ -95,13 +95,13 @@ def replay(
     """Perform a trace.
 
     On the machine of the run, the dates are those of the run. Elsewhere they are those of a run of the program there,
-    as far as what it does does not depend on time, and computing keeps its operations; where the run took the time
+    as far as its actions do not depend on time, and computing keeps its operations; where the run took the time
     that it measured here for that of any host, it keeps its time.
 
     Parameters
     ----------
     trace : Trace or path
-        What `smpy run --trace` wrote.
+        Trace that `smpy run --trace` wrote.
     platform : str, path or Description, optional
         Another machine, as `smpy run` takes it; ranks are then placed on it anew.
     options : iterable of (str, str), optional
@@ -109,18 +109,18 @@ def replay(
     algorithms : iterable of (str, str), optional
         Collectives and the algorithms that they use; by default, as the run said.
     cpu : float, optional
-        How many times faster all cores compute.
+        Factor by which all cores compute faster.
     ideal : iterable of {"contention", "bandwidth", "latency", "overhead", "memory", "core_memory"}, optional
-        What there is none of: messages do not share links, or links have no limit of bandwidth, no latency, calls and
+        Idealised parts: messages do not share links, or links have no limit of bandwidth, no latency, calls and
         looks at the clock no cost; the memory of a host, or that of a core, has no limit of bandwidth.
     better : iterable of tuple, optional
-        What is so many times better: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
+        Better parts, and by which factor: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
         1.1)``, ``("link", name, 1.1)`` (its bandwidth); ``("cores", 1.1)``, ``("core_memory", 1.1)`` and ``("memory",
         1.1)``, the bandwidths of a core's and of a host's memory; ``("computing", 1.1)``, ``("host", name, 1.1)``
         (computing there), ``("kernel", name, 1.1)`` (an empty name: computing outside of kernels) and ``("kernel",
         name, host, 1.1)``, which take so many times less whatever bounds them.
     denoise : iterable of {"cpu", "net"}, optional
-        What there is no noise of: computing takes what models of kernels say without, or the 5th percentile of what
+        Parts without noise: computing takes the time of the kernels' models, or the 5th percentile of the times that
         the rank computed before the same call (`smpy.replay.noise`); links do not follow profiles.
     on_yield : callable, optional
         Called between stretches of at most about 50 ms of the kernel's work.
@@ -302,7 +302,7 @@ def _kernel_of_site(trace: Trace) -> list[str]:
 
 
 def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -> NDArray[np.float64] | None:
-    """How many times faster each rank's core was in the run; None: what is measured here is scaled to each host."""
+    """Ratio of each rank's core speed in the run to that in the replay; None: measured work is scaled to each host."""
     import numpy as np
 
     info = trace.info["trace"]
@@ -318,7 +318,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
 
 
 def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
-    """What a world took that has performed its trace."""
+    """Result of a world that has performed its trace."""
     import numpy as np
 
     finish_s: array[float] = engine.finish_s()

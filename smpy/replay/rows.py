@@ -1,4 +1,4 @@
-"""What ranks did, as the kernel takes it: the rows of a trace with this world's numbers."""
+"""Actions of ranks, as the kernel takes them: the rows of a trace with this world's numbers."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ class Rows:
         Parameters
         ----------
         slowdown : array of float, [ranks], or None
-            How many times faster each rank's core was there; None: work keeps its operations.
+            Ratio of each rank's core speed in the run to that in the replay; None: work keeps its operations.
         """
         self._slowdown = slowdown
 
     def without_noise(self, quiet: QuietWork | None) -> None:
-        """Have work take what it takes without noise; None: what it took."""
+        """Replace the amounts of work by noise-free ones; None: keep them."""
         self._quiet = quiet
 
     def _taken(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
-        """What receives from any source took: keys of rank and request in order, sources and tags."""
+        """Matches of receives from any source: keys of rank and request in order, sources and tags."""
         import numpy as np
 
         if not self._trace.info["trace"]["n_wildcards"]:
@@ -138,7 +138,7 @@ class Rows:
         Raises
         ------
         DamagedFileError
-            Names the first row that no run has recorded, whose replay might never end.
+            If a row cannot come from a recorded run: its replay might never end. The message names the first.
         """
         import numpy as np
 
@@ -186,7 +186,7 @@ class Rows:
             rows["bytes"][is_work] = np.minimum(np.rint(rows["bytes"][is_work] / moved), most)
 
     def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
-        """What a model says is computed in place of the row that follows it."""
+        """Replace work by the model's noise-free value in the row before it, or by the percentile of its call."""
         import numpy as np
 
         action, amount = rows["action"], rows["amount"]

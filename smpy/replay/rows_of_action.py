@@ -21,9 +21,9 @@ def rows_of_action(trace: Trace, action: str, columns: Sequence[str]) -> list[ND
     trace : Trace
         All of a run.
     action : str
-        As the trace names it.
+        Name of the action in the trace.
     columns : sequence of str
-        Of `actions`, each a number.
+        Columns of `actions`, each a number.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
 """Performing SimGrid's time-independent traces, as `smpirun -trace-ti` writes them and `smpirun -replay` runs them.
 
 A main file lists one file a rank, in their order; one that lists a single file has all ranks' lines there. Files are
-read piece by piece, as ranks come to them; of a single file, what comes before a rank's turn is held.
+read piece by piece, as ranks come to them; of a single file, actions before a rank's turn are held.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from smpy.platforms.description import Description
 
-_PIECES_BYTES: Final = 16 << 20  # of all ranks' files together
+_PIECES_BYTES: Final = 16 << 20  # size of all ranks' pieces together
 _PIECE_MIN_BYTES, _PIECE_MAX_BYTES = 4096, 1 << 20
 _LINE_MAX_BYTES: Final = 64 << 20
 
@@ -45,7 +45,7 @@ class TimeIndependentTrace:
     files : tuple of path
         One a rank, or one for all.
     n_ranks : int
-        How many ranks are to perform it.
+        Number of ranks that are to perform it.
     """
 
     path: Path
@@ -66,7 +66,7 @@ def read_main_file(path: str | Path, n_ranks: int | None = None) -> TimeIndepend
     path : str or path
         The main file.
     n_ranks : int, optional
-        How many ranks; by default, as many as there are files.
+        Number of ranks; by default, that of the files.
 
     Raises
     ------

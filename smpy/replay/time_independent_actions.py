@@ -1,6 +1,6 @@
-"""What a line of a time-independent trace says, as rows of actions for the kernel.
+"""Rows of actions for the kernel, from lines of a time-independent trace.
 
-A line is a rank, an action and what this takes (`_ACTIONS`), in words; sizes are numbers of entries of a datatype,
+A line is a rank, an action and its arguments (`_ACTIONS`), in words; sizes are numbers of entries of a datatype,
 named by a number of SimGrid's. All communicators are COMM_WORLD.
 """
 
@@ -23,7 +23,7 @@ ScheduleOf = Callable[[str, Query], int]
 
 _NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
 _ANY: Final = -1
-_ANY_SOURCE, _ANY_TAG = -333, -444  # as SMPI writes them
+_ANY_SOURCE, _ANY_TAG = -333, -444  # SMPI's numbers
 _COMPLETE, _FOUND = 0, -1  # names of sends that were complete at once: before a test, and after one
 _COUNT_MAX: Final = 1 << 40  # entries: all that ranks receive together can be told in bytes
 _ANY_BYTES: Final = 1 << 62
@@ -51,13 +51,13 @@ class Actions:
     Parameters
     ----------
     rank, n_ranks : int
-        Whose, of how many.
+        Rank that performs the actions, and number of ranks.
     schedule_of : callable
         Gives schedules of collectives.
     is_sent_at_once : callable
         Whether a message of a rank, of so many bytes, is complete when it is sent.
     faster : float
-        What is divided of the rank's work.
+        Divisor of the rank's work.
 
     Attributes
     ----------
@@ -133,12 +133,12 @@ class Actions:
     # ---- alone ----
 
     def init(self, words: Words) -> None:
-        """Any word more makes double the datatype of what names none."""
+        """Begin; any word more makes double the datatype of actions that name none."""
         self._is_begun = True
         self._entry_bytes = _ENTRY_BYTES[_DOUBLE if words.n else _BYTE]
 
     def nothing(self, words: Words) -> None:
-        """What takes no time."""
+        """Accept an action that takes no time."""
 
     def compute(self, words: Words) -> None:
         self._compute(words.amount("flop"))
@@ -392,7 +392,7 @@ class Words:
 
     @property
     def n(self) -> int:
-        """How many are left."""
+        """Number of words left."""
         return len(self._words) - self._at
 
     def _next(self, what: str) -> str:
@@ -414,7 +414,7 @@ class Words:
         return number
 
     def number(self, what: str) -> int:
-        """A whole number; of one with a fraction, what is before it."""
+        """A whole number; a fraction is cut off."""
         word = self._next(what)
         try:
             return int(word) if word.isdecimal() else int(_float(word))
@@ -422,7 +422,7 @@ class Words:
             raise UsageError(f"{self.action}: {word!r} is no {what}") from None
 
     def count(self, what: str, least: int = 0) -> int:
-        """How many entries."""
+        """Number of entries."""
         number = self.number(f"number of {what}")
         if not least <= number <= _COUNT_MAX:
             raise UsageError(f"{self.action}: {number} is no number of {what}")
@@ -458,7 +458,7 @@ def _any_tag(tag: int) -> int:
 
 
 def _offsets(counts: Sequence[int], entry_bytes: int) -> list[int]:
-    """Where blocks begin, and the last one ends."""
+    """Offsets in bytes at which blocks begin, and the last one ends."""
     return list(accumulate((count * entry_bytes for count in counts), initial=0))
 
 
