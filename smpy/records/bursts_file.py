@@ -1,4 +1,4 @@
-"""The file of a run's bursts: what ranks computed between two calls, in the seconds that were measured.
+"""The file of a run's bursts: computing of ranks between two calls, in the seconds that were measured.
 
     smpy bursts 2 <bytes of the head>      a line
     head                                   a JSON object, filled up with spaces to its length; rewritten at the end
@@ -40,10 +40,10 @@ from smpy.records.files import complaint, scratch_of, signals_held
 MAGIC: Final = b"smpy bursts "
 VERSION: Final = 2
 _READABLE: Final = (1, VERSION)
-_ROWS_MAX: Final = 1 << 15  # of a block
+_ROWS_MAX: Final = 1 << 15  # rows of a block
 _N_COLUMNS: Final = 4
-_NUMBERS_MAX: Final = 1 << 22  # of a column: no more are unpacked, whatever the file says
-_SPARE_BYTES: Final = 1024  # of the head, for what the end of a recording adds
+_NUMBERS_MAX: Final = 1 << 22  # numbers of a column: no more are unpacked, whatever the file says
+_SPARE_BYTES: Final = 1024  # bytes of the head for additions at the end of a recording
 _COMPRESSION: Final = 1
 _UNDER_WAY: Final = "under way"
 _WHOLE: Final = "whole"
@@ -74,19 +74,19 @@ class RecordedRun:
 class BurstsWriter:
     """Writes bursts while they are measured, beside the file that they are for.
 
-    When there is no room for them any more, the blocks that were written stay, and nothing is added.
+    If writing fails, as on a full disk, the blocks that were written stay, and nothing is added.
 
     Parameters
     ----------
     path : Path
-        Where the file is to be in the end.
+        Final place of the file.
     run : RecordedRun
-        What is recorded.
+        Run that is recorded.
 
     Attributes
     ----------
     n_bursts : int
-        Those that were given to it and are longer than nothing.
+        Number of bursts given to it that are longer than 0.
     trouble : OSError or None
         Why it cannot write any more.
 
@@ -137,7 +137,7 @@ class BurstsWriter:
         self._places.append(text)
 
     def add_source(self, place: str, file: Path) -> None:
-        """Note what a file of the program holds; none that is not there."""
+        """Note the content of a file of the program; nothing if it does not exist."""
         with suppress(OSError):
             self._sources[place] = hash_of(file)
 
@@ -152,7 +152,7 @@ class BurstsWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was added."""
+        """Write the bursts that were added."""
         if self.trouble is None:
             columns = [b"".join(column.tobytes() for column in self._sequences), *(row.tobytes() for row in self._rows)]
             packed = [zlib.compress(column, _COMPRESSION) for column in columns]
@@ -184,7 +184,7 @@ class BurstsWriter:
         Raises
         ------
         UsageError
-            If not all could be written: what could be is there, and says that it was cut short.
+            If not all could be written: the rest is there, and says that it was cut short.
         """
         with signals_held():
             self.flush()
@@ -203,7 +203,7 @@ class BurstsWriter:
             )
 
     def _head_text(self, status: str) -> bytes:
-        """The head, as long as it was: what is longer loses the end of the status."""
+        """The head, as long as it was: a longer status loses its end."""
         head = self._head | {"status": status[: _SPARE_BYTES // 8], "bytes": self._end, "bursts": self._n_written}
         return json.dumps(head | {"crc32": _sum_of(head)}).ljust(self._head_bytes - 1).encode() + b"\n"
 
@@ -234,14 +234,14 @@ def _sum_of(head: Mapping[str, Any], columns: Iterable[bytes] = ()) -> int:
 
 @dataclass(slots=True)
 class RecordedBursts:
-    """What a file of bursts holds.
+    """Content of a file of bursts.
 
     Attributes
     ----------
     path : Path
         The file.
     run : RecordedRun
-        Of what.
+        Run that was recorded.
     cut_short : str
         Why the recording ended before its run; empty if it did not.
     places : list of str
@@ -253,7 +253,7 @@ class RecordedBursts:
     rows : tuple of array
         Sequence, n_short and seconds of each row, in the order of the recording.
     sha256 : str
-        Of the file.
+        Checksum of the file.
     """
 
     path: Path

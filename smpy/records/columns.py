@@ -26,7 +26,7 @@ def numbers(column: pa.Array | pa.ChunkedArray, null: float | None = None) -> ND
     column : pyarrow.Array or pyarrow.ChunkedArray
         Integers, floats or truth values.
     null : number, optional
-        What stands where there is none; without it, anything may.
+        Number for missing values; without it they are arbitrary.
     """
     chunks = getattr(column, "chunks", None)
     if chunks is None:
@@ -36,7 +36,7 @@ def numbers(column: pa.Array | pa.ChunkedArray, null: float | None = None) -> ND
 
 
 def is_known(column: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Where a column has a value."""
+    """Mask of the rows in which a column has a value."""
     chunks = getattr(column, "chunks", [column])
     return np.concatenate([_is_known_in_array(chunk) for chunk in chunks]) if chunks else np.empty(0, np.bool_)
 

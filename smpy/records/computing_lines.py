@@ -106,7 +106,7 @@ def by_function(lines: Iterable[ComputingLine], seconds_of: Mapping[str, float])
     Parameters
     ----------
     lines : iterable of ComputingLine
-        Of a run.
+        Lines of a run.
     seconds_of : mapping of str to float
         Time that ranks computed up to each call, by its line.
     """

@@ -73,7 +73,7 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def in_place_when_whole(path: Path) -> Iterator[Path]:
-    """A file to write beside `path`, for what is too long to be held; it takes the place of `path` at the end.
+    """A file to write beside `path`, for content too long to be held; it takes the place of `path` at the end.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _write(path: str, flags: int, data: bytes) -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Those that would end the process wait until the file is there, or no trace of it."""
+    """Block signals that would end the process until the file is there, or no trace of it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -134,7 +134,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def scratch_of(target: Path) -> Path:
-    """Where a file is written before it takes its place."""
+    """Path of a file while it is written, before it takes its place."""
     return target.with_name(f".{target.name}.{os.getpid()}")
 
 

@@ -1,4 +1,4 @@
-"""A trace whose tables stay in memory once they were read: for what reads it again and again."""
+"""A trace with tables that stay in memory once they were read: for callers that read it again and again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_MAX: Final = 8_000_000
-"""Of a table that is held, at about 50 bytes each; larger ones are read each time."""
+"""Most rows of a table that is held, at about 50 bytes each; larger ones are read each time."""
 
 
 class HeldTrace(Trace):
@@ -25,13 +25,13 @@ class HeldTrace(Trace):
         self._n_rows: dict[str, int] = {}
 
     def n_rows(self, name: str) -> int:
-        """How many rows a table has."""
+        """Number of rows of a table."""
         if name not in self._n_rows:
             self._n_rows[name] = super().n_rows(name)
         return self._n_rows[name]
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
-        """As `Trace.table` has it."""
+        """Table, as `Trace.table` gives it; kept for later calls."""
         if self.n_rows(name) > ROWS_MAX:
             return super().table(name, columns, where)
         key = name, None if columns is None else tuple(columns), repr(where)
@@ -42,7 +42,7 @@ class HeldTrace(Trace):
     def batches(
         self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """As `Trace.batches` has it."""
+        """Batches, as `Trace.batches` gives them; kept for later calls."""
         if self.n_rows(name) > ROWS_MAX:
             return super().batches(name, columns, n_rows)
         key = name, None if columns is None else tuple(columns), n_rows

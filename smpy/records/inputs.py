@@ -34,25 +34,25 @@ class Inputs:
     platform_file : str or None
         File of the machine, as it was named; None: the machine is one of smpy's own.
     platform_sha256 : str or None
-        Of the file's content.
+        Checksum of the file's content.
     machine : Description or None
         The machine itself: its fingerprint is recorded.
     settings : tuple of (str, str)
-        What the run set of it: keys and values.
+        Settings of the machine that the run changed: keys and values.
     kernels_file : str or None
-        Calibration that says what kernels cost, as it was named.
+        Calibration with the costs of kernels, as it was named.
     noise_seed : int or None
-        Where the noise on the time of kernels begins; None: none was drawn.
+        Seed of the noise on the time of kernels; None: none was drawn.
     recorded_to, replayed_from : str or None
         File that bursts of computing were written to, or taken from, as it was named.
     bursts_sha256 : str or None
-        Of the file that they were taken from.
+        Checksum of the file that they were taken from.
     mapping : sequence of (str, int)
         A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
     algorithms : mapping of str to sequence of str
         Collective operations and the algorithms that they used.
     seed : str
-        Where the ranks' random numbers begin, together with the rank.
+        Seed of the ranks' random numbers, together with the rank.
     """
 
     version: str
@@ -76,7 +76,7 @@ class Inputs:
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:
     """Hosts and how many ranks in a row run on each; once, if they come again and again.
 
-    Of more than a few thousand, those that are numbered on and take the same number of ranks are written as one, such
+    In a list of more than a few thousand, hosts numbered on with the same number of ranks are written as one, such
     as `h[0-7]`.
 
     Examples
@@ -93,7 +93,7 @@ def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[t
 
 
 def _period(runs: Sequence[tuple[int, int]]) -> int:
-    """How many are repeated, the last one perhaps not in full; all of them, if that is not found soon."""
+    """Length of the sequence that is repeated, the last time perhaps not in full; that of all if none is found soon."""
     whole, (host, n_ranks) = runs[:-1], runs[-1]
     period = 0
     for _ in range(_PERIODS_MAX):

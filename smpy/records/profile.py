@@ -1,31 +1,31 @@
-"""The profile of a run: where each rank's time and bytes went, by call site, and who sent how much to whom.
+"""The profile of a run: time and bytes of each rank by call site, and traffic by sender and receiver.
 
-As JSON it is one object:
+Its JSON is one object:
 
-    kinds               what time goes to, in the order below
-    sites               what the program calls, where: call (null: its own computing up to that line), line, comm (its
+    kinds               kinds of time, in the order below
+    sites               calls of the program: call (null: its own computing up to that line), line, comm (its
                         number while it lived, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, of all ranks
                         together, count, spent_s by kind, sent_bytes, received_bytes, messages_of_size; and slowest, the
                         rank that spent most there, and slowest_s
     message_sizes_bytes lower limits of messages_of_size
     calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes; null above
                         100,000 rows
-    computing_lines     where measured computing was spent, as samples tell: ended_by, the line of the call up to
+    computing_lines     lines of measured computing, from samples: ended_by, the line of the call up to
                         which ranks computed (as in sites); function and line; seconds, of all
                         ranks together; samples. Empty where nothing was measured
-    burst_spread        how far equal bursts of measured computing differ on this machine: relative, which 95 % of pairs
+    burst_spread        differences of equal bursts of measured computing on this machine: relative, which 95 % of pairs
                         stay below, n_pairs, and largest_s, the largest difference of one; null: not known
     noise_waiting_s     waiting that noise alone can cause: ranks that cause no more are not named
-    kept_waiting_s      of each rank, how long others waited for it; null above 100,000 ranks
-    caused_waits_s      of each rank, the waiting of others that is certainly due to its delays, however many ranks
+    kept_waiting_s      time that others waited for each rank; null above 100,000 ranks
+    caused_waits_s      waiting of others that is certainly due to each rank's delays, however many ranks
                         passed them on; null above 100,000 ranks
-    links               what went over each link that was used, as columns: link, its name; most_flows, at once; bytes;
+    links               load of each link that was used, as columns: link, its name; most_flows, at once; bytes;
                         busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether each
                         has but a part of it then; null above 100,000
     hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
-    messages            who sent how much to whom: of (ranks or hosts), and as columns source, target, messages, bytes
+    messages            traffic of pairs: of (ranks or hosts), and as columns source, target, messages, bytes
 
-What a rank's calls have spent, and the time after its end, add up to the makespan.
+Times that a rank's calls have spent, and the time after its end, add up to the makespan.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ KINDS: Final = (
     "late_receiver",
     "late_members",
 )
-"""What time goes to: outside MPI; in what MPI's calls cost; in messages under way; waiting for whom."""
+"""Kinds of time: outside MPI; costs of MPI's calls; messages under way; waiting, by the late partner."""
 
 INTERVAL_KINDS: Final = (*KINDS, "idle")
-"""The same, and what a rank does after its end."""
+"""The same, and the time after a rank's end."""
 
 LATE: Final = KINDS[-3:]
 SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
@@ -74,7 +74,7 @@ class CallSite:
     Parameters
     ----------
     call : str
-        "Recv"; empty: what the program computes itself, up to that line.
+        "Recv"; empty: the program's own computing, up to that line.
     line : str
         "program.py:12"; empty where it is not known.
     comm : int
@@ -91,12 +91,12 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class MessagePairs:
-    """Who sent how much to whom: source, target, messages and bytes, in order. There may be a million, and nobody asks.
+    """Traffic of pairs, in order: source, target, messages and bytes; unpacked on demand, as there may be a million.
 
     Parameters
     ----------
     content : bytes
-        Of each two 32-bit and two 64-bit integers, in no order.
+        Records of two 32-bit and two 64-bit integers, in no order.
     """
 
     content: bytes = b""
@@ -109,7 +109,7 @@ class MessagePairs:
 
 
 class LinkLoad(NamedTuple):
-    """What went over a link.
+    """Load of a link.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ class LinkLoad(NamedTuple):
     most_flows : int
         Messages on it at once, at most.
     bytes : float
-        Of messages; not of what they are wrapped in, or of acknowledgements.
+        Bytes of messages, without headers and acknowledgements.
     busy_s, saturated_s : float
-        With messages on it; with messages that take all of its bandwidth.
+        Time with messages on it; time with messages that take all of its bandwidth.
     is_shared : bool
         Whether its messages share the bandwidth; else each has all of it.
     """
@@ -135,12 +135,12 @@ class LinkLoad(NamedTuple):
 
 @dataclass(slots=True)
 class SiteTotal:
-    """What a call site cost all ranks together.
+    """Total cost of a call site, over all ranks.
 
     Parameters
     ----------
     site : CallSite
-        Which.
+        The call site.
     count : int
         Calls.
     spent_s : list of float
@@ -170,14 +170,14 @@ class SiteTotal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Where time and bytes went. Columns are of one length: a row for each rank and call site.
+    """Time and bytes by rank and call site. Columns are of one length: a row for each rank and call site.
 
     Parameters
     ----------
     sites : sequence of CallSite
-        What the column `site` counts from 0.
+        Call sites that the column `site` numbers from 0.
     rank, site, count : sequence of int
-        Whose row; where; calls.
+        Rank, call site and number of calls of each row.
     spent_s : sequence of sequence of float
         A column for each of `KINDS`.
     sent_bytes, received_bytes : sequence of int
@@ -191,15 +191,15 @@ class Profile:
     makespan_s : float
         The run's.
     pairs : MessagePairs
-        Who sent how much to whom.
+        Messages and bytes by sender and receiver.
     pairs_are_of_hosts : bool
         Whether sources and targets are hosts, not ranks.
     caused_waits_s : sequence of float
         [ranks] waits that are certainly due to each: at most those that `smpy analyze waits` charges it with.
     links : sequence of LinkLoad
-        Those that were used; empty where the network shares none.
+        Links that were used; empty where the network shares none.
     host_of_rank : sequence of str
-        Where each rank ran.
+        Host of each rank.
     computing_lines : sequence of ComputingLine
         Lines in which measured computing was spent.
     burst_spread : Spread or None
@@ -253,7 +253,7 @@ class Profile:
         return compute_s
 
     def by_site(self) -> list[SiteTotal]:
-        """What each call site cost, the most expensive first."""
+        """Totals of call sites, the most expensive first."""
         totals = [SiteTotal(site) for site in self.sites]
         for row, (rank, site) in enumerate(zip(self.rank, self.site, strict=True)):
             total, row_s = totals[site], 0.0
@@ -271,7 +271,7 @@ class Profile:
         return sorted((it for it in totals if it.total_s or (it.count and it.site.call)), key=lambda it: -it.total_s)
 
     def by_rank(self) -> list[list[float]]:
-        """What each rank's time went to, by kind; and last, the time after its end: together the makespan."""
+        """Time of each rank by kind; and last, the time after its end: together the makespan."""
         spent_s = [[0.0] * (len(KINDS) + 1) for _ in self.finish_s]
         for kind, column in enumerate(self.spent_s):
             for rank, seconds in zip(self.rank, column, strict=True):
@@ -281,7 +281,7 @@ class Profile:
         return spent_s
 
     def to_record(self) -> dict[str, Any]:
-        """The profile as JSON has it."""
+        """JSON-serialisable dict of the profile."""
         return {
             "kinds": KINDS,
             "sites": [

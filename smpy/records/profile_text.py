@@ -1,4 +1,4 @@
-"""A profile for people: what stands out, and its tables."""
+"""A profile for people: its outstanding lines and ranks, and its tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from smpy.records.text_table import text_table
 from smpy.units import format_bytes, format_time
 
 _COSTLIEST: Final = 3
-_SMALLEST_SHARE: Final = 0.005  # of the ranks' time: what is less stands out from nothing
+_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: smaller ones do not stand out
 _MANY_ROWS: Final = 20
 _ROUNDING: Final = 1e-6
-_HOT_SHARE: Final = 0.1  # of the makespan: a link that is saturated for less is not hot
-_MOST: Final = 0.5  # of a rank's delays: a line with a smaller share is not named
+_HOT_SHARE: Final = 0.1  # share of the makespan: a link that is saturated for less is not hot
+_MOST: Final = 0.5  # share of a rank's delays: a line with less is not named
 _OWN: Final = tuple(at for at, kind in enumerate(KINDS) if kind not in (*LATE, "transfer"))  # the rank's own work
 _SUMS: Final = {
     "compute": ("compute",),
@@ -34,7 +34,7 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     Parameters
     ----------
     profile : Profile
-        Of the run.
+        Profile of the run.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def tables(profile: Profile) -> str:
     Parameters
     ----------
     profile : Profile
-        Of the run.
+        Profile of the run.
     """
     parts = [
         _sites_table(profile.by_site()),
@@ -252,7 +252,7 @@ def _links_table(profile: Profile) -> str:
 
 
 def _first_and_last(numbers: range) -> tuple[list[int], int]:
-    """As many as a table has, and how many it leaves out."""
+    """Numbers that a table shows, and the count of those it leaves out."""
     if len(numbers) <= _MANY_ROWS:
         return list(numbers), 0
     half = _MANY_ROWS // 2

@@ -1,4 +1,4 @@
-"""A remark on a run: what its user should know before trusting the figures."""
+"""A remark on a run: a fact that its user should know before trusting the figures."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Remark:
     Attributes
     ----------
     topic : str
-        What it is about, in at most 14 characters.
+        Topic, in at most 14 characters.
     lines : tuple of str
-        What there is to say; where an option cures it, the first line names it.
+        Text of the remark; where an option cures it, the first line names it.
     facts : mapping
-        The same as JSON has it.
+        The same as a JSON-serialisable mapping.
     is_fault : bool
         Whether a run with `--strict` fails because of it.
     """

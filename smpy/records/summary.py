@@ -1,12 +1,12 @@
 """The summary of a run: its inputs and its results, simulated and real.
 
-As JSON it is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
+Its JSON is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
 
     schema              3
     smpy                version that made the record
     program, is_module, args
     platform, platform_file, platform_sha256
-    platform_fingerprint, settings   of the machine as data, whatever described it; what the run set of it
+    platform_fingerprint, settings   of the machine as data, whatever described it; settings that the run changed
     ranks
     mapping             [host, ranks in a row], ...; after the last pair from the first again; of a large run,
                         numbered hosts that take as many ranks each may be one: ["h[0-7]", 2]
@@ -19,13 +19,13 @@ As JSON it is one object, a key a line. `schema` comes first and changes when a 
                         with measured computing, files of bursts that were written, or charged instead of measuring; the
                         sum is of the latter
     keeps_memory, kernels_file, noise_seed, is_partial, is_folded
-                        keeps_memory: what was freed stayed with the process;
+                        keeps_memory: freed memory stayed with the process;
                         kernels_file: the calibration that was named beside the machine;
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
     repeats             of several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
                         ..._share; null: there was one
-    profile             where time and bytes went, by call site (`smpy.records.profile`)
-    remarks             what a reader should know of the run: a topic and its facts each
+    profile             time and bytes by rank and call site (`smpy.records.profile`)
+    remarks             facts that a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
 
@@ -69,7 +69,7 @@ class Summary:
     Attributes
     ----------
     inputs : Inputs
-        What it was of.
+        Inputs of the run.
     platform : str
         Name of the simulated machine.
     n_ranks : int
@@ -79,11 +79,11 @@ class Summary:
     finish_s : sequence of float
         Simulated date at which each rank ended; NaN if it had not.
     messages, bytes : int
-        Messages that started to travel, those inside collectives included, and what they carried.
+        Messages that started to travel, those inside collectives included, and the bytes they carried.
     shares : TimeShares
-        What the ranks' time went to.
+        Shares of the ranks' time.
     compute : {"measured", "models", "none"}
-        How computing became simulated time.
+        Way from computing to simulated time.
     host_speed_flop_per_s : float or None
         Speed the machine that ran this was said to have; None: as fast as each simulated host.
     keeps_memory : bool
@@ -93,15 +93,15 @@ class Summary:
     is_folded : bool
         The program used memory without content: numbers in its results mean nothing.
     remarks : tuple of Remark
-        What else to know before trusting these figures.
+        Other facts to know before trusting these figures.
     wall_s : float
         Real time the run took.
     peak_rss_bytes : int
         Most memory the process held.
     uncertainty : Uncertainty or None
-        Of the makespan, as far as the costs of kernels make it uncertain; None: they do not, or a draw was made of it.
+        Uncertainty of the makespan from the costs of kernels; None: there is none, or a draw was made of it.
     profile : Profile or None
-        Where time and bytes went.
+        Time and bytes by rank and call site.
     repeats : Repeats or None
         Makespans and shares of all runs, this one first, where several were asked for.
     host : mapping or None

@@ -15,7 +15,7 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_words: int 
     rows : iterable of sequence of str
         Cells.
     n_words : int
-        How many columns, at the end, are of words.
+        Number of columns, at the end, that are of words.
     """
     lines = [head, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]

@@ -39,7 +39,7 @@ class TimeShares:
         return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
 
     def render(self) -> str:
-        """The shares for people; what is printed adds up to 100 %, too.
+        """The shares for people; the printed ones add up to 100 %, too.
 
         Examples
         --------

@@ -34,14 +34,14 @@ class Trace:
     Parameters
     ----------
     folder : path
-        What `smpy run --trace` was told.
+        Folder that `smpy run --trace` was told.
 
     Attributes
     ----------
     folder : Path
         The same.
     info : dict
-        What `run.json` holds: the run's summary, and under `trace` what was recorded.
+        Content of `run.json`: the run's summary, and under `trace` the facts of the recording.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Trace:
 
     @cached_property
     def host_of_rank(self) -> list[str]:
-        """Where each rank ran: the host's name, or, of more hosts than the summary spells out, its number."""
+        """Host of each rank: its name, or, of more hosts than the summary spells out, its number."""
         runs = self.info["trace"]["hosts_of_ranks"]
         names = {host: f"host {host}" for host, _ in runs}
         if len(names) <= len(self.info["mapping"]):
@@ -84,7 +84,7 @@ class Trace:
         return _schema(name) if file is None else file.schema_arrow
 
     def n_rows(self, name: str) -> int:
-        """How many rows a table has."""
+        """Number of rows of a table."""
         file = self._open(name)
         return 0 if file is None else int(file.metadata.num_rows)
 
@@ -96,9 +96,9 @@ class Trace:
         name : str
             One of `COLUMNS`.
         columns : sequence of str, optional
-            Which; all by default.
+            Columns to read; all by default.
         where : list of tuple, or pyarrow expression, optional
-            The rows, as `filters` of `pyarrow.parquet.read_table` has it: `[("rank", "==", 3)]`.
+            Rows to read, as in `filters` of `pyarrow.parquet.read_table`: `[("rank", "==", 3)]`.
 
         Raises
         ------
@@ -134,14 +134,14 @@ class Trace:
         name : str
             One of `COLUMNS`.
         columns : sequence of str, optional
-            Which; all by default.
+            Columns to read; all by default.
         n_rows : int
-            Of a batch, at most.
+            Most rows of a batch.
 
         Raises
         ------
         UsageError
-            As `table` does.
+            For the reasons of `table`.
         """
         file = self._opened_with(name, columns)
         if file is None:
@@ -186,12 +186,12 @@ class Trace:
 
     @property
     def label_of_site(self) -> NDArray[np.int32]:
-        """Of each row of `sites`, which of `labels` it is; of 0, which is no site: 0."""
+        """Number in `labels` of each row of `sites`; 0 for row 0, which is no site."""
         return self._sites[1]
 
     @property
     def is_kernel(self) -> NDArray[np.bool_]:
-        """Of each row of `sites`, whether it is a kernel that the program named; of 0: no."""
+        """Whether each row of `sites` is a kernel that the program named; false for row 0."""
         return self._sites[2]
 
     @property
@@ -215,7 +215,7 @@ class Trace:
         except ImportError as error:
             raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
         pool = pa.default_memory_pool()
-        pa.set_memory_pool(pa.system_memory_pool())  # which the file keeps: its own clears huge pages
+        pa.set_memory_pool(pa.system_memory_pool())  # the file keeps it: pyarrow's own clears huge pages
         try:
             # pre_buffer would keep all that has been read
             file = pq.ParquetFile(_source(path), buffer_size=_BUFFER_BYTES, pre_buffer=False)

@@ -22,7 +22,7 @@ _IN_COMMUNICATOR: Final = (
 )  # fmt: skip
 _FOLLOWED: Final = ("collective", "start")  # `amount` rows follow each
 _POLLS: Final = ("improbe", "iprobe", "get_status", "test")  # each is repeated `amount` times
-_ROUNDING: Final = 1e-12  # of the makespan: dates may be sums in another order
+_ROUNDING: Final = 1e-12  # share of the makespan: dates may be sums in another order
 
 
 class Known(NamedTuple):

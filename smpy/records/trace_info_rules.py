@@ -9,7 +9,7 @@ from typing import Any, Final
 from smpy.records.trace_layout import COLUMNS, MACHINE
 
 _LARGEST: Final = 1e300  # a number: sums and means of such numbers are still finite
-_ROUNDING: Final = 1e-6  # of a share or a time, which may be a sum in another order
+_ROUNDING: Final = 1e-6  # relative to a share or a time, which may be a sum in another order
 
 _Rule = Callable[[Any], bool]
 _Content = Mapping[str, Any]

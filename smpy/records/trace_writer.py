@@ -123,7 +123,7 @@ class TraceWriter:
         self._to_write.put((table, self.pa.concat_tables(self._waiting.pop(table))))
 
     def _write_all(self) -> None:
-        """In the thread: write what is handed over, until there is nothing more, or no room."""
+        """In the thread: write the tables that are handed over, until there are no more, or no room."""
         while (group := self._to_write.get()) is not None:
             try:
                 if self._trouble is None:
@@ -146,7 +146,7 @@ class TraceWriter:
         return self._parquet.ParquetWriter(
             file,
             schema,
-            memory_pool=self.pa.system_memory_pool(),  # that of pyarrow's own clears huge pages, and keeps them
+            memory_pool=self.pa.system_memory_pool(),  # pyarrow's own pool clears huge pages, and keeps them
             compression="zstd",
             compression_level=1,
             use_dictionary=[name for name in schema.names if name not in plain | numbered],

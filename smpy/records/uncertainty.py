@@ -1,4 +1,4 @@
-"""How uncertain a makespan is, because the costs of kernels are."""
+"""Uncertainty of a makespan, due to that of the costs of kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-_Z95: Final = 1.959964  # of a normal distribution: 95 % lie within so many standard deviations
+_Z95: Final = 1.959964  # normal distribution: 95 % lie within so many standard deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class Uncertainty:
     coefficients_s : float
         Half the width of the 95 % interval that the coefficients' own intervals make.
     noise_mean_s : float
-        What noise adds in the mean: calls that only get slower make a run slower.
+        Mean time that noise adds: calls that only get slower make a run slower.
     noise_sd_s : float
-        Standard deviation of what it adds.
+        Standard deviation of the time it adds.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def plotly_script(extra: str) -> str:
     Parameters
     ----------
     extra : str
-        What to install where plotly is missing.
+        Extra of smpy to install where plotly is missing.
 
     Raises
     ------
@@ -40,13 +40,13 @@ def document(
     Parameters
     ----------
     title : str
-        Of the page.
+        Title of the page.
     intro : str
         HTML above the first section.
     sections : mapping of str to str
         HTML by the title of each.
     data : mapping
-        What the scripts draw, as `reading.js` finds it.
+        Data that the scripts draw, as `reading.js` reads it.
     plotly_js : str
         From `plotly_script`.
     files : sequence of str
@@ -79,13 +79,13 @@ def _anchor(title: str) -> str:
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> str:
-    """A table of names and what is said of each."""
+    """A table of names and their texts."""
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(fact)}</td></tr>" for name, fact in facts)
     return f"<table>{cells}</table>"
 
 
 def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int) -> str:
-    """A table whose first columns are words, and whose others are numbers."""
+    """A table with words in the first columns, and numbers in the others."""
     kinds = ["word"] * n_words + ["number"] * (len(head) - n_words)
     top = "".join(f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
     lines = (
@@ -96,5 +96,5 @@ def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int)
 
 
 def figure(name: str) -> str:
-    """Where a script draws the figure of this name."""
+    """Element in which a script draws the figure of this name."""
     return f'<div data-figure="{escape(name)}"></div>\n'

@@ -1,4 +1,4 @@
-"""Messages on a page: who sent how much to whom, and those that took longest, to be drawn into the timeline."""
+"""Messages on a page: traffic of pairs, and the messages that took longest, to be drawn into the timeline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def messages(trace: Trace, rows: Rows) -> dict[str, Any]:
     Parameters
     ----------
     trace : Trace
-        Of which; memory does not grow with the number of messages.
+        Trace with the messages; memory does not grow with their number.
     rows : Rows
         Ranks that were traced: messages of others are counted nowhere.
     """
@@ -54,7 +54,7 @@ def messages(trace: Trace, rows: Rows) -> dict[str, Any]:
 
 
 def _longest(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Those that took longest from their send to their end, the longest first."""
+    """Messages that took longest from their send to their end, the longest first."""
     order = np.argsort(columns["sent_s"] - columns["ended_s"], kind="stable")[:DRAWN_MAX]
     return {name: column[order] for name, column in columns.items()}
 

@@ -18,7 +18,7 @@ def packed(array: NDArray[Any]) -> dict[str, Any]:
     Parameters
     ----------
     array : ndarray
-        Of numbers of at most 64 bits; whole ones of at most 32.
+        Array of numbers of at most 64 bits; whole ones of at most 32.
     """
     content = zlib.compress(array.astype(array.dtype.newbyteorder("<"), order="C").tobytes(), _ZLIB_LEVEL)
     return {"dtype": array.dtype.name, "shape": list(array.shape), "content": b64encode(content).decode("ascii")}

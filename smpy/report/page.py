@@ -41,7 +41,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     Parameters
     ----------
     trace : Trace
-        What to show; memory does not grow with it.
+        Trace to show; memory does not grow with it.
     path : Path
         File to write; an existing one is replaced.
     analyses : mapping of str to Analysis or str, optional

@@ -22,7 +22,7 @@ def page_columns(table: Table) -> list[dict[str, Any]]:
     Parameters
     ----------
     table : Table
-        Of any number of points.
+        Table of any number of points.
     """
     frame = table.frame
     always = (*table.axes, "makespan_s")
@@ -54,7 +54,7 @@ def words(values: pd.Series[Any]) -> dict[str, Any]:
     Parameters
     ----------
     values : pandas.Series
-        Of any type.
+        Values of any type.
     """
     texts = ["" if is_missing else text_of(value) for value, is_missing in zip(values, values.isna(), strict=True)]
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}

@@ -1,4 +1,4 @@
-"""The page of a study: what its numbers say, figures to choose, and a table of its points with a profile of each."""
+"""The page of a study: findings, figures to choose, and a table of its points with a profile of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from smpy.units import format_time
 _FILES: Final = ("study.css", "study_points.js", "study_figures.js", "study_table.js", "study.js")
 _LABELS_MAX: Final = 8
 _ERROR_MAX: Final = 2000  # letters of an error in the page
-_POINTS_MAX: Final = 20  # that are named beside an error
+_POINTS_MAX: Final = 20  # points that are named beside an error
 
 
 def write_study_report(table: Table, path: Path) -> None:
@@ -30,7 +30,7 @@ def write_study_report(table: Table, path: Path) -> None:
     Parameters
     ----------
     table : Table
-        What to show.
+        Table to show.
     path : Path
         File to write; an existing one is replaced.
 
@@ -53,7 +53,7 @@ def write_study_report(table: Table, path: Path) -> None:
 
 
 def _sections(table: Table, n_without_profile: int) -> dict[str, str]:
-    """Those that have something to show."""
+    """Sections, by title, that have something to show."""
     found = with_results(table)
     sections = {"What the numbers say": _sentences(findings(table))}
     if table.axes and len(table.frame):

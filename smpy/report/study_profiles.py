@@ -1,4 +1,4 @@
-"""Where the time of each point of a study went: the call sites that cost most, for its page."""
+"""Profiles of a study's points: the call sites that took most of the time, for its page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smpy.report.packed import packed
 if TYPE_CHECKING:
     import pandas as pd
 
-_SITES_MAX: Final = 8  # of a point; all others are one more
+_SITES_MAX: Final = 8  # call sites of a point; all others are one more
 _SITES_OF_ALL_MAX: Final = 100_000  # 44 bytes each: with plotly's script less than 15 MB, even if nothing is compressed
 _READ_BYTES_MAX: Final = 1_000_000_000  # a second or two
 
@@ -30,7 +30,7 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
     Parameters
     ----------
     folder : Path
-        Where the study's files are.
+        Folder of the study's files.
     files : pandas.Series
         The summary of each point's run, relative to `folder`; empty: none was kept. A warning names one that is
         damaged; its point has no sites.
@@ -108,7 +108,7 @@ def _sites(text: str) -> list[tuple[str, float, list[float]]]:
 
 
 def _value(text: str, key: str) -> Any:
-    """Of the first key of this name: in a string its quotes would have a backslash."""
+    """Value of the first key of this name: in a string its quotes would have a backslash."""
     place = re.search(rf'"{key}"\s*:\s*', text)
     if place is None:
         raise ValueError(key)

@@ -1,4 +1,4 @@
-"""The timeline of a page: who did what when, as exact intervals where they are few, else as bins of several widths.
+"""The timeline of a page: activities of ranks, as exact intervals where they are few, else as bins of several widths.
 
 Rows of bins are ranks, or as many ranks in a row as it takes. A bin shows the kind that took most time in it. The bins
 of a level are twice as wide as those of the level before.
@@ -22,7 +22,7 @@ NOTHING: Final = 255  # in a bin that nothing was recorded in
 
 EXACT_MAX: Final = 200_000  # intervals
 ROWS_MAX: Final = 1_024
-_CELLS_MAX: Final = 1 << 23  # of the narrowest bins
+_CELLS_MAX: Final = 1 << 23  # cells of the narrowest bins
 _BINS_MAX: Final = 1 << 15
 _BINS_MIN: Final = 1 << 9
 _HELD_CELLS: Final = 1 << 20  # with a number for each kind
@@ -34,9 +34,9 @@ class Rows:
     Attributes
     ----------
     ranks : ndarray of int
-        Which were traced, in order.
+        Ranks that were traced, in order.
     per_row : int
-        How many share a row.
+        Number of ranks that share a row.
     n : int
         Rows.
     """
@@ -50,7 +50,7 @@ class Rows:
         self._place[self.ranks] = np.arange(len(self.ranks))
 
     def place(self, rank: NDArray[Any]) -> NDArray[np.int64]:
-        """Where ranks stand among those that were traced."""
+        """Positions of ranks among those that were traced."""
         places: NDArray[np.int64] = self._place[rank]
         return places
 
@@ -60,7 +60,7 @@ class Rows:
 
 
 def window_s(trace: Trace) -> tuple[float, float]:
-    """From when to when there is a trace."""
+    """Dates between which there is a trace."""
     first_s, last_s = trace.info["trace"]["window_s"] or (0.0, trace.makespan_s)
     return float(first_s), min(float(last_s), trace.makespan_s)
 
@@ -71,9 +71,9 @@ def timeline(trace: Trace, rows: Rows) -> dict[str, Any]:
     Parameters
     ----------
     trace : Trace
-        Of which; memory does not grow with its length.
+        Trace to show; memory does not grow with its length.
     rows : Rows
-        Where ranks are shown.
+        Rows of the ranks.
     """
     first_s, last_s = window_s(trace)
     about = {"kinds": KINDS, "first_s": first_s, "last_s": last_s, "per_row": rows.per_row, "n_rows": rows.n}
@@ -131,7 +131,7 @@ def _levels(trace: Trace, rows: Rows, first_s: float, last_s: float) -> list[NDA
 def _spent(trace: Trace, rows: Rows, n_bins: int, from_s: float, to_s: float) -> NDArray[np.float32]:
     """[rows, bins, kinds]: time in each bin, in bins' widths.
 
-    What an interval fills in its first and last bin is added there; that it fills those between, as a step up and a
+    Parts of an interval in its first and last bin are added there; the full bins between are kept as a step up and a
     step down, whose sum is taken at the end.
     """
     shape = (rows.n, n_bins, len(KINDS))

@@ -16,7 +16,7 @@ FORMATS: Final = {
 
 
 class Writer(Protocol):
-    """What the module of a format has."""
+    """Interface of a format's module."""
 
     SUFFIX: str
 
@@ -30,7 +30,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Parameters
     ----------
     trace : Trace
-        What to write; memory does not grow with it.
+        Trace to write; memory does not grow with it.
     form : str
         One of `FORMATS`.
     path : Path, optional
@@ -39,7 +39,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Returns
     -------
     Path
-        What was written.
+        Path of the file or folder that was written.
 
     Raises
     ------

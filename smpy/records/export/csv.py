@@ -19,7 +19,7 @@ def write(trace: Trace, path: Path) -> None:
     Parameters
     ----------
     trace : Trace
-        What to write.
+        Trace to write.
     path : Path
         The folder; made if there is none. Files in it that have a table's name are replaced.
 

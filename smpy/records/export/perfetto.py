@@ -34,7 +34,7 @@ def write(trace: Trace, path: Path) -> None:
     Parameters
     ----------
     trace : Trace
-        What to write.
+        Trace to write.
     path : Path
         The file; an existing one is replaced.
 
@@ -45,7 +45,7 @@ def write(trace: Trace, path: Path) -> None:
     """
     table = trace.table(
         "regions", ["rank", "name", "start_s", "end_s"]
-    )  # before the file is begun: what cannot be read
+    )  # read before the file is begun, as that may fail
     pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _messages(trace))
     run = {name: trace.info.get(name) for name in ("program", "args", "platform", "ranks", "makespan_s", "smpy")}
     with in_place_when_whole(path) as scratch, ExitStack() as stack:
@@ -77,15 +77,15 @@ def _name(of: str, pid: int, tid: int, key: str, value: str | int) -> str:
 
 
 def _pid_of_rank(trace: Trace) -> list[int]:
-    """A number for each host; no rank's: a thread whose number is its process's counts as its main thread."""
+    """A number for each host, and none of a rank: a thread with the number of its process counts as its main thread."""
     numbers: dict[str, int] = {}
     return [trace.n_ranks + numbers.setdefault(host, len(numbers)) for host in trace.host_of_rank]
 
 
 def _regions(trace: Trace, table: pa.Table) -> Iterator[str]:
-    """Slices within one that is named after the rank: a track takes the name of what it shows first.
+    """Slices within one that is named after the rank: a track takes the name of its first slice.
 
-    All are held together, for their order: in it, what ends at a date stands before what begins there.
+    All are held together, for their order: in it, slices that end at a date stand before those that begin there.
     """
     import numpy as np
 
@@ -113,7 +113,7 @@ def _mark(phase: str, name: str, at: str, date_ns: int) -> str:
 
 
 def _intervals(trace: Trace) -> Iterator[str]:
-    """A piece for each batch. Ends are rounded, not lengths: what followed each other still does."""
+    """A piece for each batch. Ends are rounded, not lengths, so that slices still follow each other."""
     pid_of_rank = _pid_of_rank(trace)
     heads: dict[tuple[str, int], str] = {}
 
@@ -146,7 +146,7 @@ def _intervals(trace: Trace) -> Iterator[str]:
 def _messages(trace: Trace) -> Iterator[str]:
     """A piece for each batch: flows, both ends of which lie in slices that stand before them.
 
-    One begins in what its sender does from the send on, and ends in what its receiver does until it has the message.
+    One begins in its sender's slice from the send on, and ends in its receiver's slice until that has the message.
     """
     import numpy as np
 
